@@ -1,0 +1,3 @@
+"""gramian: feature learning with kernel machines and networks."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,34 @@
+"""The ground floor: linear algebra, devices, memory and threads.
+
+Imports nothing from the rest of the house.
+
+>>> import torch
+>>> from gramian.core import psd_power, cosine
+>>> A = torch.diag(torch.tensor([4.0, 1.0]))
+>>> psd_power(A, 0.5).diag()
+tensor([2., 1.])
+>>> round(cosine(A, torch.eye(2)), 4)
+0.8575
+"""
+
+from gramian.core.linalg import (
+    cosine,
+    effective_rank,
+    fix_signs,
+    pearson,
+    psd_eigh,
+    psd_factor,
+    psd_power,
+    symmetrize,
+)
+
+__all__ = [
+    "cosine",
+    "effective_rank",
+    "fix_signs",
+    "pearson",
+    "psd_eigh",
+    "psd_factor",
+    "psd_power",
+    "symmetrize",
+]

@@ -1,0 +1,34 @@
+"""Feature matrices (pure functions of arrays) and the updates that turn them into the next metric.
+
+May import ``core`` only: never a kernel, a solver or a network.
+
+>>> import torch
+>>> from gramian.features import agop
+>>> agop(torch.ones(5, 1, 2))
+tensor([[1., 1.],
+        [1., 1.]])
+"""
+
+from gramian.features.matrices import (
+    agop,
+    agop_from_moments,
+    backward_fact,
+    enfa,
+    fact,
+    fact_geometric,
+    fact_symmetric,
+    nfm,
+    virtual_covariance_shift,
+)
+
+__all__ = [
+    "agop",
+    "agop_from_moments",
+    "backward_fact",
+    "enfa",
+    "fact",
+    "fact_geometric",
+    "fact_symmetric",
+    "nfm",
+    "virtual_covariance_shift",
+]
