@@ -1,0 +1,31 @@
+"""Fixtures shared by the suite."""
+
+import os
+from pathlib import Path
+
+import pytest
+import torch
+
+
+@pytest.fixture
+def rng() -> torch.Generator:
+    return torch.Generator().manual_seed(0)
+
+
+@pytest.fixture(autouse=True)
+def nothing_global():
+    """No test may leave a trace in torch's global state: generator, default dtype, threads."""
+    state, dtype, threads = torch.get_rng_state(), torch.get_default_dtype(), torch.get_num_threads()
+    yield
+    assert torch.get_default_dtype() == dtype
+    assert torch.get_num_threads() == threads
+    assert torch.equal(torch.get_rng_state(), state), "the global torch generator was used"
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Path:
+    """The folder of real data, from GRAMIAN_DATA; tests that need it skip where it is absent."""
+    folder = os.environ.get("GRAMIAN_DATA")
+    if not folder or not Path(folder).is_dir():
+        pytest.skip("GRAMIAN_DATA does not name a folder of real data")
+    return Path(folder)
