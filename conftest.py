@@ -1,5 +1,5 @@
-"""Shape checks for the whole run: every jaxtyping annotation in gramian is enforced by beartype, in tests only."""
+"""Shape checks for the whole run: every jaxtyping annotation in gramian is enforced, in tests only."""
 
 from jaxtyping import install_import_hook
 
-install_import_hook("gramian", "beartype.beartype")
+install_import_hook("gramian", "shapes.checked")
