@@ -1,3 +1,15 @@
-"""gramian: feature learning with kernel machines and networks."""
+"""gramian: feature learning with kernel machines.
+
+>>> from sklearn.datasets import load_diabetes
+>>> from gramian import RFMRegressor
+>>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+>>> model = RFMRegressor(n_rounds=2).fit(X, y)
+>>> model.feature_names_in_[model.feature_importances_.argmax()] in ("bmi", "s5")
+True
+"""
+
+from gramian.rfm import RFMClassifier, RFMRegressor
 
 __version__ = "0.1.0"
+
+__all__ = ["RFMClassifier", "RFMRegressor", "__version__"]

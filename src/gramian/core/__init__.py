@@ -21,14 +21,32 @@ from gramian.core.linalg import (
     psd_power,
     symmetrize,
 )
+from gramian.core.machine import (
+    format_bytes,
+    free_bytes,
+    parse_bytes,
+    resolve_device,
+    resolve_dtype,
+    resolve_memory,
+    threads,
+    wide_dtype,
+)
 
 __all__ = [
     "cosine",
     "effective_rank",
     "fix_signs",
+    "format_bytes",
+    "free_bytes",
+    "parse_bytes",
     "pearson",
     "psd_eigh",
     "psd_factor",
     "psd_power",
+    "resolve_device",
+    "resolve_dtype",
+    "resolve_memory",
     "symmetrize",
+    "threads",
+    "wide_dtype",
 ]

@@ -20,8 +20,13 @@ from gramian.features.matrices import (
     nfm,
     virtual_covariance_shift,
 )
+from gramian.features.updates import BY_NAME, Agop, Fact, Update
 
 __all__ = [
+    "BY_NAME",
+    "Agop",
+    "Fact",
+    "Update",
     "agop",
     "agop_from_moments",
     "backward_fact",

@@ -114,9 +114,7 @@ def backward_fact(
     return fact(Z, Vz, weight_decay, n)
 
 
-def fact_symmetric(
-    F: Float[Tensor, "k k"], how: Literal["average", "polar"] = "polar"
-) -> Float[Tensor, "k k"]:
+def fact_symmetric(F: Float[Tensor, "k k"], how: Literal["average", "polar"] = "polar") -> Float[Tensor, "k k"]:
     """Symmetric forms of FACT: ``"average"`` is ``½(F + Fᵀ)``, ``"polar"`` is ``(F Fᵀ)^½``, which is also PSD.
 
     >>> F = torch.tensor([[0.0, 2.0], [0.0, 0.0]])

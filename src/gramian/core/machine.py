@@ -1,0 +1,148 @@
+"""The machine under the code: device, number format, memory and threads.
+
+Nothing here is global: a choice is made once, at the border, and passed down.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import torch
+
+_UNITS = {
+    "": 1,
+    "k": 10**3,
+    "m": 10**6,
+    "g": 10**9,
+    "t": 10**12,
+    "ki": 2**10,
+    "mi": 2**20,
+    "gi": 2**30,
+    "ti": 2**40,
+}
+
+
+def resolve_device(device: str | torch.device = "auto") -> torch.device:
+    """The device to compute on: CUDA where there is one, else MPS, else the CPU; or the one that was named.
+
+    >>> resolve_device("cpu")
+    device(type='cpu')
+    """
+    if str(device) != "auto":
+        try:
+            return torch.device(device)
+        except RuntimeError as error:
+            raise ValueError(f"device={device!r} is not a torch device: {error}") from error
+    if torch.cuda.is_available():
+        return torch.device("cuda")
+    if torch.backends.mps.is_available():
+        return torch.device("mps")
+    return torch.device("cpu")
+
+
+def wide_dtype(device: torch.device) -> torch.dtype:
+    """The format sums and distances are accumulated in: float64, or float32 on devices that have nothing wider.
+
+    >>> wide_dtype(torch.device("cpu"))
+    torch.float64
+    """
+    return torch.float32 if device.type == "mps" else torch.float64
+
+
+def resolve_dtype(dtype: str | torch.dtype, n: int, device: torch.device) -> torch.dtype:
+    """The working format. ``"auto"`` is float64 up to 1,000 rows, where it costs nothing, and float32 beyond.
+
+    >>> resolve_dtype("auto", 100, torch.device("cpu"))
+    torch.float64
+    """
+    if dtype == "auto":
+        return torch.float64 if n <= 1000 and device.type != "mps" else torch.float32
+    chosen = getattr(torch, dtype, None) if isinstance(dtype, str) else dtype
+    if chosen not in (torch.float32, torch.float64):
+        raise ValueError(f'dtype must be "auto", "float32" or "float64", got {dtype!r}')
+    if chosen == torch.float64 and device.type == "mps":
+        raise ValueError('this device has no float64; use dtype="float32" or device="cpu"')
+    return chosen
+
+
+def parse_bytes(size: int | float | str) -> int:
+    """Bytes from a number or a string such as ``"8GB"`` or ``"512 MiB"``.
+
+    >>> parse_bytes("1.5 GB")
+    1500000000
+    """
+    if isinstance(size, int | float):
+        value = float(size)
+    else:
+        match = re.fullmatch(r"\s*([\d.]+)\s*([kmgt]?i?)b?\s*", size.lower())
+        if match is None:
+            raise ValueError(f'a memory size is a number of bytes or a string such as "8GB", got {size!r}')
+        value = float(match[1]) * _UNITS[match[2]]
+    if not value > 0:
+        raise ValueError(f"a memory size must be positive, got {size!r}")
+    return int(value)
+
+
+def format_bytes(size: float) -> str:
+    """A byte count for people.
+
+    >>> format_bytes(1_600_000_000)
+    '1.6 GB'
+    """
+    for unit in ("B", "kB", "MB", "GB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1000
+    return f"{size:.1f} TB"
+
+
+def free_bytes(device: torch.device) -> int:
+    """Memory that is free on the device now (on the CPU: available to a new allocation without swapping)."""
+    if device.type == "cuda":
+        return int(torch.cuda.mem_get_info(device)[0])
+    meminfo = Path("/proc/meminfo")
+    if meminfo.exists():
+        match = re.search(r"MemAvailable:\s+(\d+) kB", meminfo.read_text())
+        if match:
+            return int(match[1]) * 1024
+    return _physical_bytes() // 2
+
+
+def resolve_memory(max_memory: int | float | str | None, device: torch.device) -> int:
+    """The budget in bytes: what the user allowed, or 80 % of what is free.
+
+    >>> resolve_memory("2GB", torch.device("cpu"))
+    2000000000
+    """
+    return int(0.8 * free_bytes(device)) if max_memory is None else parse_bytes(max_memory)
+
+
+@contextmanager
+def threads(n: int | None) -> Iterator[None]:
+    """Run a block with n torch threads and put the old number back after it; ``None`` leaves it alone.
+
+    >>> with threads(1):
+    ...     torch.get_num_threads()
+    1
+    """
+    if n is None:
+        yield
+        return
+    if n < 1:
+        raise ValueError(f"n_threads must be at least 1, got {n}")
+    before = torch.get_num_threads()
+    torch.set_num_threads(n)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def _physical_bytes() -> int:
+    if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return 4 * 2**30  # nothing to ask: a small laptop

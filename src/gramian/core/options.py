@@ -1,0 +1,53 @@
+"""Small frozen objects that carry options: kernels, updates, solvers.
+
+They speak enough of scikit-learn's language (``get_params``, clone) for ``set_params(kernel__bandwidth=3.0)`` and grid
+searches to reach into them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, TypeVar
+
+T = TypeVar("T", bound="Options")
+
+
+@dataclass(frozen=True)
+class Options:
+    """A frozen dataclass whose fields are its options."""
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The options by name."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+    def with_params(self: T, **params: Any) -> T:
+        """A copy with some options replaced; an unknown one is an error that lists the known.
+
+        >>> from gramian.kernels import Laplace
+        >>> Laplace().with_params(bandwidth=3.0)
+        Laplace(bandwidth=3.0, factor=1.0)
+        """
+        known = self.get_params()
+        for name in params:
+            if name not in known:
+                raise ValueError(f"{type(self).__name__} has no option {name!r}; it has {', '.join(known) or 'none'}")
+        return replace(self, **params)
+
+    def __sklearn_clone__(self: T) -> T:
+        return self  # frozen: a copy could never differ
+
+
+def named(value: str | T, registry: Mapping[str, T], what: str, kind: type[T]) -> T:
+    """The object a name stands for, or the object itself; an error that lists the names otherwise.
+
+    >>> from gramian.kernels import BY_NAME, Kernel
+    >>> named("gaussian", BY_NAME, "kernel", Kernel)
+    Gaussian(bandwidth='auto', factor=1.0)
+    """
+    if isinstance(value, kind):
+        return value
+    if isinstance(value, str) and value in registry:
+        return registry[value]
+    names = ", ".join(f'"{name}"' for name in registry)
+    raise ValueError(f"{what} must be one of {names}, or a {kind.__name__} object; got {value!r}")

@@ -1,0 +1,76 @@
+"""Cutting rows and square matrices into tiles.
+
+Two laws hold for everything computed by tiles. Work on a symmetric matrix visits only the tiles on and above the
+diagonal. And a row's result does not depend on the batch it came in: products of new rows always have the same shape,
+because the last tile is filled up with zero rows (BLAS picks another summation order for another shape).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+ROWS = 128
+"""Rows of new data handled at once, always exactly this many."""
+_OUTPUTS = 16
+
+
+def spans(n: int, size: int) -> Iterator[slice]:
+    """Consecutive slices of at most ``size`` that cover ``range(n)``.
+
+    >>> list(spans(5, 2))
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+    """
+    for start in range(0, n, size):
+        yield slice(start, min(start + size, n))
+
+
+def upper_tiles(n: int, size: int) -> Iterator[tuple[slice, slice]]:
+    """Pairs of slices ``(I, J)`` with I at or before J: the tiles on and above the diagonal.
+
+    >>> len(list(upper_tiles(4, 2)))
+    3
+    """
+    for rows in spans(n, size):
+        for cols in spans(n, size):
+            if cols.start >= rows.start:
+                yield rows, cols
+
+
+def full_rows(X: Float[Tensor, "n d"]) -> Iterator[tuple[slice, Float[Tensor, "rows d"]]]:
+    """Blocks of exactly :data:`ROWS` rows, the last one filled with zeros, with the slice of real rows it stands for.
+
+    >>> [(rows, tuple(block.shape)) for rows, block in full_rows(torch.ones(130, 2))]
+    [(slice(0, 128, None), (128, 2)), (slice(128, 130, None), (128, 2))]
+    """
+    for rows in spans(X.shape[0], ROWS):
+        block = X[rows]
+        if block.shape[0] < ROWS:
+            block = torch.cat([block, block.new_zeros(ROWS - block.shape[0], X.shape[1])])
+        yield rows, block
+
+
+def pad_outputs(V: Float[Tensor, "n c"]) -> Float[Tensor, "n c2"]:
+    """Zero columns appended up to a multiple of 16, so that a product with V rounds the same in every row.
+
+    >>> tuple(pad_outputs(torch.ones(3, 2)).shape)
+    (3, 16)
+    """
+    return torch.nn.functional.pad(V, (0, -V.shape[1] % _OUTPUTS))
+
+
+def rowwise_matmul(X: Float[Tensor, "n d"], A: Float[Tensor, "d k"]) -> Float[Tensor, "n k"]:
+    """``X @ A`` in which every row comes out the same whatever batch it is in.
+
+    >>> X, A = torch.rand(300, 7), torch.rand(7, 3)
+    >>> torch.equal(rowwise_matmul(X[10:11], A), rowwise_matmul(X, A)[10:11])
+    True
+    """
+    out = X.new_empty(X.shape[0], A.shape[1])
+    padded = pad_outputs(A)
+    for rows, block in full_rows(X):
+        out[rows] = (block @ padded)[: rows.stop - rows.start, : A.shape[1]]
+    return out

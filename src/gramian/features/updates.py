@@ -1,0 +1,154 @@
+"""Updates: how the next feature matrix M is made from what the machine has just learned.
+
+An update names everything the field leaves unsaid: which matrix, which power, centred or not, divided by what, on
+which points. It sees the machine only through :class:`Source`, so it works for anything that can tell its gradients.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Literal, Protocol, runtime_checkable
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from gramian.core import psd_power
+from gramian.core.options import Options
+from gramian.features.matrices import agop_from_moments, fact_geometric, fact_symmetric
+
+Scale = Literal["max", "mean", "trace"] | None
+Matrix = Float[Tensor, "d d"] | Float[Tensor, " d"]
+
+
+@runtime_checkable
+class Source(Protocol):
+    """A fitted machine as an update sees it."""
+
+    @property
+    def n(self) -> int:
+        """Number of training rows."""
+
+    def moments(self, rows: Int[Tensor, " m"] | None) -> tuple[Float[Tensor, "d d"], Float[Tensor, "c d"], float]:
+        """``Σ g gᵀ``, mean gradient and number of points, over the training rows or some of them."""
+
+    def fact(self) -> Float[Tensor, "d d"]:
+        """The FACT matrix of the machine."""
+
+    def matrix(self) -> Float[Tensor, "d d"]:
+        """The feature matrix M it was fitted with."""
+
+
+@dataclass(frozen=True)
+class Update(Options, ABC):
+    """A rule ``machine → M``. Frozen."""
+
+    @abstractmethod
+    def __call__(self, source: Source, rng: torch.Generator) -> Matrix:
+        """The next M, or its diagonal as a vector where the update keeps only that; zeros if nothing was learned."""
+
+
+@dataclass(frozen=True)
+class Agop(Update):
+    """``M ← AGOP^power`` of the machine's own predictor (papers B and D: NFA-RFM).
+
+    Parameters
+    ----------
+    power : float
+        1 in paper B's tables, ½ in paper D and for modular arithmetic.
+    center : bool
+        Subtract the mean gradient of each output first.
+    scale : "max", "mean", "trace" or None
+        Divide by the largest entry, the mean diagonal entry, the trace, or nothing. It matters where the bandwidth
+        is a fixed number.
+    diagonal : bool
+        Keep only the diagonal (before the power is taken).
+    samples : int, optional
+        Average over so many training rows, drawn at random; over all by default.
+
+    >>> Agop(power=0.5, scale="mean")
+    Agop(power=0.5, center=False, scale='mean', diagonal=False, samples=None)
+    """
+
+    power: float = 1.0
+    center: bool = False
+    scale: Scale = "max"
+    diagonal: bool = False
+    samples: int | None = None
+
+    def __post_init__(self) -> None:
+        _check_scale(self.scale)
+        if not self.power > 0:
+            raise ValueError(f"power must be positive, got {self.power!r}")
+        if self.samples is not None and self.samples < 1:
+            raise ValueError(f"samples must be a positive number of rows or None, got {self.samples!r}")
+
+    def __call__(self, source: Source, rng: torch.Generator) -> Matrix:
+        rows = None
+        if self.samples is not None and self.samples < source.n:
+            rows = torch.randperm(source.n, generator=rng)[: self.samples]
+        M = agop_from_moments(*source.moments(rows), center=self.center)
+        if self.diagonal:
+            return rescale(M.diagonal().clamp_min(0).pow(self.power), self.scale)
+        return rescale(psd_power(M, self.power), self.scale)
+
+
+@dataclass(frozen=True)
+class Fact(Update):
+    """``M ← (F Fᵀ)^½`` with F the FACT matrix of the machine (paper D: FACT-RFM).
+
+    Parameters
+    ----------
+    geometric : bool
+        Take the geometric mean with the current M, ``(F M Mᵀ Fᵀ)^¼``: needed for modular arithmetic.
+    scale : "max", "mean", "trace" or None
+        As for :class:`Agop`.
+    diagonal : bool
+        Keep only the diagonal of F: ``|F_kk|``, or ``√(|F_kk| M_kk)``.
+
+    >>> Fact(geometric=True)
+    Fact(geometric=True, scale='max', diagonal=False)
+    """
+
+    geometric: bool = False
+    scale: Scale = "max"
+    diagonal: bool = False
+
+    def __post_init__(self) -> None:
+        _check_scale(self.scale)
+
+    def __call__(self, source: Source, rng: torch.Generator) -> Matrix:
+        F = source.fact()
+        if self.diagonal:
+            f = F.diagonal().abs()
+            return rescale((f * source.matrix().diagonal()).sqrt() if self.geometric else f, self.scale)
+        return rescale(fact_geometric(F, source.matrix()) if self.geometric else fact_symmetric(F), self.scale)
+
+
+def rescale(M: Matrix, scale: Scale) -> Matrix:
+    """Divide M (or a diagonal) by its largest entry, mean diagonal or trace; a zero M stays.
+
+    >>> rescale(torch.tensor([1.0, 4.0]), "max")
+    tensor([0.2500, 1.0000])
+    """
+    diagonal = M if M.ndim == 1 else M.diagonal()
+    # The largest entry of a PSD matrix stands on its diagonal.
+    divisors = {"max": diagonal.max(), "mean": diagonal.mean(), "trace": diagonal.sum()}
+    divisor = 1.0 if scale is None else float(divisors[scale])
+    return M / divisor if divisor > 0 else M
+
+
+def _check_scale(scale: Scale) -> None:
+    if scale not in ("max", "mean", "trace", None):
+        raise ValueError(f'scale must be "max", "mean", "trace" or None, got {scale!r}')
+
+
+BY_NAME: dict[str, Update] = {
+    "agop": Agop(),
+    "agop-diagonal": Agop(diagonal=True),
+    "agop-sqrt": Agop(power=0.5),
+    "fact": Fact(),
+    "fact-geometric": Fact(geometric=True),
+}
+"""Updates by the name an estimator takes."""

@@ -1,0 +1,141 @@
+"""What a kernel is: values, slopes and a diagonal, on tiles of prepared rows.
+
+A kernel is frozen and knows no data. ``kernel(X, Z)`` is for people; the house uses :meth:`Kernel.block` and
+:meth:`Kernel.gradient` on :class:`Points`, one tile at a time.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal, TypeVar
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from gramian.core.options import Options
+from gramian.kernels.metric import Identity, Metric
+from gramian.kernels.points import Points
+
+K = TypeVar("K", bound="Kernel")
+Bandwidth = float | Literal["auto", "median"]
+
+
+@dataclass(frozen=True)
+class Kernel(Options, ABC):
+    """A positive-definite function of two rows. Frozen; its options are its fields."""
+
+    translation_invariant: ClassVar[bool] = False
+    """Whether only differences of rows count, so that rows may be centred for accuracy."""
+    needs_axis_aligned_metric: ClassVar[bool] = False
+    """Whether the metric may only rescale coordinates."""
+    has_bandwidth: ClassVar[bool] = False
+
+    @abstractmethod
+    def block(self, x: Points, z: Points, *, same: bool = False) -> Float[Tensor, "n m"]:
+        """Values ``k(xᵢ, zⱼ)`` of a tile, in the rows' format. ``same`` says that x and z are the same rows."""
+
+    @abstractmethod
+    def gradient(
+        self, x: Points, z: Points, coef: Float[Tensor, "m c"], *, same: bool = False
+    ) -> Float[Tensor, "n c k"]:
+        """``∂/∂uᵢ Σⱼ coef_jc k(uᵢ, zⱼ)``, in kernel coordinates. The term at zero distance is 0."""
+
+    @abstractmethod
+    def diagonal(self, x: Points) -> Float[Tensor, " n"]:
+        """``k(xᵢ, xᵢ)``."""
+
+    def distance(self, x: Points, z: Points) -> Float[Tensor, "n m"]:
+        """The distance the bandwidth is measured in."""
+        raise TypeError(f"{type(self).__name__} has no bandwidth and so no distance")
+
+    def prepare(self, X: Float[Tensor, "n d"], metric: Metric, shift: Float[Tensor, " d"] | None = None) -> Points:
+        """Rows in kernel coordinates; ``shift`` is subtracted first where only differences count."""
+        if self.needs_axis_aligned_metric and not metric.axis_aligned:
+            raise ValueError(
+                f"{type(self).__name__} needs a metric that only rescales coordinates; use an update with diagonal=True"
+            )
+        if self.translation_invariant and shift is not None:
+            X = X - shift
+        return Points.of(metric.transform(X))
+
+    def center(self, X: Float[Tensor, "n d"]) -> Float[Tensor, " d"]:
+        """The shift to hand to :meth:`prepare`: subtracting it loses no digits of a difference."""
+        return X.mean(dim=0, dtype=torch.float64 if X.device.type != "mps" else None).to(X.dtype)
+
+    def with_bandwidth(self: K, bandwidth: float) -> K:
+        """The same kernel with a number for its bandwidth.
+
+        >>> from gramian.kernels import Laplace
+        >>> Laplace().with_bandwidth(2.0)
+        Laplace(bandwidth=2.0, factor=1.0)
+        """
+        return replace(self, bandwidth=float(bandwidth), factor=1.0) if self.has_bandwidth else self  # type: ignore[call-arg]
+
+    def __call__(
+        self,
+        X: Float[Tensor, "n d"],
+        Z: Float[Tensor, "m d"] | None = None,
+        metric: Metric | None = None,
+    ) -> Float[Tensor, "n m"]:
+        """The dense matrix ``k(X, Z)``, for people and tests; Z defaults to X."""
+        metric = Identity(X.shape[1], X.device) if metric is None else metric
+        shift = self.center(X if Z is None else Z)
+        x = self.prepare(X, metric, shift)
+        return self.block(x, x, same=True) if Z is None else self.block(x, self.prepare(Z, metric, shift))
+
+
+@dataclass(frozen=True)
+class Slopes:
+    """Derivatives of a tile: ``∂k(uᵢ, vⱼ)/∂uᵢ = cross_ij vⱼ + own_ij uᵢ``.
+
+    ``own="minus"`` says ``own = −cross`` (the kernel sees differences), ``own=None`` that it is zero. ``mirrored`` is
+    ``own`` for the tile with the roles of u and v exchanged, and None where ``own`` is symmetric.
+    """
+
+    cross: Float[Tensor, "n m"]
+    own: Float[Tensor, "n m"] | Literal["minus"] | None
+    mirrored: Float[Tensor, "m n"] | None = None
+
+    def transposed(self) -> Slopes:
+        """The slopes ``∂k(vⱼ, uᵢ)/∂vⱼ`` of the mirrored tile."""
+        own = self.own if self.mirrored is None else self.mirrored
+        return Slopes(self.cross.mT, own.mT if isinstance(own, Tensor) and self.mirrored is None else own)
+
+    def own_sums(self, coef: Float[Tensor, "m c"]) -> Float[Tensor, "n c"] | None:
+        """``Σⱼ own_ij coef_jc``."""
+        if self.own is None:
+            return None
+        return -(self.cross @ coef) if isinstance(self.own, str) else self.own @ coef
+
+    def times(self, weights: Float[Tensor, "n m"]) -> Slopes:
+        """Each derivative times a weight of its pair."""
+        own = self.own * weights if isinstance(self.own, Tensor) else self.own
+        return Slopes(self.cross * weights, own)
+
+    def gradient(self, x: Points, z: Points, coef: Float[Tensor, "m c"]) -> Float[Tensor, "n c k"]:
+        """``Σⱼ coef_jc (cross_ij vⱼ + own_ij uᵢ)`` by one matrix product."""
+        dtype = self.cross.dtype
+        coef, u, v = coef.to(dtype), x.u.to(dtype), z.u.to(dtype)
+        (m, c), k = coef.shape, u.shape[1]
+        out = (self.cross @ (coef[:, :, None] * v[:, None, :]).reshape(m, c * k)).reshape(len(x), c, k)
+        sums = self.own_sums(coef)
+        if sums is not None:
+            out += sums[:, :, None] * u[:, None, :]
+        return out
+
+
+@dataclass(frozen=True)
+class SmoothKernel(Kernel):
+    """A kernel of ``u·v``, ``‖u‖`` and ``‖v‖`` only: its gradients are matrix products with its :class:`Slopes`."""
+
+    @abstractmethod
+    def slopes(self, x: Points, z: Points, *, same: bool = False) -> Slopes:
+        """Derivatives of the tile's values; in a wider format than the rows' where near pairs need it."""
+
+    def gradient(
+        self, x: Points, z: Points, coef: Float[Tensor, "m c"], *, same: bool = False
+    ) -> Float[Tensor, "n c k"]:
+        """See :meth:`Kernel.gradient`."""
+        return self.slopes(x, z, same=same).gradient(x, z, coef).to(x.u.dtype)

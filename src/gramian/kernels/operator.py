@@ -1,0 +1,152 @@
+"""The kernel matrix of a set of rows as an operator: tiles and products, never the whole unless a caller has room.
+
+The operator knows rows, kernel and metric. It holds no coefficients: the model is somebody else's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from gramian.core import wide_dtype
+from gramian.core.tiles import ROWS, full_rows, pad_outputs, spans, upper_tiles
+from gramian.kernels.base import Kernel
+from gramian.kernels.metric import Identity, Metric
+from gramian.kernels.points import Points
+
+_COLUMNS = 2048
+_LARGEST_TILE = 1024
+
+
+class KernelOperator:
+    """``K (n, n)`` with ``K_ij = k(xᵢ, xⱼ)`` under a metric, and products of it and of ``k(X', X)`` with matrices.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        With a number for its bandwidth.
+    X : Tensor (n, d)
+    metric : Metric, optional
+        The identity by default.
+    max_bytes : int, optional
+        What temporary tiles may take; at least a tile of 128 × 128 is always used.
+
+    >>> import torch
+    >>> from gramian.kernels import Gaussian
+    >>> K = KernelOperator(Gaussian(1.0), torch.tensor([[0.0], [1.0]]))
+    >>> K.matmul(torch.ones(2, 1)).squeeze()
+    tensor([1.6065, 1.6065], dtype=torch.float64)
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        X: Float[Tensor, "n d"],
+        metric: Metric | None = None,
+        max_bytes: int | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.X = X
+        self.metric = Identity(X.shape[1], X.device) if metric is None else metric
+        self.max_bytes = max_bytes
+        self.shift = kernel.center(X)
+        self.points = self.prepare(X)
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return self.X.shape[0]
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Format of the kernel's values."""
+        return self.X.dtype
+
+    @property
+    def wide(self) -> torch.dtype:
+        """Format sums are accumulated in."""
+        return wide_dtype(self.X.device)
+
+    @property
+    def tile(self) -> int:
+        """Side of the tiles used on the square matrix: about six of them are alive at a time."""
+        if self.max_bytes is None:
+            return _LARGEST_TILE
+        return int(min(_LARGEST_TILE, max(ROWS, (self.max_bytes / (6 * 8)) ** 0.5)))
+
+    def widened(self) -> KernelOperator:
+        """The same operator with values in the wide format, for systems that need its digits."""
+        if self.dtype == self.wide:
+            return self
+        return KernelOperator(self.kernel, self.X.to(self.wide), self.metric, self.max_bytes)
+
+    def dense_bytes(self) -> int:
+        """Size of the matrix if somebody holds it."""
+        return self.n * self.n * self.X.element_size()
+
+    def prepare(self, X: Float[Tensor, "m d"]) -> Points:
+        """New rows in this operator's kernel coordinates."""
+        return self.kernel.prepare(X, self.metric, self.shift)
+
+    def diagonal(self) -> Float[Tensor, " n"]:
+        """``k(xᵢ, xᵢ)``."""
+        return self.kernel.diagonal(self.points)
+
+    def tiles(self) -> Iterator[tuple[slice, slice, Float[Tensor, "r s"]]]:
+        """Tiles on and above the diagonal, with their row and column slices."""
+        for rows, cols in upper_tiles(self.n, self.tile):
+            yield rows, cols, self.kernel.block(self.points[rows], self.points[cols], same=rows == cols)
+
+    def columns(self, cols: Tensor) -> Float[Tensor, "n m"]:
+        """The columns with these indices."""
+        chosen = self.points[cols]
+        return torch.cat([self.kernel.block(self.points[rows], chosen) for rows in spans(self.n, self.tile)])
+
+    def fill(self, out: Float[Tensor, "n n"]) -> Float[Tensor, "n n"]:
+        """Write the whole matrix into ``out``, both triangles from the same numbers."""
+        for rows, cols, tile in self.tiles():
+            out[rows, cols] = tile
+            if rows != cols:
+                out[cols, rows] = tile.mT
+        return out
+
+    def dense(self) -> Float[Tensor, "n n"]:
+        """The whole matrix in new memory."""
+        return self.fill(self.X.new_empty(self.n, self.n))
+
+    def matmul(self, V: Float[Tensor, "n c"]) -> Float[Tensor, "n c"]:
+        """``K V``, accumulated in the wide format."""
+        V = V.to(self.wide)
+        out = torch.zeros_like(V)
+        for rows, cols, tile in self.tiles():
+            tile = tile.to(self.wide)
+            out[rows] += tile @ V[cols]
+            if rows != cols:
+                out[cols] += tile.mT @ V[rows]
+        return out
+
+    def predict(self, X: Float[Tensor, "m d"], coef: Float[Tensor, "n c"]) -> Float[Tensor, "m c"]:
+        """``k(X, X_train) coef``: each row the same whatever batch it is in."""
+        padded = pad_outputs(coef.to(self.wide))
+        out = padded.new_empty(X.shape[0], coef.shape[1])
+        for rows, block in full_rows(X):
+            new = self.prepare(block)
+            total = padded.new_zeros(len(new), padded.shape[1])
+            for cols in spans(self.n, _COLUMNS):
+                total += self.kernel.block(new, self.points[cols]).to(self.wide) @ padded[cols]
+            out[rows] = total[: rows.stop - rows.start, : coef.shape[1]]
+        return out
+
+    def gradient(self, X: Float[Tensor, "m d"], coef: Float[Tensor, "n c"]) -> Float[Tensor, "m c d"]:
+        """``∂/∂x Σⱼ coef_jc k(x, xⱼ)`` at new rows, in input coordinates."""
+        out = X.new_empty(X.shape[0], coef.shape[1], X.shape[1])
+        for rows, block in full_rows(X):
+            new = self.prepare(block)
+            total = X.new_zeros(len(new), coef.shape[1], self.points.u.shape[1])
+            for cols in spans(self.n, _COLUMNS):
+                total += self.kernel.gradient(new, self.points[cols], coef[cols])
+            out[rows] = self.metric.pull(total)[: rows.stop - rows.start]
+        return out

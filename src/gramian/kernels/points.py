@@ -1,0 +1,91 @@
+"""Rows prepared for a kernel, and squared distances between them that are right where it matters.
+
+``‖u − v‖² = ‖u‖² + ‖v‖² − 2u·v`` is one matrix product, and loses everything when u and v are close. Here it is
+accumulated in float64, and pairs whose distance is tiny beside their length are computed again from ``u − v``. So equal
+rows are at distance exactly 0, near rows keep their digits, in float32 as in float64.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from gramian.core import wide_dtype
+
+_NEAR = {torch.float64: 1e-6, torch.float32: 1e-3}
+"""Below this multiple of ``‖u‖²`` a squared distance is computed from the difference, by accumulation format."""
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Rows ``u (n, k)`` in kernel coordinates, with what the distance product needs, computed once.
+
+    >>> Points.of(torch.tensor([[3.0, 4.0]])).square_norms
+    tensor([25.], dtype=torch.float64)
+    """
+
+    u: Float[Tensor, "n k"]
+    left: Float[Tensor, "n k2"] = field(repr=False)
+    right: Float[Tensor, "n k2"] = field(repr=False)
+
+    @classmethod
+    def of(cls, u: Float[Tensor, "n k"]) -> Points:
+        """Prepare rows that are already in kernel coordinates."""
+        wide = u.to(wide_dtype(u.device))
+        square = wide.square().sum(dim=1, keepdim=True)
+        one = torch.ones_like(square)
+        return cls(u, torch.cat([wide, square, one], dim=1), torch.cat([-2 * wide, one, square], dim=1))
+
+    def __len__(self) -> int:
+        return self.u.shape[0]
+
+    def __getitem__(self, rows: slice | Tensor) -> Points:
+        return Points(self.u[rows], self.left[rows], self.right[rows])
+
+    @property
+    def square_norms(self) -> Float[Tensor, " n"]:
+        """``‖u‖²`` of each row, in the accumulation format."""
+        return self.left[:, -2]
+
+    @property
+    def wide(self) -> Float[Tensor, "n k"]:
+        """The rows in the accumulation format."""
+        return self.left[:, :-2]
+
+
+class Distances(NamedTuple):
+    """Squared distances of a tile, and whether some pair of distinct rows is so near that slopes need care."""
+
+    square: Float[Tensor, "n m"]
+    near: bool
+
+
+def squared_distances(x: Points, z: Points, *, same: bool = False) -> Distances:
+    """Squared distances between all rows of x and z in the accumulation format.
+
+    ``same`` says that x and z are the same rows, whose diagonal is then 0 without looking.
+
+    >>> x = Points.of(1e6 + torch.tensor([[0.0], [0.5]]))
+    >>> squared_distances(x, x).square
+    tensor([[0.0000, 0.2500],
+            [0.2500, 0.0000]], dtype=torch.float64)
+    """
+    square = x.left @ z.right.mT
+    bound = _NEAR[square.dtype] * x.square_norms
+    if same:
+        square.fill_diagonal_(float("inf"))
+    rows = (square.amin(dim=1) <= bound).nonzero().squeeze(1)
+    if len(rows):
+        _mend(square, x, z, rows, square[rows] <= bound[rows, None])
+    if same:
+        square.fill_diagonal_(0)
+    return Distances(square, bool(len(rows)))
+
+
+def _mend(square: Float[Tensor, "n m"], x: Points, z: Points, rows: Tensor, close: Bool[Tensor, "r m"]) -> None:
+    exact = torch.cdist(x.wide[rows], z.wide, compute_mode="donot_use_mm_for_euclid_dist").square_()
+    square[rows] = torch.where(close, exact, square[rows])

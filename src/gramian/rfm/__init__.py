@@ -1,0 +1,16 @@
+"""Recursive feature machines: rounds, the choice among them, and the two estimators.
+
+May import ``core``, ``kernels``, ``solvers`` and ``features``.
+
+>>> import numpy as np
+>>> from gramian.rfm import RFMRegressor
+>>> X = np.random.default_rng(0).uniform(-1, 1, size=(100, 3))
+>>> RFMRegressor(n_rounds=1).fit(X, X[:, 0] ** 2).feature_importances_.argmax()
+np.int64(0)
+"""
+
+from gramian.rfm.estimators import RFMClassifier, RFMRegressor
+from gramian.rfm.machine import KernelMachine
+from gramian.rfm.rounds import Problem, Round, rounds
+
+__all__ = ["KernelMachine", "Problem", "RFMClassifier", "RFMRegressor", "Round", "rounds"]

@@ -1,0 +1,287 @@
+"""What the two estimators share: arguments, checks at the border, learned attributes."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from gramian.core import psd_eigh, resolve_device, resolve_dtype, resolve_memory, threads
+from gramian.core.options import Options, named
+from gramian.features import BY_NAME as UPDATES
+from gramian.features import Agop, Update
+from gramian.kernels import BY_NAME as KERNELS
+from gramian.kernels import Kernel, Laplace, Lp
+from gramian.rfm.data import Array, Rows, Scaler, check_columns, check_finite, merge_rows
+from gramian.rfm.fitting import Fitted, Settings, fit
+from gramian.solvers import BY_NAME as SOLVERS
+from gramian.solvers import Solver, choose
+from gramian.solvers.base import warn_numbers
+
+log = logging.getLogger(__name__)
+
+R = TypeVar("R", bound="BaseRFM")
+_NESTED: dict[str, tuple[Any, Any]] = {
+    "kernel": (KERNELS, Kernel),
+    "update": (UPDATES, Update),
+    "solver": (SOLVERS, Solver),
+}
+
+
+class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Arguments and learned attributes of :class:`RFMRegressor` and :class:`RFMClassifier`, described there."""
+
+    def __init__(
+        self,
+        *,
+        kernel: str | Kernel = "laplace",
+        update: str | Update = "auto",
+        n_rounds: int = 5,
+        select_round: Literal["best", "last"] = "best",
+        ridge: float | Literal["auto"] = "auto",
+        ridge_scaling: Literal["n"] | None = None,
+        solver: str | Solver = "auto",
+        standardize: bool = True,
+        fit_intercept: bool = True,
+        threshold: float | None = None,
+        dtype: str = "auto",
+        device: str = "auto",
+        max_memory: int | str | None = None,
+        n_threads: int | None = None,
+        random_state: Any = 0,
+        verbose: int = 0,
+    ) -> None:
+        self.kernel = kernel
+        self.update = update
+        self.n_rounds = n_rounds
+        self.select_round = select_round
+        self.ridge = ridge
+        self.ridge_scaling = ridge_scaling
+        self.solver = solver
+        self.standardize = standardize
+        self.fit_intercept = fit_intercept
+        self.threshold = threshold
+        self.dtype = dtype
+        self.device = device
+        self.max_memory = max_memory
+        self.n_threads = n_threads
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def set_params(self: R, **params: Any) -> R:
+        """Set parameters; ``kernel__bandwidth=3.0`` replaces an option inside the kernel, update or solver."""
+        own = {name: value for name, value in params.items() if "__" not in name}
+        super().set_params(**own)
+        for name, value in params.items():
+            owner, _, option = name.partition("__")
+            if option:
+                if owner not in _NESTED:
+                    raise ValueError(f"{name!r}: only {', '.join(_NESTED)} have options of their own")
+                registry, kind = _NESTED[owner]
+                current: Options = named(getattr(self, owner), registry, owner, kind)
+                setattr(self, owner, current.with_params(**{option: value}))
+        return self
+
+    # ---- learned attributes ------------------------------------------------------------------------------------
+
+    @property
+    def feature_importances_(self) -> Array:
+        """Diagonal of the feature matrix divided by its sum: how sensitive the prediction is to each column."""
+        check_is_fitted(self)
+        diagonal = np.diag(self.feature_matrix_).clip(min=0)
+        total = diagonal.sum()
+        return diagonal / total if total > 0 else np.full(len(diagonal), 1 / len(diagonal))
+
+    def transform(self, X: Any) -> Array:
+        """Rows in learned coordinates: one column per learned direction, strongest first.
+
+        Euclidean distances between transformed rows are the distances ``(x − x')ᵀ M (x − x')`` the kernel sees.
+        """
+        return self._scaled(X) @ (self.components_.T * np.sqrt(self.explained_))
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "machine_")
+
+    # ---- fitting -----------------------------------------------------------------------------------------------
+
+    def _check_X_y(self, X: Any, y: Any, **options: Any) -> tuple[Array, NDArray[Any]]:
+        check_columns(X)
+        X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2, ensure_all_finite=False, **options)
+        check_finite(X, getattr(self, "feature_names_in_", None))
+        return X, y
+
+    def _settings(self, n: int, d: int, device: torch.device, dtype: torch.dtype) -> Settings:
+        if self.select_round not in ("best", "last"):
+            raise ValueError(f'select_round must be "best" or "last", got {self.select_round!r}')
+        if self.ridge_scaling not in (None, "n"):
+            raise ValueError(f'ridge_scaling must be None (K + λI) or "n" (K + nλI), got {self.ridge_scaling!r}')
+        if not (isinstance(self.n_rounds, int | np.integer) and self.n_rounds >= 0):
+            raise ValueError(f"n_rounds must be a non-negative integer, got {self.n_rounds!r}")
+        if isinstance(self.ridge, str) and self.ridge != "auto":
+            raise ValueError(f'ridge must be a non-negative number or "auto", got {self.ridge!r}')
+        if not isinstance(self.ridge, str) and not (self.ridge >= 0 and np.isfinite(self.ridge)):
+            raise ValueError(f'ridge must be a non-negative number or "auto", got {self.ridge!r}')
+        if self.threshold is not None and not 0 <= self.threshold < 1:
+            raise ValueError(f"threshold must be in [0, 1) or None, got {self.threshold!r}")
+        max_bytes = resolve_memory(self.max_memory, device)
+        if isinstance(self.solver, str) and self.solver == "auto":
+            solver, why = choose(n, dtype, max_bytes)
+            if "conjugate" in why:
+                warn_numbers(f"{n} rows: {why}")
+            log.info("solver %s", why)
+        else:
+            solver = named(self.solver, SOLVERS, "solver", Solver)  # type: ignore[type-abstract]
+        return Settings(
+            kernels=_kernels(self.kernel),
+            updates=_updates(self.update, d),
+            n_rounds=int(self.n_rounds),
+            select_last=self.select_round == "last",
+            ridge=None if isinstance(self.ridge, str) else float(self.ridge),
+            per_row_ridge=self.ridge_scaling == "n",
+            solver=solver,
+            threshold=self.threshold,
+            max_bytes=max_bytes,
+            seed=_seed(self.random_state),
+            show_progress=bool(self.verbose),
+        )
+
+    def _fit_rows(
+        self,
+        rows: Rows,
+        Y: Array,
+        strata: NDArray[Any] | None,
+        eval_set: tuple[Array, Array] | None,
+    ) -> Fitted:
+        """Scale, move to torch, fit, and set the attributes both estimators have. Y is ``(n, c)``."""
+        d = rows.X.shape[1]
+        weights = rows.weights_or_ones
+        self._scaler = Scaler.fit(rows.X, weights) if self.standardize else Scaler.identity(d)
+        if isinstance(self, _HasClasses):
+            self._target_scaler = Scaler.fit(Y, weights, center=self.fit_intercept, scale=False)
+        else:
+            self._target_scaler = Scaler.fit(Y, weights, center=self.fit_intercept)
+        device = resolve_device(self.device)
+        dtype = resolve_dtype(self.dtype, len(rows), device)
+        settings = self._settings(len(rows), d, device, dtype)
+
+        def tensor(values: Array, wide: bool = False) -> torch.Tensor:
+            chosen = torch.float32 if device.type == "mps" else torch.float64 if wide else dtype
+            return torch.as_tensor(np.ascontiguousarray(values), device=device).to(chosen)
+
+        evaluation = None
+        if eval_set is not None:
+            evaluation = (
+                tensor(self._scaler.apply(eval_set[0])),
+                tensor(self._target_scaler.apply(eval_set[1]), wide=True),
+            )
+        with threads(self.n_threads):
+            fitted = fit(
+                settings,
+                tensor(self._scaler.apply(rows.X)),
+                tensor(self._target_scaler.apply(Y), wide=True),
+                None if rows.weights is None else tensor(rows.weights, wide=True),
+                strata,
+                evaluation,
+            )
+        self.machine_ = fitted.machine
+        self.rounds_ = list(fitted.records)
+        self.best_round_ = fitted.round
+        self.update_ = fitted.problem.update
+        self.kernel_ = fitted.machine.kernel
+        self.ridge_ = self.rounds_[fitted.round].ridge
+        self.support_ = np.ones(d, dtype=bool) if fitted.support is None else fitted.support.cpu().numpy()
+        self.feature_matrix_ = fitted.features.cpu().numpy().astype(np.float64)
+        values, vectors = psd_eigh(torch.from_numpy(self.feature_matrix_))
+        keep = values > d * np.finfo(float).eps * values[0]
+        self.components_ = vectors[:, keep].T.contiguous().numpy()
+        self.explained_ = values[keep].numpy()
+        return fitted
+
+    def _scaled(self, X: Any) -> Array:
+        check_is_fitted(self)
+        check_columns(X)
+        X = validate_data(self, X, dtype=np.float64, reset=False, ensure_all_finite=False)
+        check_finite(X, getattr(self, "feature_names_in_", None))
+        return self._scaler.apply(X)
+
+    def _outputs(self, X: Any) -> Array:
+        """Predictions ``(n, c)`` in the units of Y."""
+        scaled = self._scaled(X)[:, self.support_]
+        machine = self.machine_
+        with threads(self.n_threads):
+            out = machine.predict(torch.from_numpy(scaled).to(machine.X.device, machine.X.dtype))
+        return self._target_scaler.undo(out.cpu().numpy().astype(np.float64))
+
+    def gradients(self, X: Any) -> Array:
+        """Gradients ``∂f_c/∂x (n, c, d)`` of the outputs at new rows, in the user's units.
+
+        >>> import numpy as np
+        >>> from gramian import RFMRegressor
+        >>> X = np.linspace(-1, 1, 50)[:, None]
+        >>> RFMRegressor(n_rounds=0).fit(X, 3 * X[:, 0]).gradients([[0.0]]).round(1)
+        array([[[3.]]])
+        """
+        scaled = self._scaled(X)
+        machine = self.machine_
+        with threads(self.n_threads):
+            part = machine.gradient(torch.from_numpy(scaled[:, self.support_]).to(machine.X.device, machine.X.dtype))
+        out = np.zeros((*part.shape[:2], scaled.shape[1]))
+        out[:, :, self.support_] = part.cpu().numpy()
+        return out * self._target_scaler.scale[:, None] / self._scaler.scale
+
+    def _eval_arrays(self, eval_set: Any) -> tuple[Array, NDArray[Any]] | None:
+        if eval_set is None:
+            return None
+        try:
+            X, y = eval_set
+        except (TypeError, ValueError) as error:
+            raise ValueError("eval_set must be a pair (X, y)") from error
+        check_columns(X)
+        X, y = validate_data(self, X, y, dtype=np.float64, reset=False, multi_output=True, ensure_all_finite=False)
+        check_finite(X, getattr(self, "feature_names_in_", None))
+        return X, y
+
+    @staticmethod
+    def _merged(X: Array, y: NDArray[Any], sample_weight: Any) -> Rows:
+        weights = None
+        if sample_weight is not None:
+            weights = np.asarray(sample_weight, dtype=np.float64)
+            if weights.ndim == 0:
+                weights = np.full(len(X), float(weights))
+            if weights.shape != (len(X),):
+                raise ValueError(f"sample_weight.shape == {weights.shape}, expected ({len(X)},): one weight per row")
+            if not np.isfinite(weights).all():
+                raise ValueError("sample_weight contains NaN or infinity")
+        return merge_rows(X, y, weights)
+
+
+class _HasClasses:
+    """Marks the classifier: its targets are codes, which are centred but not scaled."""
+
+
+def _kernels(kernel: str | Kernel) -> tuple[Kernel, ...]:
+    if isinstance(kernel, str) and kernel == "auto":
+        return Laplace(), Lp()
+    return (named(kernel, KERNELS, "kernel", Kernel),)  # type: ignore[type-abstract]
+
+
+def _updates(update: str | Update, d: int) -> tuple[Update, ...]:
+    if isinstance(update, str) and update == "auto":
+        return (Agop(), Agop(diagonal=True)) if d > 1 else (Agop(),)
+    return (named(update, UPDATES, "update", Update),)  # type: ignore[type-abstract]
+
+
+def _seed(random_state: Any) -> int:
+    if isinstance(random_state, int | np.integer):
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31 - 1))

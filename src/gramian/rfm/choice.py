@@ -1,0 +1,266 @@
+"""Choosing ridge and bandwidth of a round, for the metric that round has.
+
+Exact leave-one-out error may compare ridges and bandwidths *given M*: M is the same for all of them. It may not compare
+rounds, since M has seen the label that is left out; that takes folds in which M is learned again.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from gramian.kernels import Kernel, KernelOperator, Metric
+from gramian.solvers import Direct, Workspace
+
+_MEDIAN_ROWS = 1000
+_LOO_ROWS = 2000
+RIDGES = tuple(10.0**e for e in (-6, -5, -4, -3.5, -3, -2.5, -2, -1.5, -1, -0.5, 0, 0.5, 1))
+"""Ridges tried, as multiples of the mean of the kernel's diagonal."""
+_COARSE = (2, 4, 6, 8, 10)
+_FACTORS = tuple(2.0 ** (e / 2) for e in range(-8, 9))
+"""Multiples of the median distance tried as bandwidth."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Kernel with a number for its bandwidth, ridge, and the leave-one-out error that chose them (or NaN)."""
+
+    kernel: Kernel
+    ridge: float
+    loo: float = float("nan")
+    factor: float = 1.0
+
+
+class Chooser(ABC):
+    """Says which ridge and bandwidth a round uses."""
+
+    @abstractmethod
+    def choose(
+        self,
+        index: int,
+        kernel: Kernel,
+        metric: Metric,
+        X: Float[Tensor, "n d"],
+        Y: Float[Tensor, "n c"],
+        weights: Float[Tensor, " n"] | None,
+        workspace: Workspace,
+    ) -> Choice:
+        """The choice for round ``index``."""
+
+
+def median_distance(kernel: Kernel, metric: Metric, X: Float[Tensor, "n d"], seed: int) -> float:
+    """Median distance between two rows under the metric, from at most 1,000 random rows; 1 if all rows coincide.
+
+    >>> from gramian.kernels import Identity, Laplace
+    >>> median_distance(Laplace(), Identity(1), torch.tensor([[0.0], [2.0]]), seed=0)
+    2.0
+    """
+    rows = torch.randperm(X.shape[0], generator=torch.Generator().manual_seed(seed))[:_MEDIAN_ROWS]
+    sample = X[rows.to(X.device)]
+    points = kernel.prepare(sample, metric, kernel.center(sample))
+    distances = kernel.distance(points, points)
+    apart = distances[torch.triu(torch.ones_like(distances, dtype=torch.bool), 1)]
+    positive = apart[apart > 0]
+    return float(positive.median()) if len(positive) else 1.0
+
+
+def total_weight(X: Float[Tensor, "n d"], weights: Float[Tensor, " n"] | None) -> float:
+    """The number of rows, or the sum of their weights."""
+    return float(X.shape[0] if weights is None else weights.sum())
+
+
+def base_kernel(kernel: Kernel, metric: Metric, X: Float[Tensor, "n d"], seed: int) -> Kernel:
+    """The kernel with its median bandwidth filled in, where it asks for one."""
+    if kernel.has_bandwidth and isinstance(kernel.bandwidth, str):  # type: ignore[attr-defined]
+        return kernel.with_bandwidth(kernel.factor * median_distance(kernel, metric, X, seed))  # type: ignore[attr-defined]
+    return kernel
+
+
+@dataclass(frozen=True)
+class Fixed(Chooser):
+    """The user's ridge, and the kernel's bandwidth or median.
+
+    With ``per_row`` the ridge is multiplied by the total weight of the rows: ``K + nλI``.
+    """
+
+    ridge: float
+    seed: int = 0
+    per_row: bool = False
+
+    def choose(
+        self,
+        index: int,
+        kernel: Kernel,
+        metric: Metric,
+        X: Float[Tensor, "n d"],
+        Y: Float[Tensor, "n c"],
+        weights: Float[Tensor, " n"] | None,
+        workspace: Workspace,
+    ) -> Choice:
+        """See :meth:`Chooser.choose`."""
+        ridge = self.ridge * total_weight(X, weights) if self.per_row else self.ridge
+        return Choice(base_kernel(kernel, metric, X, self.seed), ridge)
+
+
+@dataclass(frozen=True)
+class Replay(Chooser):
+    """The choices of an earlier run, round by round: ridge and factor, while the median is taken anew.
+
+    Folds use it: two numbers per round say next to nothing about the labels that are held out.
+    """
+
+    path: tuple[Choice, ...]
+    seed: int = 0
+    shrink: float = 1.0
+    """Multiplies each ridge: below 1 for a part of the rows where ridges grow with their number."""
+
+    def choose(
+        self,
+        index: int,
+        kernel: Kernel,
+        metric: Metric,
+        X: Float[Tensor, "n d"],
+        Y: Float[Tensor, "n c"],
+        weights: Float[Tensor, " n"] | None,
+        workspace: Workspace,
+    ) -> Choice:
+        """See :meth:`Chooser.choose`."""
+        earlier = self.path[index]
+        base = base_kernel(kernel, metric, X, self.seed)
+        return Choice(_times(base, earlier.factor), self.shrink * earlier.ridge, factor=earlier.factor)
+
+
+class LeaveOneOut(Chooser):
+    """Ridge, bandwidth factor, or both, by the exact leave-one-out error given M.
+
+    The search starts where the last round ended and walks while the error falls. Beyond 2,000 rows the error is taken
+    on a random part of them: both numbers describe the function (its length scale, its noise), not the sample size.
+
+    Parameters
+    ----------
+    ridge : float or None
+        A number to keep, or None to choose.
+    seed : int
+    per_row : bool
+        Multiply a ridge that is kept by the total weight of the rows.
+    """
+
+    def __init__(self, ridge: float | None, seed: int = 0, per_row: bool = False) -> None:
+        self.ridge = ridge
+        self.seed = seed
+        self.per_row = per_row
+        self._ridge_at: int | None = None
+        self._factor_at = _FACTORS.index(1.0)
+
+    def choose(
+        self,
+        index: int,
+        kernel: Kernel,
+        metric: Metric,
+        X: Float[Tensor, "n d"],
+        Y: Float[Tensor, "n c"],
+        weights: Float[Tensor, " n"] | None,
+        workspace: Workspace,
+    ) -> Choice:
+        """See :meth:`Chooser.choose`."""
+        base = base_kernel(kernel, metric, X, self.seed)
+        ridge = self.ridge
+        if ridge is not None and self.per_row:
+            ridge *= total_weight(X, weights)
+        if X.shape[0] > _LOO_ROWS:
+            rng = torch.Generator().manual_seed(self.seed + 1)
+            part = torch.randperm(X.shape[0], generator=rng)[:_LOO_ROWS].to(X.device)
+            X, Y, weights = X[part], Y[part], None if weights is None else weights[part]
+        search = _Search(base, metric, X, Y, weights, workspace, ridge)
+        free = kernel.has_bandwidth and kernel.bandwidth == "auto"  # type: ignore[attr-defined]
+        at = self._factor_at if free else _FACTORS.index(1.0)
+        best = search.at(at, self._ridge_at)
+        if free:
+            best = _walk(search.at, best, at, 2)
+            best = _walk(search.at, best, best[1], 1)
+        error, factor_at, ridge_at = best
+        self._factor_at, self._ridge_at = factor_at, ridge_at
+        chosen = _times(base, _FACTORS[factor_at])
+        return Choice(chosen, search.ridge_value(ridge_at), error, _FACTORS[factor_at])
+
+
+Found = tuple[float, int, int]
+"""Leave-one-out error, index of the factor, index of the ridge."""
+
+
+class _Search:
+    """Leave-one-out errors of one round, remembered by (factor, ridge)."""
+
+    def __init__(
+        self,
+        base: Kernel,
+        metric: Metric,
+        X: Tensor,
+        Y: Tensor,
+        weights: Tensor | None,
+        workspace: Workspace,
+        ridge: float | None,
+    ) -> None:
+        self.base, self.metric, self.X, self.Y, self.weights = base, metric, X, Y, weights
+        self.workspace, self.ridge = workspace, ridge
+        self.seen: dict[int, Found] = {}
+        points = base.prepare(X, metric, base.center(X))
+        self.scale = float(base.diagonal(points).mean()) or 1.0
+
+    def ridge_value(self, at: int) -> float:
+        return self.scale * RIDGES[at] if self.ridge is None else self.ridge
+
+    def at(self, factor: int, near: int | None) -> Found:
+        """The best ridge for a factor: among all to begin with, else around the one that was best elsewhere."""
+        if factor in self.seen:
+            return self.seen[factor]
+        operator = KernelOperator(_times(self.base, _FACTORS[factor]), self.X, self.metric)
+        if self.ridge is not None:
+            errors = self._errors(operator, [0])
+        elif self.X.shape[0] <= 600:
+            errors = self._errors(operator, list(range(len(RIDGES))))
+        elif near is None:
+            errors = self._errors(operator, list(_COARSE))
+            best = min(errors, key=errors.__getitem__, default=_COARSE[-1])
+            errors |= self._errors(operator, [i for i in (best - 1, best + 1) if 0 <= i < len(RIDGES)])
+        else:
+            errors = self._errors(operator, [i for i in (near - 1, near, near + 1) if 0 <= i < len(RIDGES)])
+        best = min(errors, key=errors.__getitem__, default=len(RIDGES) - 1)
+        self.seen[factor] = (errors.get(best, math.inf), factor, best)
+        return self.seen[factor]
+
+    def _errors(self, operator: KernelOperator, indices: list[int]) -> dict[int, float]:
+        values = {self.ridge_value(i): i for i in indices}
+        points = Direct().path(operator, self.Y, list(values), weights=self.weights, workspace=self.workspace)
+        return {values[p.ridge]: self._mean(p.loo) for p in points}
+
+    def _mean(self, residuals: Tensor) -> float:
+        square = residuals.square().mean(dim=1)
+        if self.weights is None:
+            return float(square.mean())
+        return float((self.weights * square).sum() / self.weights.sum())
+
+
+def _walk(at: Callable[[int, int], Found], best: Found, start: int, stride: int) -> Found:
+    """Walk from ``start`` up, and if that does not help down, by ``stride`` while the error falls."""
+    for direction in (stride, -stride):
+        position, moved = start + direction, False
+        while 0 <= position < len(_FACTORS):
+            found = at(position, best[2])
+            if not found[0] < best[0]:
+                break
+            best, moved = found, True
+            position += direction
+        if moved:
+            break
+    return best
+
+
+def _times(kernel: Kernel, factor: float) -> Kernel:
+    return kernel.with_bandwidth(kernel.length * factor) if kernel.has_bandwidth else kernel  # type: ignore[attr-defined]

@@ -1,0 +1,147 @@
+"""From the user's arrays to the rows a machine is fitted on: checks with clear words, scaling, repeated rows.
+
+Equal rows with equal targets are merged into one row of higher weight, and rows are put into a canonical order. A
+weight of 2 is then the same as saying it twice, by construction; leaving one row out leaves its copies out too; and the
+order in which rows come changes nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+def check_columns(X: Any) -> None:
+    """Raise a ValueError that names the columns of a frame which are not numbers."""
+    dtypes = getattr(X, "dtypes", None)
+    columns = getattr(X, "columns", None)
+    if dtypes is None or columns is None:
+        return
+    text = [
+        str(name)
+        for name, dtype in zip(columns, dtypes, strict=True)
+        if getattr(dtype, "kind", "O") not in "biuf" and not _numeric_extension(dtype)
+    ]
+    if text:
+        raise ValueError(
+            f"{_columns(text)} not numeric: encode text, categories and dates as numbers first "
+            "(for example with sklearn.preprocessing.OneHotEncoder)"
+        )
+
+
+def check_finite(X: Array, names: NDArray[Any] | None) -> None:
+    """Raise a ValueError that names the columns with NaN or infinity."""
+    finite = np.isfinite(X)
+    if finite.all():
+        return
+    for what, bad in (("NaN", np.isnan(X)), ("infinity", np.isinf(X))):
+        columns = np.flatnonzero(bad.any(axis=0))
+        if len(columns):
+            told = [str(i) if names is None else str(names[i]) for i in columns]
+            raise ValueError(
+                f"Input X contains {what} in {_columns(told, verb=False)} ({int(bad.sum())} entries): "
+                "drop the rows or fill the gaps, for example with sklearn.impute.SimpleImputer"
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class Scaler:
+    """``(X − center) / scale`` column by column; a constant column becomes exactly 0.
+
+    >>> X = np.array([[1.0, 5.0], [3.0, 5.0]])
+    >>> Scaler.fit(X, np.ones(2)).apply(X)
+    array([[-1.,  0.],
+           [ 1.,  0.]])
+    """
+
+    center: Array
+    scale: Array
+
+    @classmethod
+    def fit(cls, X: Array, weights: Array, center: bool = True, scale: bool = True) -> Scaler:
+        """Weighted mean and standard deviation, safe for columns of any magnitude."""
+        d = X.shape[1]
+        size = np.abs(X).max(axis=0, initial=0.0)
+        size = np.where(size > 0, size, 1.0)
+        unit = X / size
+        mean = np.average(unit, axis=0, weights=weights)
+        spread = np.sqrt(np.average((unit - mean) ** 2, axis=0, weights=weights))
+        constant = np.ptp(unit, axis=0) <= 4 * np.finfo(float).eps
+        mean = np.where(constant, unit[0], mean)
+        spread = np.where(constant | (spread == 0), 1.0, spread)
+        return cls(mean * size if center else np.zeros(d), spread * size if scale else np.ones(d))
+
+    @classmethod
+    def identity(cls, d: int) -> Scaler:
+        """Leaves everything as it is."""
+        return cls(np.zeros(d), np.ones(d))
+
+    def apply(self, X: Array) -> Array:
+        """Scale rows."""
+        return (X - self.center) / self.scale
+
+    def undo(self, X: Array) -> Array:
+        """Put scaled rows back into the user's units."""
+        return X * self.scale + self.center
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Distinct rows with their targets and weights, in canonical order."""
+
+    X: Array
+    y: NDArray[Any]
+    weights: Array | None
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    @property
+    def weights_or_ones(self) -> Array:
+        """The weights, or ones."""
+        return np.ones(len(self)) if self.weights is None else self.weights
+
+
+def merge_rows(X: Array, y: NDArray[Any], weights: Array | None) -> Rows:
+    """Leave out rows of weight 0, merge equal ones, sort.
+
+    >>> rows = merge_rows(np.array([[2.0], [1.0], [2.0]]), np.array([5.0, 6.0, 5.0]), None)
+    >>> sorted(zip(rows.X.ravel().tolist(), rows.weights.tolist()))
+    [(1.0, 1.0), (2.0, 2.0)]
+    """
+    w = np.ones(len(X)) if weights is None else np.asarray(weights, dtype=np.float64)
+    if (w < 0).any():
+        raise ValueError(f"sample_weight must not be negative, got {w.min()} at row {int(w.argmin())}")
+    keep = w > 0
+    if not keep.any():
+        raise ValueError("sample_weight is zero for every row: nothing is left to fit")
+    X, y, w = X[keep], y[keep], w[keep]
+    targets = y.reshape(len(y), -1)
+    # Rows as strings of bytes sort much faster than column by column; adding 0 makes the two zeros one.
+    together = np.ascontiguousarray(np.hstack([X, targets])) + 0.0
+    as_bytes = together.view(np.dtype((np.void, together.itemsize * together.shape[1]))).ravel()
+    order = np.argsort(as_bytes, kind="stable")
+    X, y, w, together = X[order], y[order], w[order], together[order]
+    new = np.ones(len(X), dtype=bool)
+    new[1:] = (together[1:] != together[:-1]).any(axis=1)
+    starts = np.flatnonzero(new)
+    total = np.add.reduceat(w, starts)
+    plain = bool((total == 1).all())
+    return Rows(X[starts], y[starts], None if plain else total)
+
+
+def _numeric_extension(dtype: Any) -> bool:
+    # pandas' nullable and Arrow types, polars' own: both say whether they are numbers.
+    is_numeric = getattr(dtype, "is_numeric", None)
+    return bool(getattr(dtype, "_is_numeric", False) or (callable(is_numeric) and is_numeric()))
+
+
+def _columns(names: list[str], verb: bool = True) -> str:
+    shown = ", ".join(repr(name) for name in names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+    many = len(names) > 1
+    return f"column{'s' if many else ''} {shown}" + ((" are" if many else " is") if verb else "")

@@ -1,0 +1,69 @@
+"""A fitted kernel machine ``f(x) = Σⱼ αⱼ k_M(x, xⱼ)``: what one round leaves behind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from gramian.kernels import Kernel, KernelOperator, Metric, fact_sum, gradient_moments
+
+
+@dataclass(frozen=True, eq=False)
+class KernelMachine:
+    """Rows, kernel (with a number for its bandwidth), metric and coefficients. Frozen.
+
+    It is a :class:`gramian.features.updates.Source`: updates ask it for the moments of its gradients.
+
+    >>> import torch
+    >>> from gramian.kernels import Gaussian, Identity
+    >>> machine = KernelMachine(Gaussian(1.0), Identity(1), torch.zeros(1, 1), torch.ones(1, 1))
+    >>> machine.predict(torch.zeros(1, 1))
+    tensor([[1.]], dtype=torch.float64)
+    """
+
+    kernel: Kernel
+    metric: Metric
+    X: Float[Tensor, "n d"]
+    coef: Float[Tensor, "n c"]
+    weights: Float[Tensor, " n"] | None = None
+    max_bytes: int | None = None
+
+    @property
+    def n(self) -> int:
+        """Number of training rows."""
+        return self.X.shape[0]
+
+    @cached_property
+    def operator(self) -> KernelOperator:
+        """The kernel matrix of the training rows; made when first needed, and not kept in pickles."""
+        return KernelOperator(self.kernel, self.X, self.metric, self.max_bytes)
+
+    def predict(self, X: Float[Tensor, "m d"]) -> Float[Tensor, "m c"]:
+        """``f(X)``, each row the same whatever batch it is in."""
+        return self.operator.predict(X.to(self.X.dtype), self.coef)
+
+    def gradient(self, X: Float[Tensor, "m d"]) -> Float[Tensor, "m c d"]:
+        """``∂f_c/∂x`` at new rows."""
+        return self.operator.gradient(X.to(self.X.dtype), self.coef)
+
+    def moments(
+        self, rows: Int[Tensor, " m"] | None = None
+    ) -> tuple[Float[Tensor, "d d"], Float[Tensor, "c d"], float]:
+        """``Σ g gᵀ``, mean gradient and total weight over the training rows, or some of them."""
+        rows = None if rows is None else rows.to(self.X.device)
+        moments = gradient_moments(self.operator, self.coef, rows, self.weights)
+        return moments.second, moments.mean, moments.count
+
+    def fact(self) -> Float[Tensor, "d d"]:
+        """The FACT matrix, for coefficients that solve a ridge regression."""
+        return fact_sum(self.operator, self.coef)
+
+    def matrix(self) -> Float[Tensor, "d d"]:
+        """The feature matrix M."""
+        return self.metric.matrix()
+
+    def __getstate__(self) -> dict[str, object]:
+        return {name: value for name, value in self.__dict__.items() if name != "operator"}

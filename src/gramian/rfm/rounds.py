@@ -1,0 +1,126 @@
+"""The rounds of a recursive feature machine, as a generator: solve → record → gradients → next metric.
+
+Round 0 is kernel ridge regression with ``M = I``. Nothing is chosen between rounds here; who wants the best of them
+looks at the records, or at held-out rows.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from gramian.features import Update
+from gramian.kernels import Identity, Kernel, Metric, as_metric
+from gramian.rfm.choice import Chooser
+from gramian.rfm.machine import KernelMachine
+from gramian.solvers import Solver, Workspace
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Round:
+    """What happened in one round.
+
+    ``loo`` is the leave-one-out mean squared error given M that chose ridge and bandwidth (NaN where they were fixed);
+    it is optimistic from round 1 on, since M has seen every label. ``score`` is the mean squared error on rows the
+    round has not seen (folds or an evaluation set; NaN where there were none), in units of the scaled target.
+    """
+
+    index: int
+    ridge: float
+    bandwidth: float
+    rank: int
+    residual: float
+    status: str
+    loo: float
+    score: float
+    seconds: float
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Everything a run of rounds needs besides the data's own choices; frozen, so that folds and refits share it."""
+
+    kernel: Kernel
+    update: Update
+    solver: Solver
+    n_rounds: int
+    max_bytes: int
+    seed: int
+
+
+def rounds(
+    problem: Problem,
+    X: Float[Tensor, "n d"],
+    Y: Float[Tensor, "n c"],
+    chooser: Chooser,
+    weights: Float[Tensor, " n"] | None = None,
+    workspace: Workspace | None = None,
+) -> Iterator[tuple[Round, KernelMachine]]:
+    """Yield the record and the machine of rounds 0, 1, …, ``problem.n_rounds``.
+
+    Stops early, after a log line, when the learned matrix is zero: a constant predictor has no features.
+
+    Parameters
+    ----------
+    problem : Problem
+    X, Y : Tensor (n, d), (n, c)
+        Inputs, and targets that are already centred and scaled.
+    chooser : Chooser
+        Says ridge and bandwidth of each round.
+    weights : Tensor (n,), optional
+    workspace : Workspace, optional
+        Memory for the solver, to share between runs.
+    """
+    workspace = Workspace() if workspace is None else workspace
+    rng = torch.Generator().manual_seed(problem.seed)
+    metric: Metric = Identity(X.shape[1], X.device)
+    coef = None
+    for index in range(problem.n_rounds + 1):
+        begin = time.perf_counter()
+        choice = chooser.choose(index, problem.kernel, metric, X, Y, weights, workspace)
+        machine = KernelMachine(choice.kernel, metric, X, Y, weights, problem.max_bytes)
+        solution = problem.solver.solve(
+            machine.operator, Y, choice.ridge, weights=weights, start=coef, workspace=workspace
+        )
+        coef = solution.coef
+        machine = KernelMachine(choice.kernel, metric, solution.operator.X, coef, weights, problem.max_bytes)
+        machine.__dict__["operator"] = solution.operator  # made already: no need to prepare the rows again
+        next_metric = None if index == problem.n_rounds else _next_metric(problem.update, machine, rng)
+        record = Round(
+            index=index,
+            ridge=solution.info.ridge,
+            bandwidth=getattr(choice.kernel, "length", float("nan")),
+            rank=metric.rank,
+            residual=solution.info.residual,
+            status=solution.info.status,
+            loo=choice.loo,
+            score=float("nan"),
+            seconds=time.perf_counter() - begin,
+            bytes=solution.info.bytes,
+        )
+        log.debug("%s", record)
+        machine.__dict__.pop("operator")  # rounds that are kept share X and hold nothing else of size n·d
+        yield record, machine
+        if next_metric is None:
+            return
+        metric = next_metric
+
+
+def _next_metric(update: Update, machine: KernelMachine, rng: torch.Generator) -> Metric | None:
+    M = update(machine, rng)
+    if not bool(torch.isfinite(M).all()):
+        log.warning("the update %r gave entries that are not finite; no further rounds", update)
+        return None
+    if not bool((M != 0).any()):
+        log.info("the predictor is constant, so there are no features to learn; no further rounds")
+        return None
+    return as_metric(M)

@@ -1,0 +1,29 @@
+"""Solvers of ``(K + λI) α = Y``: one per file behind one protocol, each reporting how it went.
+
+May import ``core`` and ``kernels``.
+
+>>> import torch
+>>> from gramian.kernels import KernelOperator, Laplace
+>>> from gramian.solvers import Direct
+>>> K = KernelOperator(Laplace(1.0), torch.linspace(0, 1, 5, dtype=torch.float64)[:, None])
+>>> Direct().solve(K, torch.ones(5, 1, dtype=torch.float64), ridge=0.1).info.status
+'solved in float64'
+"""
+
+from gramian.solvers.base import SingularKernelError, Solution, SolveInfo, Solver, Workspace
+from gramian.solvers.cg import ConjugateGradient
+from gramian.solvers.choose import BY_NAME, choose
+from gramian.solvers.direct import Direct, RidgePoint
+
+__all__ = [
+    "BY_NAME",
+    "ConjugateGradient",
+    "Direct",
+    "RidgePoint",
+    "SingularKernelError",
+    "Solution",
+    "SolveInfo",
+    "Solver",
+    "Workspace",
+    "choose",
+]

@@ -1,0 +1,118 @@
+"""What a solver is: ``solve(operator, Y, ridge) → Solution(coef, info)``, with the outcome told in words."""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from sklearn.exceptions import ConvergenceWarning
+from torch import Tensor
+
+from gramian.core.options import Options
+from gramian.kernels import KernelOperator
+
+
+class SingularKernelError(ValueError):
+    """The regularised kernel matrix could not be factorised, even with the largest jitter allowed."""
+
+
+@dataclass(frozen=True)
+class SolveInfo:
+    """How a system was solved.
+
+    ``status`` says it in words; ``residual`` is the largest ``‖Y − (K + ridge)α‖ / ‖Y‖`` over the outputs, measured
+    in the accumulation format; ``ridge`` is the one really used, ``jitter`` what of it was added for stability.
+    """
+
+    solver: str
+    status: str
+    steps: int
+    residual: float
+    ridge: float
+    jitter: float
+    dtype: str
+    bytes: int
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Coefficients ``α (n, c)`` in the accumulation format, how they were found, and the matrix they belong to.
+
+    That is the operator given, or :meth:`KernelOperator.widened` of it where its own format was not enough.
+    """
+
+    coef: Float[Tensor, "n c"]
+    info: SolveInfo
+    operator: KernelOperator
+
+
+class Workspace:
+    """One piece of memory used again and again: fresh pages cost more than the arithmetic done on them."""
+
+    def __init__(self) -> None:
+        self._buffer: Tensor | None = None
+
+    def square(self, n: int, like: Tensor, dtype: torch.dtype) -> Float[Tensor, "n n"]:
+        """An ``n × n`` matrix of undefined content; it is the same memory on every call."""
+        flat = self._buffer
+        if flat is None or flat.dtype != dtype or flat.numel() < n * n or flat.device != like.device:
+            self._buffer = None  # let the old one go before the new one comes
+            flat = self._buffer = torch.empty(n * n, dtype=dtype, device=like.device)
+        return flat[: n * n].view(n, n)
+
+
+@dataclass(frozen=True)
+class Solver(Options, ABC):
+    """Solves ``(K + ridge · diag(1/w)) α = Y`` for all columns of Y. Frozen: state lives in a workspace."""
+
+    @abstractmethod
+    def solve(
+        self,
+        operator: KernelOperator,
+        Y: Float[Tensor, "n c"],
+        ridge: float,
+        *,
+        weights: Float[Tensor, " n"] | None = None,
+        start: Float[Tensor, "n c"] | None = None,
+        workspace: Workspace | None = None,
+    ) -> Solution:
+        """Solve the system.
+
+        Parameters
+        ----------
+        operator : KernelOperator
+            The kernel matrix K.
+        Y : Tensor (n, c)
+        ridge : float
+            λ in ``K + λI``.
+        weights : Tensor (n,), optional
+            Positive sample weights; row i gets the ridge ``λ/wᵢ``.
+        start : Tensor (n, c), optional
+            A guess for iterative solvers; direct ones do without.
+        workspace : Workspace, optional
+            Memory to use again.
+        """
+
+
+def relative_residual(R: Float[Tensor, "n c"], Y: Float[Tensor, "n c"]) -> Float[Tensor, " c"]:
+    """``‖R‖ / ‖Y‖`` column by column; a zero column of Y counts as of norm 1."""
+    norms = Y.norm(dim=0)
+    return R.norm(dim=0) / torch.where(norms > 0, norms, 1)
+
+
+def check_system(operator: KernelOperator, Y: Tensor, ridge: float, weights: Tensor | None) -> None:
+    """Raise a ValueError for a system that makes no sense."""
+    if Y.ndim != 2 or Y.shape[0] != operator.n:
+        raise ValueError(f"Y must be ({operator.n}, c) for {operator.n} rows, got {tuple(Y.shape)}")
+    if not ridge >= 0:
+        raise ValueError(f"ridge must be a non-negative number, got {ridge!r}")
+    if weights is not None and not bool((weights > 0).all()):
+        raise ValueError("weights must be positive; leave rows of weight 0 out")
+
+
+def warn_numbers(message: str) -> None:
+    """Tell the user of numerical trouble; the message carries the numbers."""
+    warnings.warn(message, ConvergenceWarning, stacklevel=2)

@@ -1,0 +1,134 @@
+"""Cholesky in place, by panels of matrix products.
+
+The buffer holds the symmetric matrix A in full. Factorising writes L into the lower triangle and leaves the strict
+upper one alone, so the matrix is still there, for residuals, for another diagonal, for a second try, at no memory.
+Panels are products on torch's own threads: LAPACK's factorisation behind other libraries was seen to crash with
+two threads at large n, and two pools of threads fight for the same cores.
+"""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from gramian.core import wide_dtype
+from gramian.core.tiles import spans, upper_tiles
+
+_PANEL = 256
+_TILE = 1024
+
+
+class CholeskyFactor:
+    """``A + shift·I = L Lᵀ`` with A and L in one buffer.
+
+    Parameters
+    ----------
+    A : Tensor (n, n)
+        The full symmetric matrix; it is overwritten.
+
+    >>> A = torch.tensor([[4.0, 2.0], [2.0, 3.0]])
+    >>> factor = CholeskyFactor(A)
+    >>> factor.factorize(shift=0.0)
+    True
+    >>> factor.solve(torch.tensor([[1.0], [0.0]])).squeeze()
+    tensor([ 0.3750, -0.2500])
+    """
+
+    def __init__(self, A: Float[Tensor, "n n"]) -> None:
+        self.A = A
+        self.diagonal = A.diagonal().clone()
+        self.shift = 0.0
+        self._inverses: list[Tensor] = []
+        self._clean = True
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return self.A.shape[0]
+
+    def factorize(self, shift: float) -> bool:
+        """Factorise ``A + shift·I``; False where it is not positive definite in this format. Can be called again."""
+        if not self._clean:
+            self._restore()
+        self._clean, self.shift = False, shift
+        self._inverses = []
+        A = self.A
+        A.diagonal().copy_(self.diagonal + shift)
+        for panel in spans(self.n, _PANEL):
+            before, below = slice(0, panel.start), slice(panel.stop, self.n)
+            corner = A[panel, panel]
+            if panel.start:
+                corner = torch.addmm(corner, A[panel, before], A[panel, before].mT, alpha=-1)
+            L, failed = torch.linalg.cholesky_ex(corner)
+            if int(failed) or not bool(torch.isfinite(L.diagonal()).all()):
+                return False
+            inverse = torch.linalg.solve_triangular(L, torch.eye(len(L), dtype=L.dtype, device=L.device), upper=False)
+            self._inverses.append(inverse)
+            A[panel, panel] = L.tril() + A[panel, panel].triu(1)
+            if below.start < below.stop:
+                rest = A[below, panel]
+                if panel.start:
+                    rest.addmm_(A[below, before], A[panel, before].mT, alpha=-1)
+                A[below, panel] = rest @ inverse.mT
+        return True
+
+    def solve(self, B: Float[Tensor, "n c"]) -> Float[Tensor, "n c"]:
+        """``(A + shift·I)⁻¹ B`` in the factor's format."""
+        return self._backward(self._forward(B.to(self.A.dtype, copy=True)))
+
+    def matmul(self, V: Float[Tensor, "n c"]) -> Float[Tensor, "n c"]:
+        """``(A + shift·I) V`` from the untouched triangle, accumulated in the wide format."""
+        wide = wide_dtype(self.A.device)
+        V = V.to(wide)
+        out = V * (self.diagonal.to(wide) + self.shift)[:, None]
+        for rows, cols in upper_tiles(self.n, _TILE):
+            tile = self.A[rows, cols].to(wide)
+            if rows == cols:
+                tile = tile.triu(1)
+            out[rows] += tile @ V[cols]
+            out[cols] += tile.mT @ V[rows]
+        return out
+
+    def inverse_diagonal(self, rows: Int[Tensor, " m"] | None = None) -> Float[Tensor, " m"]:
+        """Diagonal of ``(A + shift·I)⁻¹`` at all rows, or at some: squared column norms of ``L⁻¹``."""
+        if rows is None:
+            rows = torch.arange(self.n, device=self.A.device)
+        order = rows.argsort()
+        out = self.A.new_empty(len(rows))
+        for part in spans(len(rows), _PANEL):
+            chosen = rows[order[part]]
+            start = int(chosen[0]) // _PANEL * _PANEL
+            E = self.A.new_zeros(self.n - start, len(chosen))
+            E[chosen - start, torch.arange(len(chosen), device=E.device)] = 1
+            out[order[part]] = self._forward(E, start).square().sum(dim=0)
+        return out
+
+    def _forward(self, B: Float[Tensor, "m c"], start: int = 0) -> Float[Tensor, "m c"]:
+        """``L⁻¹ B`` in place, for a B whose rows before ``start`` are zero and left out."""
+        for i, panel in self._panels(start):
+            here = slice(panel.start - start, panel.stop - start)
+            if panel.start > start:
+                B[here] -= self.A[panel, start : panel.start] @ B[: here.start]
+            B[here] = self._inverses[i] @ B[here]
+        return B
+
+    def _backward(self, B: Float[Tensor, "n c"]) -> Float[Tensor, "n c"]:
+        """``L⁻ᵀ B`` in place."""
+        for i, panel in reversed(list(self._panels(0))):
+            if panel.stop < self.n:
+                B[panel] -= self.A[panel.stop :, panel].mT @ B[panel.stop :]
+            B[panel] = self._inverses[i].mT @ B[panel]
+        return B
+
+    def _panels(self, start: int) -> list[tuple[int, slice]]:
+        return [(i, panel) for i, panel in enumerate(spans(self.n, _PANEL)) if panel.start >= start]
+
+    def _restore(self) -> None:
+        """Copy the untouched triangle back over L."""
+        for rows, cols in upper_tiles(self.n, _TILE):
+            if rows == cols:
+                upper = self.A[rows, cols].triu(1)
+                self.A[rows, cols] = upper + upper.mT
+            else:
+                self.A[cols, rows] = self.A[rows, cols].mT

@@ -1,0 +1,258 @@
+"""The direct solver: Cholesky in place, its precision checked by the residual.
+
+In float32 the factor is a preconditioner for a few steps of iterative refinement, with residuals accumulated in
+float64. Where that does not converge the system is solved in float64; where the matrix is not positive definite, a
+growing jitter is added, with a warning and a record; where none helps, a clear error.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from gramian.core import format_bytes
+from gramian.kernels import KernelOperator
+from gramian.solvers.base import (
+    SingularKernelError,
+    Solution,
+    SolveInfo,
+    Solver,
+    Workspace,
+    check_system,
+    relative_residual,
+    warn_numbers,
+)
+from gramian.solvers.cholesky import CholeskyFactor
+from gramian.solvers.spectral import SpectralFactor
+
+_SPECTRAL_ROWS = 600
+"""Up to this many rows an eigendecomposition costs less than four Cholesky factors with their inverses."""
+_JITTERS = 8
+
+
+@dataclass(frozen=True, eq=False)
+class RidgePoint:
+    """One ridge on a path: its coefficients and exact leave-one-out residuals ``yᵢ − f₋ᵢ(xᵢ)``."""
+
+    ridge: float
+    coef: Float[Tensor, "n c"]
+    loo: Float[Tensor, "n c"]
+
+
+@dataclass(frozen=True)
+class Direct(Solver):
+    """Exact solution by Cholesky factorisation; needs room for one ``n × n`` matrix.
+
+    Parameters
+    ----------
+    tol : float
+        Relative residual to reach.
+    max_refinements : int
+        Refinement steps before the format is widened.
+
+    >>> import torch
+    >>> from gramian.kernels import Gaussian, KernelOperator
+    >>> K = KernelOperator(Gaussian(1.0), torch.tensor([[0.0], [1.0]], dtype=torch.float64))
+    >>> Direct().solve(K, torch.tensor([[1.0], [0.0]], dtype=torch.float64), ridge=0.5).coef.squeeze()
+    tensor([ 0.7970, -0.3223], dtype=torch.float64)
+    """
+
+    tol: float = 1e-6
+    max_refinements: int = 8
+
+    def bytes_needed(self, n: int, dtype: torch.dtype) -> int:
+        """Peak memory of a solve: the matrix, and the inverses of the panels."""
+        return int(n * (n + 2048) * torch.finfo(dtype).bits // 8)
+
+    def solve(
+        self,
+        operator: KernelOperator,
+        Y: Float[Tensor, "n c"],
+        ridge: float,
+        *,
+        weights: Float[Tensor, " n"] | None = None,
+        start: Float[Tensor, "n c"] | None = None,
+        workspace: Workspace | None = None,
+    ) -> Solution:
+        """See :meth:`Solver.solve`."""
+        check_system(operator, Y, ridge, weights)
+        workspace = Workspace() if workspace is None else workspace
+        Yw = _scaled(Y.to(operator.wide), weights)
+        tries = [operator] if operator.dtype == operator.wide else [operator, operator.widened()]
+        best: tuple[Tensor, SolveInfo, KernelOperator] | None = None
+        for matrix in tries:
+            need = self.bytes_needed(operator.n, matrix.dtype)
+            if matrix is not operator and not self._fits(operator, need):
+                warn_numbers(
+                    f"{_name(operator.dtype)} reached a relative residual of {_told(best)}, and "
+                    f"{_name(matrix.dtype)} needs {format_bytes(need)}, more than max_memory; raise ridge or max_memory"
+                )
+                break
+            factor = CholeskyFactor(_fill(matrix, weights, workspace))
+            if not factor.factorize(ridge):
+                continue
+            alpha, steps, residual = self._refine(factor, Yw)
+            status = f"solved in {_name(matrix.dtype)}" + (f" with {steps} refinements" if steps else "")
+            info = SolveInfo("direct", status, steps, residual, ridge, 0.0, _name(matrix.dtype), need)
+            if best is None or residual < best[1].residual:
+                best = alpha, info, matrix
+            if residual <= self.tol:
+                break
+        if best is None or not best[1].residual <= 1e3 * self.tol:
+            best = self._with_jitter(operator, Yw, ridge, weights, workspace)
+        return Solution(_scaled(best[0], weights), best[1], best[2])
+
+    def path(
+        self,
+        operator: KernelOperator,
+        Y: Float[Tensor, "n c"],
+        ridges: list[float],
+        *,
+        weights: Float[Tensor, " n"] | None = None,
+        workspace: Workspace | None = None,
+    ) -> list[RidgePoint]:
+        """Solutions and exact leave-one-out residuals for several ridges of one matrix.
+
+        The residual of row i without row i in the fit is ``αᵢ / [(K + λ)⁻¹]ᵢᵢ``: no refit is needed. The kernel
+        matrix is computed once; up to 600 rows one eigendecomposition serves all ridges. Ridges too small for the
+        matrix to be positive definite are left out.
+
+        >>> import torch
+        >>> from gramian.kernels import Gaussian, KernelOperator
+        >>> K = KernelOperator(Gaussian(1.0), torch.tensor([[0.0], [1.0]], dtype=torch.float64))
+        >>> Direct().path(K, torch.tensor([[1.0], [0.0]], dtype=torch.float64), [0.5])[0].loo.squeeze()
+        tensor([ 1.0000, -0.4044], dtype=torch.float64)
+        """
+        for ridge in ridges:
+            check_system(operator, Y, ridge, weights)
+        workspace = Workspace() if workspace is None else workspace
+        Yw = _scaled(Y.to(operator.wide), weights)
+        points = []
+        if operator.n <= _SPECTRAL_ROWS and len(ridges) >= 4:
+            spectral = SpectralFactor(_fill(operator.widened(), weights, workspace))
+            for ridge in ridges:
+                if spectral.positive(ridge):
+                    alpha = spectral.solve(Yw, ridge)
+                    points.append((ridge, alpha, spectral.inverse_diagonal(ridge)))
+        else:
+            factor = CholeskyFactor(_fill(operator, weights, workspace))
+            for ridge in ridges:
+                if factor.factorize(ridge):
+                    alpha, _, _ = self._refine(factor, Yw)
+                    points.append((ridge, alpha, factor.inverse_diagonal().to(operator.wide)))
+        # With weights, coefficient and inverse carry √w and w: the residual of the unscaled system has 1/√w.
+        return [
+            RidgePoint(ridge, _scaled(alpha, weights), _unscaled(alpha / inverse[:, None], weights))
+            for ridge, alpha, inverse in points
+        ]
+
+    def loo(
+        self,
+        operator: KernelOperator,
+        Y: Float[Tensor, "n c"],
+        ridge: float,
+        rows: Tensor,
+        *,
+        weights: Float[Tensor, " n"] | None = None,
+        workspace: Workspace | None = None,
+    ) -> Float[Tensor, "m c"]:
+        """Exact leave-one-out residuals at some rows, for one ridge: the price is of those rows only."""
+        check_system(operator, Y, ridge, weights)
+        workspace = Workspace() if workspace is None else workspace
+        factor = CholeskyFactor(_fill(operator, weights, workspace))
+        if not factor.factorize(ridge):
+            factor = CholeskyFactor(_fill(operator.widened(), weights, workspace))
+            if not factor.factorize(ridge):
+                raise SingularKernelError(_singular(ridge))
+        alpha, _, _ = self._refine(factor, _scaled(Y.to(operator.wide), weights))
+        inverse = factor.inverse_diagonal(rows).to(operator.wide)
+        return _unscaled(alpha[rows] / inverse[:, None], None if weights is None else weights[rows])
+
+    def _refine(self, factor: CholeskyFactor, Y: Float[Tensor, "n c"]) -> tuple[Tensor, int, float]:
+        """Iterative refinement; returns coefficients, steps taken and the residual they have."""
+        alpha = factor.solve(Y).to(Y.dtype)
+        R = Y - factor.matmul(alpha)
+        residual = float(relative_residual(R, Y).max())
+        for step in range(self.max_refinements):
+            if residual <= self.tol:
+                return alpha, step, residual
+            better = alpha + factor.solve(R).to(Y.dtype)
+            R = Y - factor.matmul(better)
+            before, residual = residual, float(relative_residual(R, Y).max())
+            if not residual < before:
+                return alpha, step, before
+            alpha = better
+            if residual > 0.5 * before:  # as good as this factor gets
+                return alpha, step + 1, residual
+        return alpha, self.max_refinements, residual
+
+    def _with_jitter(
+        self,
+        operator: KernelOperator,
+        Y: Float[Tensor, "n c"],
+        ridge: float,
+        weights: Tensor | None,
+        workspace: Workspace,
+    ) -> tuple[Tensor, SolveInfo, KernelOperator]:
+        """Add ``n·eps``, then ten times more, … of the mean diagonal, until the matrix factorises and solves."""
+        need = self.bytes_needed(operator.n, operator.wide)
+        matrix = operator.widened() if self._fits(operator, need) else operator
+        need, dtype = self.bytes_needed(operator.n, matrix.dtype), _name(matrix.dtype)
+        factor = CholeskyFactor(_fill(matrix, weights, workspace))
+        jitter = operator.n * torch.finfo(matrix.dtype).eps * float(factor.diagonal.mean())
+        for _ in range(_JITTERS):
+            if factor.factorize(ridge + jitter):
+                alpha, steps, residual = self._refine(factor, Y)
+                if residual <= 1e3 * self.tol:
+                    warn_numbers(
+                        f"the kernel matrix is numerically singular with ridge={ridge:.3g} (repeated rows?): "
+                        f"solved with {jitter:.3g} added to its diagonal, relative residual {residual:.2g}"
+                    )
+                    status = f"solved in {dtype} with jitter {jitter:.3g}"
+                    used = ridge + jitter
+                    return (
+                        alpha,
+                        SolveInfo("direct", status, steps, residual, used, jitter, dtype, need),
+                        matrix,
+                    )
+            jitter *= 10
+        raise SingularKernelError(_singular(ridge))
+
+    @staticmethod
+    def _fits(operator: KernelOperator, need: int) -> bool:
+        return operator.max_bytes is None or need <= operator.max_bytes
+
+
+def _fill(operator: KernelOperator, weights: Tensor | None, workspace: Workspace) -> Float[Tensor, "n n"]:
+    """``√w K √w`` in the workspace: with weights the ridge is the same for every row of this scaled system."""
+    A = operator.fill(workspace.square(operator.n, operator.X, operator.dtype))
+    if weights is not None:
+        root = weights.sqrt().to(A.dtype)
+        A.mul_(root[:, None]).mul_(root[None, :])
+    return A
+
+
+def _scaled(V: Tensor, weights: Tensor | None) -> Tensor:
+    return V if weights is None else V * weights.to(V.dtype).sqrt()[:, None]
+
+
+def _unscaled(V: Tensor, weights: Tensor | None) -> Tensor:
+    return V if weights is None else V / weights.to(V.dtype).sqrt()[:, None]
+
+
+def _name(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")
+
+
+def _told(best: tuple[Tensor, SolveInfo, KernelOperator] | None) -> str:
+    return "nothing (no factor)" if best is None else f"{best[1].residual:.2g}"
+
+
+def _singular(ridge: float) -> str:
+    return (
+        f"the kernel matrix is singular with ridge={ridge:.3g}, and stays so with jitter: "
+        "raise ridge, or look for repeated rows with different targets"
+    )
