@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from gramian.core import psd_eigh, resolve_device, resolve_dtype, resolve_memory, threads
 from gramian.core.options import Options, named
 from gramian.features import BY_NAME as UPDATES
-from gramian.features import Agop, Update
+from gramian.features import Agop, Update, agop_from_moments
 from gramian.kernels import BY_NAME as KERNELS
 from gramian.kernels import Kernel, Laplace, Lp
 from gramian.rfm.data import Array, Rows, Scaler, check_columns, check_finite, merge_rows
@@ -26,6 +26,7 @@ from gramian.solvers.base import warn_numbers
 
 log = logging.getLogger(__name__)
 
+_ONE_THREAD_ROWS = 1000
 R = TypeVar("R", bound="BaseRFM")
 _NESTED: dict[str, tuple[Any, Any]] = {
     "kernel": (KERNELS, Kernel),
@@ -92,9 +93,9 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     @property
     def feature_importances_(self) -> Array:
-        """Diagonal of the feature matrix divided by its sum: how sensitive the prediction is to each column."""
+        """How sensitive the prediction is to each column: the diagonal of ``agop_``, divided by its sum."""
         check_is_fitted(self)
-        diagonal = np.diag(self.feature_matrix_).clip(min=0)
+        diagonal = np.diag(self.agop_).clip(min=0)
         total = diagonal.sum()
         return diagonal / total if total > 0 else np.full(len(diagonal), 1 / len(diagonal))
 
@@ -184,7 +185,7 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 tensor(self._scaler.apply(eval_set[0])),
                 tensor(self._target_scaler.apply(eval_set[1]), wide=True),
             )
-        with threads(self.n_threads):
+        with threads(self._threads(len(rows))):
             fitted = fit(
                 settings,
                 tensor(self._scaler.apply(rows.X)),
@@ -193,6 +194,7 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 strata,
                 evaluation,
             )
+            agop = agop_from_moments(*fitted.machine.moments())
         self.machine_ = fitted.machine
         self.rounds_ = list(fitted.records)
         self.best_round_ = fitted.round
@@ -201,11 +203,17 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.ridge_ = self.rounds_[fitted.round].ridge
         self.support_ = np.ones(d, dtype=bool) if fitted.support is None else fitted.support.cpu().numpy()
         self.feature_matrix_ = fitted.features.cpu().numpy().astype(np.float64)
+        self.agop_ = np.zeros((d, d))
+        self.agop_[np.ix_(self.support_, self.support_)] = agop.cpu().numpy()
         values, vectors = psd_eigh(torch.from_numpy(self.feature_matrix_))
         keep = values > d * np.finfo(float).eps * values[0]
         self.components_ = vectors[:, keep].T.contiguous().numpy()
         self.explained_ = values[keep].numpy()
         return fitted
+
+    def _threads(self, n: int) -> int | None:
+        # Below some hundred rows a second thread costs more than it brings, and on a busy machine a hundred times more.
+        return 1 if self.n_threads is None and n <= _ONE_THREAD_ROWS else self.n_threads
 
     def _scaled(self, X: Any) -> Array:
         check_is_fitted(self)
@@ -218,7 +226,7 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """Predictions ``(n, c)`` in the units of Y."""
         scaled = self._scaled(X)[:, self.support_]
         machine = self.machine_
-        with threads(self.n_threads):
+        with threads(self._threads(machine.n)):
             out = machine.predict(torch.from_numpy(scaled).to(machine.X.device, machine.X.dtype))
         return self._target_scaler.undo(out.cpu().numpy().astype(np.float64))
 
@@ -233,7 +241,7 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """
         scaled = self._scaled(X)
         machine = self.machine_
-        with threads(self.n_threads):
+        with threads(self._threads(machine.n)):
             part = machine.gradient(torch.from_numpy(scaled[:, self.support_]).to(machine.X.device, machine.X.dtype))
         out = np.zeros((*part.shape[:2], scaled.shape[1]))
         out[:, :, self.support_] = part.cpu().numpy()

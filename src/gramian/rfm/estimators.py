@@ -51,7 +51,7 @@ _ARGUMENTS = """Parameters
     max_memory : int or str, optional
         Bytes, or a string such as ``"8GB"``; 80 % of what is free by default.
     n_threads : int, optional
-        Torch threads during fit and predict; put back afterwards.
+        Torch threads during fit and predict; put back afterwards. By default torch's own number, and 1 up to 1,000 rows.
     random_state : int, RandomState or None, default=0
         For folds and samples. The same data gives the same model unless you ask for another.
     verbose : int, default=0
@@ -61,8 +61,11 @@ _ARGUMENTS = """Parameters
     ----------
     feature_matrix_ : ndarray (d, d)
         The learned M, in the coordinates of the standardised columns.
+    agop_ : ndarray (d, d)
+        Average gradient outer product of the fitted predictor, in the same coordinates. At a fixed point of the rounds
+        it is proportional to M (or to a power of it).
     feature_importances_ : ndarray (d,)
-        Its diagonal, summing to 1.
+        Its diagonal divided by its sum: the share of each column in the predictor's sensitivity.
     components_ : ndarray (k, d), explained_ : ndarray (k,)
         Learned directions and their weights: eigenvectors and eigenvalues of M, strongest first.
     rounds_ : list of Round
