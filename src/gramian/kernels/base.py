@@ -19,7 +19,8 @@ from gramian.kernels.metric import Identity, Metric
 from gramian.kernels.points import Points
 
 K = TypeVar("K", bound="Kernel")
-Bandwidth = float | Literal["auto", "median"]
+Bandwidth = float | str
+"""A positive number, ``"median"`` or ``"auto"``."""
 
 
 @dataclass(frozen=True)

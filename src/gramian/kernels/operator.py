@@ -96,9 +96,10 @@ class KernelOperator:
         return self.kernel.diagonal(self.points)
 
     def tiles(self) -> Iterator[tuple[slice, slice, Float[Tensor, "r s"]]]:
-        """Tiles on and above the diagonal, with their row and column slices."""
+        """Tiles on and above the diagonal, with their row and column slices; those on it are exactly symmetric."""
         for rows, cols in upper_tiles(self.n, self.tile):
-            yield rows, cols, self.kernel.block(self.points[rows], self.points[cols], same=rows == cols)
+            tile = self.kernel.block(self.points[rows], self.points[cols], same=rows == cols)
+            yield rows, cols, tile.triu() + tile.triu(1).mT if rows == cols else tile
 
     def columns(self, cols: Tensor) -> Float[Tensor, "n m"]:
         """The columns with these indices."""

@@ -51,7 +51,7 @@ _ARGUMENTS = """Parameters
     max_memory : int or str, optional
         Bytes, or a string such as ``"8GB"``; 80 % of what is free by default.
     n_threads : int, optional
-        Torch threads during fit and predict; put back afterwards. By default torch's own number, and 1 up to 1,000 rows.
+        Torch threads during fit and predict; put back afterwards. By default torch's own, and 1 up to 1,000 rows.
     random_state : int, RandomState or None, default=0
         For folds and samples. The same data gives the same model unless you ask for another.
     verbose : int, default=0
