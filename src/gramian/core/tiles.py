@@ -16,6 +16,7 @@ from torch import Tensor
 ROWS = 128
 """Rows of new data handled at once, always exactly this many."""
 _OUTPUTS = 16
+_INNER = 8
 
 
 def spans(n: int, size: int) -> Iterator[slice]:
@@ -60,6 +61,15 @@ def pad_outputs(V: Float[Tensor, "n c"]) -> Float[Tensor, "n c2"]:
     (3, 16)
     """
     return torch.nn.functional.pad(V, (0, -V.shape[1] % _OUTPUTS))
+
+
+def pad_inner(X: Float[Tensor, "n k"]) -> Float[Tensor, "n k2"]:
+    """Zero columns appended up to a multiple of 8: with an odd inner dimension BLAS treats rows differently.
+
+    >>> tuple(pad_inner(torch.ones(3, 7)).shape)
+    (3, 8)
+    """
+    return torch.nn.functional.pad(X, (0, -X.shape[1] % _INNER))
 
 
 def rowwise_matmul(X: Float[Tensor, "n d"], A: Float[Tensor, "d k"]) -> Float[Tensor, "n k"]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Literal, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float, Int
@@ -18,7 +18,8 @@ from gramian.core import psd_power
 from gramian.core.options import Options
 from gramian.features.matrices import agop_from_moments, fact_geometric, fact_symmetric
 
-Scale = Literal["max", "mean", "trace"] | None
+Scale = str | None
+"""``"max"``, ``"mean"``, ``"trace"`` or None."""
 Matrix = Float[Tensor, "d d"] | Float[Tensor, " d"]
 
 

@@ -29,14 +29,14 @@ class InnerProduct(SmoothKernel):
 
     def block(self, x: Points, z: Points, *, same: bool = False) -> Float[Tensor, "n m"]:
         """See :meth:`Kernel.block`."""
-        values = self.profile(x.wide @ z.wide.mT).to(x.u.dtype)
+        values = self.profile(x.dot(z)).to(x.u.dtype)
         if same:
             values.diagonal().copy_(self.diagonal(x))
         return values
 
     def slopes(self, x: Points, z: Points, *, same: bool = False) -> Slopes:
         """See :meth:`SmoothKernel.slopes`."""
-        return Slopes(self.slope(x.wide @ z.wide.mT).to(x.u.dtype), None)
+        return Slopes(self.slope(x.dot(z)).to(x.u.dtype), None)
 
     def diagonal(self, x: Points) -> Float[Tensor, " n"]:
         """``k(‖x‖²_M)``."""

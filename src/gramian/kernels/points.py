@@ -15,6 +15,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from gramian.core import wide_dtype
+from gramian.core.tiles import pad_inner
 
 _NEAR = {torch.float64: 1e-6, torch.float32: 1e-3}
 """Below this multiple of ``‖u‖²`` a squared distance is computed from the difference, by accumulation format."""
@@ -38,7 +39,8 @@ class Points:
         wide = u.to(wide_dtype(u.device))
         square = wide.square().sum(dim=1, keepdim=True)
         one = torch.ones_like(square)
-        return cls(u, torch.cat([wide, square, one], dim=1), torch.cat([-2 * wide, one, square], dim=1))
+        left, right = torch.cat([wide, square, one], dim=1), torch.cat([-2 * wide, one, square], dim=1)
+        return cls(u, pad_inner(left), pad_inner(right))
 
     def __len__(self) -> int:
         return self.u.shape[0]
@@ -49,12 +51,16 @@ class Points:
     @property
     def square_norms(self) -> Float[Tensor, " n"]:
         """``‖u‖²`` of each row, in the accumulation format."""
-        return self.left[:, -2]
+        return self.left[:, self.u.shape[1]]
 
     @property
     def wide(self) -> Float[Tensor, "n k"]:
         """The rows in the accumulation format."""
-        return self.left[:, :-2]
+        return self.left[:, : self.u.shape[1]]
+
+    def dot(self, other: Points) -> Float[Tensor, "n m"]:
+        """Inner products ``u·v`` with the rows of other points, in the accumulation format."""
+        return pad_inner(self.wide) @ pad_inner(other.wide).mT
 
 
 class Distances(NamedTuple):

@@ -1,0 +1,197 @@
+"""Laws of recursive feature machines, by equality with known special cases."""
+
+import numpy as np
+import pytest
+import torch
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import Ridge
+from sklearn.metrics import pairwise
+
+from gramian import RFMClassifier, RFMRegressor
+from gramian.features import Agop, Fact
+from gramian.kernels import Gaussian, Laplace, Lp, Polynomial
+from gramian.rfm.choice import RIDGES
+from gramian.rfm.fitting import threshold_support
+
+FIXED = {"ridge": 1e-2, "select_round": "last", "standardize": False, "dtype": "float64"}
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    X, Xt = rng.normal(size=(80, 5)), rng.normal(size=(40, 5))
+    f = lambda X: X[:, 0] * X[:, 1] + np.sin(X[:, 2])  # noqa: E731
+    return X, f(X), Xt, f(Xt)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "matrix"),
+    [
+        (Laplace(2.0), lambda X, Z: np.exp(-pairwise.euclidean_distances(X, Z) / 2)),
+        (Gaussian(2.0), lambda X, Z: pairwise.rbf_kernel(X, Z, gamma=1 / 8)),
+        (Lp(2.0), lambda X, Z: pairwise.laplacian_kernel(X, Z, gamma=1 / 2)),
+        (Polynomial(3, 1.0), lambda X, Z: pairwise.polynomial_kernel(X, Z, degree=3, gamma=1, coef0=1)),
+    ],
+    ids=["laplace", "gaussian", "l1", "cubic"],
+)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_no_rounds_is_kernel_ridge_regression(data, kernel, matrix, weighted):
+    X, y, Xt, _ = data
+    weights = np.linspace(0.5, 2, len(X)) if weighted else None
+    mean = np.average(y, weights=weights)
+    ours = RFMRegressor(kernel=kernel, n_rounds=0, **FIXED).fit(X, y, sample_weight=weights).predict(Xt)
+    theirs = KernelRidge(kernel="precomputed", alpha=1e-2).fit(matrix(X, X), y - mean, sample_weight=weights)
+    np.testing.assert_allclose(ours, theirs.predict(matrix(Xt, X)) + mean, rtol=1e-8, atol=1e-8)
+    plain = RFMRegressor(kernel=kernel, n_rounds=0, fit_intercept=False, **FIXED).fit(X, y, sample_weight=weights)
+    theirs = KernelRidge(kernel="precomputed", alpha=1e-2).fit(matrix(X, X), y, sample_weight=weights)
+    np.testing.assert_allclose(plain.predict(Xt), theirs.predict(matrix(Xt, X)), rtol=1e-8, atol=1e-8)
+
+
+def test_linear_kernel_is_linear_ridge(data):
+    X, y, Xt, _ = data
+    ours = RFMRegressor(kernel=Polynomial(1), n_rounds=0, fit_intercept=False, **FIXED).fit(X, y)
+    theirs = Ridge(alpha=1e-2, fit_intercept=False).fit(X, y)
+    np.testing.assert_allclose(ours.predict(Xt), theirs.predict(Xt), rtol=1e-7)
+    np.testing.assert_allclose(ours.gradients(Xt)[:, 0], np.tile(theirs.coef_, (40, 1)), rtol=1e-6)
+
+
+def test_ridge_per_row(data):
+    X, y, Xt, _ = data
+    per_row = RFMRegressor(kernel=Laplace(2.0), n_rounds=2, update="agop", **FIXED | {"ridge": 1e-3})
+    total = RFMRegressor(kernel=Laplace(2.0), n_rounds=2, update="agop", **FIXED | {"ridge": 80 * 1e-3})
+    per_row.set_params(ridge_scaling="n")
+    np.testing.assert_allclose(per_row.fit(X, y).predict(Xt), total.fit(X, y).predict(Xt), rtol=1e-10)
+
+
+@pytest.mark.parametrize("update", [Agop(), Agop(power=0.5, center=True), Fact(), Fact(geometric=True)], ids=str)
+def test_rotation_covariance_of_a_full_matrix(data, update):
+    """Rotated data gives the rotated M and the same predictions."""
+    X, y, Xt, _ = data
+    Q, _ = np.linalg.qr(np.random.default_rng(1).normal(size=(5, 5)))
+    update = update.with_params(scale="trace")  # the largest entry is not the same in another basis
+    model = RFMRegressor(kernel=Gaussian(2.0), update=update, n_rounds=3, **FIXED)
+    plain = model.fit(X, y)
+    M = plain.feature_matrix_
+    turned = model.fit(X @ Q.T, y)
+    cosine = np.sum(turned.feature_matrix_ * (Q @ M @ Q.T)) / np.linalg.norm(M) / np.linalg.norm(turned.feature_matrix_)
+    assert cosine == pytest.approx(1, abs=1e-8)
+    scaleless = RFMRegressor(kernel=Gaussian("median"), update=update, n_rounds=3, **FIXED)
+    np.testing.assert_allclose(
+        scaleless.fit(X, y).predict(Xt), scaleless.fit(X @ Q.T, y).predict(Xt @ Q.T), rtol=1e-5, atol=1e-6
+    )
+
+
+def test_the_order_of_rows_changes_nothing(data):
+    X, y, Xt, _ = data
+    order = np.random.default_rng(2).permutation(len(X))
+    a, b = RFMRegressor(n_rounds=2).fit(X, y), RFMRegressor(n_rounds=2).fit(X[order], y[order])
+    assert np.array_equal(a.predict(Xt), b.predict(Xt))
+    assert a.best_round_ == b.best_round_
+
+
+def test_a_weight_of_two_is_saying_it_twice(data):
+    X, y, Xt, _ = data
+    twice = RFMRegressor(n_rounds=2).fit(np.vstack([X, X[:20]]), np.append(y, y[:20]))
+    weights = np.ones(len(X))
+    weights[:20] = 2
+    weighted = RFMRegressor(n_rounds=2).fit(X, y, sample_weight=weights)
+    np.testing.assert_allclose(twice.predict(Xt), weighted.predict(Xt), rtol=1e-10)
+    weights[-1] = 0
+    without = RFMRegressor(n_rounds=2).fit(np.vstack([X[:-1], X[:20]]), np.append(y[:-1], y[:20]))
+    np.testing.assert_allclose(
+        RFMRegressor(n_rounds=2).fit(X, y, sample_weight=weights).predict(Xt), without.predict(Xt), rtol=1e-10
+    )
+
+
+def test_offset_and_scale_of_the_target_change_nothing(data):
+    X, y, Xt, _ = data
+    plain, moved = RFMRegressor(n_rounds=2).fit(X, y), RFMRegressor(n_rounds=2).fit(X, 1e6 + 1e3 * y)
+    np.testing.assert_allclose(moved.predict(Xt), 1e6 + 1e3 * plain.predict(Xt), rtol=1e-9)
+
+
+def test_scale_of_a_column_changes_nothing(data):
+    X, y, Xt, _ = data
+    scale = np.array([1e6, 1, 1e-6, 1, 1e20])
+    plain, scaled = RFMRegressor(n_rounds=2).fit(X, y), RFMRegressor(n_rounds=2).fit(X * scale, y)
+    np.testing.assert_allclose(scaled.predict(Xt * scale), plain.predict(Xt), rtol=1e-6, atol=1e-7)
+
+
+def test_several_outputs_share_m_and_equal_a_joint_problem(data):
+    X, y, Xt, _ = data
+    Y = np.column_stack([y, -2 * y + 3])
+    both = RFMRegressor(update="agop", n_rounds=2).fit(X, Y).predict(Xt)
+    assert both.shape == (40, 2)
+    np.testing.assert_allclose(both[:, 1], -2 * both[:, 0] + 3, rtol=1e-6, atol=1e-8)
+
+
+def test_gradients_are_those_of_predict(data):
+    X, y, Xt, _ = data
+    model = RFMRegressor(n_rounds=2, kernel="gaussian", ridge=1e-2).fit(3 * X + 1, y)
+    step = 1e-4
+    for k in range(5):
+        ahead, behind = Xt.copy(), Xt.copy()
+        ahead[:, k] += step
+        behind[:, k] -= step
+        slope = (model.predict(ahead) - model.predict(behind)) / (2 * step)
+        np.testing.assert_allclose(model.gradients(Xt)[:, 0, k], slope, rtol=1e-4, atol=1e-5)
+
+
+def test_transform_keeps_the_distances_the_kernel_sees(data):
+    X, y, Xt, _ = data
+    model = RFMRegressor(update="agop", n_rounds=3, select_round="last").fit(X, y)
+    Z = model.transform(Xt)
+    scaled = (Xt - X.mean(0)) / X.std(0)
+    delta = scaled[:1] - scaled[1:]
+    expected = np.einsum("nd,de,ne->n", delta, model.feature_matrix_, delta)
+    np.testing.assert_allclose(((Z[:1] - Z[1:]) ** 2).sum(1), expected, rtol=1e-8)
+    assert len(model.get_feature_names_out()) == Z.shape[1]
+    assert (np.diff(model.explained_) <= 0).all()
+
+
+def test_automatic_numbers_have_the_smallest_leave_one_out_error(data):
+    """The chosen ridge beats its neighbours on the grid when everything else is held fixed."""
+    X, y, _, _ = data
+    model = RFMRegressor(kernel=Laplace("median"), n_rounds=0).fit(X, y)
+    z = (X - X.mean(0)) / X.std(0)
+    K = np.exp(-pairwise.euclidean_distances(z, z) / model.kernel_.length)
+    t = (y - y.mean()) / y.std()
+
+    def loo(ridge):
+        inverse = np.linalg.inv(K + ridge * np.eye(len(K)))
+        return np.mean((inverse @ t / np.diag(inverse)) ** 2)
+
+    errors = {ridge: loo(ridge) for ridge in RIDGES}
+    assert model.ridge_ == pytest.approx(min(errors, key=errors.get))
+    assert model.rounds_[0].loo == pytest.approx(min(errors.values()), rel=1e-6)
+
+
+def test_thresholded_retraining_is_ridge_on_the_kept_columns(data):
+    X, y, Xt, _ = data
+    options = {"kernel": Laplace(2.0), "n_rounds": 2, "update": "agop", **FIXED}
+    model = RFMRegressor(threshold=0.05, **options).fit(X, y)
+    diagonal = np.diag(model.feature_matrix_)
+    scaled = (diagonal - diagonal.min()) / (diagonal.max() - diagonal.min())
+    assert np.array_equal(model.support_, scaled > 0.05)
+    assert 0 < model.support_.sum() < 5
+    plain = RFMRegressor(**options | {"n_rounds": 0}).fit(X[:, model.support_], y)
+    np.testing.assert_allclose(model.predict(Xt), plain.predict(Xt[:, model.support_]), rtol=1e-10)
+    assert (model.gradients(Xt)[:, :, ~model.support_] == 0).all()
+    assert bool(threshold_support(torch.eye(3), 0.5).all())
+
+
+def test_prediction_does_not_depend_on_the_batch(data):
+    X, y, Xt, _ = data
+    for dtype in ("float32", "float64"):
+        model = RFMClassifier(n_rounds=2, dtype=dtype).fit(X, np.digitize(y, [-1, 0, 1]))
+        whole = model.decision_function(Xt)
+        assert np.array_equal(np.vstack([model.decision_function(x[None]) for x in Xt]), whole)
+
+
+@pytest.mark.parametrize("solver", ["direct", "cg"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_solvers_and_formats_agree(data, solver, dtype):
+    X, y, Xt, _ = data
+    options = {"kernel": Laplace(2.0), "n_rounds": 3, "update": "agop", **FIXED}
+    reference = RFMRegressor(**options).fit(X, y).predict(Xt)
+    model = RFMRegressor(**options | {"solver": solver, "dtype": dtype}).fit(X, y)
+    np.testing.assert_allclose(model.predict(Xt), reference, rtol=1e-3, atol=1e-3)
