@@ -35,7 +35,9 @@ def test_agop(machine, rng, power, center, scale, diagonal):
     torch.testing.assert_close(M, expected / divisor, rtol=1e-8, atol=1e-10)
 
 
-@pytest.mark.parametrize(("geometric", "scale", "diagonal"), list(itertools.product([False, True], SCALES, [False, True])))
+@pytest.mark.parametrize(
+    ("geometric", "scale", "diagonal"), list(itertools.product([False, True], SCALES, [False, True]))
+)
 def test_fact(machine, rng, geometric, scale, diagonal):
     M = Fact(geometric=geometric, scale=scale, diagonal=diagonal)(machine, rng)
     F, old = machine.fact(), machine.matrix()

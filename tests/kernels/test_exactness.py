@@ -17,7 +17,9 @@ def test_diagonal_is_exactly_one_in_float32(kernel, rng):
     X = 100 * torch.randn(2000, 8, generator=rng)
     assert torch.equal(KernelOperator(kernel, X).dense().diagonal(), torch.ones(2000))
     # also where the equal row is not known to be the same one
-    metric = as_metric(torch.rand(8, generator=rng)) if kernel.needs_axis_aligned_metric else twins.metric("full", 8, rng)
+    metric = (
+        as_metric(torch.rand(8, generator=rng)) if kernel.needs_axis_aligned_metric else twins.metric("full", 8, rng)
+    )
     operator = KernelOperator(kernel, X, metric)
     ones = torch.zeros(2000, 1)
     ones[1234] = 1

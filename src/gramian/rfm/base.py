@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -41,22 +41,23 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def __init__(
         self,
         *,
-        kernel: str | Kernel = "laplace",
-        update: str | Update = "auto",
-        n_rounds: int = 5,
-        select_round: Literal["best", "last"] = "best",
-        ridge: float | Literal["auto"] = "auto",
-        ridge_scaling: Literal["n"] | None = None,
-        solver: str | Solver = "auto",
-        standardize: bool = True,
-        fit_intercept: bool = True,
-        threshold: float | None = None,
-        dtype: str = "auto",
-        device: str = "auto",
-        max_memory: int | str | None = None,
-        n_threads: int | None = None,
+        # scikit-learn wants any value accepted here and looked at in fit.
+        kernel: Any = "laplace",
+        update: Any = "auto",
+        n_rounds: Any = 5,
+        select_round: Any = "best",
+        ridge: Any = "auto",
+        ridge_scaling: Any = None,
+        solver: Any = "auto",
+        standardize: Any = True,
+        fit_intercept: Any = True,
+        threshold: Any = None,
+        dtype: Any = "auto",
+        device: Any = "auto",
+        max_memory: Any = None,
+        n_threads: Any = None,
         random_state: Any = 0,
-        verbose: int = 0,
+        verbose: Any = 0,
     ) -> None:
         self.kernel = kernel
         self.update = update

@@ -1,0 +1,187 @@
+"""Ugly input: a clear error that names the culprit, or a right answer."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from gramian import RFMClassifier, RFMRegressor
+from gramian.kernels import Laplace
+from gramian.rfm.data import merge_rows
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(60, 3))
+Y = X[:, 0] - 2 * X[:, 1]
+LABELS = np.where(Y > 0, "yes", "no")
+BOTH = pytest.mark.parametrize(("model", "y"), [(RFMRegressor(n_rounds=1), Y), (RFMClassifier(n_rounds=1), LABELS)])
+
+
+@BOTH
+@pytest.mark.parametrize(("bad", "word"), [(np.nan, "NaN"), (np.inf, "infinity"), (-np.inf, "infinity")])
+def test_gaps_are_named_by_column(model, y, bad, word):
+    holes = X.copy()
+    holes[5, 2] = bad
+    with pytest.raises(ValueError, match=rf"{word} in column '2' \(1 entries\)"):
+        model.fit(holes, y)
+    with pytest.raises(ValueError, match=f"{word} in column 'c'"):
+        model.fit(pd.DataFrame(holes, columns=list("abc")), y)
+    fitted = model.fit(X, y)
+    with pytest.raises(ValueError, match=f"{word} in column '2'"):
+        fitted.predict(holes)
+
+
+@BOTH
+def test_text_columns_are_named(model, y):
+    frame = pd.DataFrame(X, columns=["age", "height", "weight"]).assign(city="Rome", day=pd.Timestamp("2026-01-01"))
+    with pytest.raises(ValueError, match="columns 'city', 'day' are not numeric"):
+        model.fit(frame, y)
+    with pytest.raises(ValueError, match="could not convert string to float"):
+        model.fit(np.full((60, 2), "a"), y)
+
+
+@BOTH
+def test_numeric_frames_of_every_kind_of_number(model, y):
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    frame["flag"] = X[:, 0] > 0
+    frame["count"] = np.arange(60)
+    reference = model.fit(frame, y).predict(frame)
+    nullable = frame.convert_dtypes()
+    assert (model.fit(nullable, y).predict(nullable) == reference).all()
+    assert list(model.feature_names_in_) == ["a", "b", "c", "flag", "count"]
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(frame.rename(columns={"a": "z"}))
+
+
+@BOTH
+def test_wrong_shapes(model, y):
+    with pytest.raises(ValueError, match="1 sample"):
+        model.fit(X[:1], y[:1])
+    with pytest.raises(ValueError, match="inconsistent"):
+        model.fit(X, y[:-1])
+    with pytest.raises(ValueError, match="2D array"):
+        model.fit(X[:, 0], y)
+    with pytest.raises(ValueError, match="3 features"):
+        model.fit(X, y).predict(X[:, :2])
+    with pytest.raises(ValueError, match="sample_weight"):
+        model.fit(X, y, sample_weight=np.ones(3))
+    with pytest.raises(ValueError, match="negative"):
+        model.fit(X, y, sample_weight=-np.ones(60))
+    with pytest.raises(ValueError, match="zero for every row"):
+        model.fit(X, y, sample_weight=np.zeros(60))
+    with pytest.raises(ValueError, match="pair"):
+        model.fit(X, y, eval_set=5)
+
+
+def test_one_class():
+    with pytest.raises(ValueError, match="one class only"):
+        RFMClassifier().fit(X, np.zeros(60))
+    with pytest.raises(ValueError, match="one class only"):
+        RFMClassifier().fit(X, LABELS, sample_weight=LABELS == "yes")
+
+
+def test_a_constant_target_is_predicted_without_fuss():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = RFMRegressor().fit(X, np.full(60, 7.0))
+    np.testing.assert_allclose(model.predict(X), 7.0)
+    assert len(model.rounds_) == 1
+
+
+def test_constant_columns_count_for_nothing():
+    constant = np.column_stack([X, np.full(60, 1e9), np.full(60, 0.1)])
+    model = RFMRegressor(update="agop", n_rounds=2, select_round="last").fit(constant, Y)
+    assert (model.feature_importances_[3:] == 0).all()
+    plain = RFMRegressor(update="agop", n_rounds=2, select_round="last").fit(X, Y)
+    np.testing.assert_allclose(model.predict(constant), plain.predict(X), rtol=1e-6, atol=1e-8)
+    moved = constant.copy()
+    moved[:, 3] += 1  # beyond anything seen, in a direction the machine is blind to after learning
+    assert np.isfinite(model.predict(moved)).all()
+
+
+def test_all_columns_constant():
+    model = RFMRegressor().fit(np.ones((30, 2)), np.arange(30.0))
+    np.testing.assert_allclose(model.predict(np.ones((2, 2))), 14.5, rtol=1e-6)
+
+
+@pytest.mark.parametrize("scale", [1e-20, 1e20, 1e-150, 1e150])
+@BOTH
+def test_extreme_scales(model, y, scale):
+    reference = model.fit(X, y).predict(X)
+    predicted = model.fit(X * scale, y).predict(X * scale)
+    if y is Y:
+        np.testing.assert_allclose(predicted, reference, rtol=1e-6)
+        np.testing.assert_allclose(model.fit(X, y * scale).predict(X), reference * scale, rtol=1e-6)
+    else:
+        assert (predicted == reference).all()
+
+
+def test_unscaled_extremes_are_an_answer_or_an_error():
+    model = RFMRegressor(kernel=Laplace("median"), standardize=False, n_rounds=1, update="agop", select_round="last")
+    for scale in (1e-20, 1e20):
+        np.testing.assert_allclose(
+            model.fit(X * scale, Y).predict(X * scale), model.fit(X, Y).predict(X), rtol=1e-4, atol=1e-4
+        )
+
+
+def test_repeated_rows():
+    """Equal rows are one row of higher weight; rows that disagree are averaged."""
+    repeated, targets = np.repeat(X[:20], 5, axis=0), np.repeat(Y[:20], 5)
+    model = RFMRegressor(kernel=Laplace(1.0), ridge=0.0, n_rounds=0).fit(repeated, targets)
+    np.testing.assert_allclose(model.predict(X[:20]), Y[:20], rtol=1e-6)
+    noisy = targets + np.tile([-1, -0.5, 0, 0.5, 1], 20)
+    with pytest.warns(ConvergenceWarning, match="numerically singular"):
+        model = RFMRegressor(kernel=Laplace(1.0), ridge=0.0, n_rounds=0).fit(repeated, noisy)
+    np.testing.assert_allclose(model.predict(X[:20]), Y[:20], atol=0.05)
+
+
+def test_tiny_data():
+    for n in (2, 3, 5, 9):
+        model = RFMRegressor().fit(X[:n], Y[:n])
+        assert np.isfinite(model.predict(X)).all()
+        assert model.best_round_ == 0
+        labels = np.arange(n) % 2
+        assert set(RFMClassifier().fit(X[:n], labels).predict(X)) <= {0, 1}
+
+
+def test_more_columns_than_rows():
+    wide = RNG.normal(size=(30, 200))
+    model = RFMRegressor(n_rounds=2).fit(wide, wide[:, 0])
+    assert model.feature_matrix_.shape == (200, 200)
+    assert np.isfinite(model.predict(wide)).all()
+
+
+@pytest.mark.parametrize(
+    ("params", "word"),
+    [
+        ({"kernel": "cubic"}, 'kernel must be one of "laplace"'),
+        ({"update": "magic"}, "update must be one of"),
+        ({"solver": "qr"}, "solver must be one of"),
+        ({"ridge": -1.0}, "ridge"),
+        ({"ridge": "some"}, "ridge"),
+        ({"ridge": np.nan}, "ridge"),
+        ({"n_rounds": -1}, "n_rounds"),
+        ({"n_rounds": 1.5}, "n_rounds"),
+        ({"select_round": "first"}, "select_round"),
+        ({"ridge_scaling": "d"}, "ridge_scaling"),
+        ({"threshold": 1.0}, "threshold"),
+        ({"dtype": "float16"}, "dtype"),
+        ({"device": "abacus"}, "device"),
+        ({"max_memory": "lots"}, "memory"),
+        ({"max_memory": 10}, "raise max_memory"),
+        ({"n_threads": 0}, "n_threads"),
+    ],
+)
+def test_bad_parameters_are_named(params, word):
+    with pytest.raises(ValueError, match=word):
+        RFMRegressor(**params).fit(X, Y)
+
+
+def test_rows_come_in_lexicographic_order():
+    messy = np.round(RNG.normal(size=(200, 2)), 1) * np.array([1.0, -1.0])
+    messy[:5] = [[0.0, -0.0], [-0.0, 0.0], [1e300, -1e300], [-1e-300, 1e-300], [-1e300, 0]]
+    rows = merge_rows(messy, np.zeros(200), None)
+    expected = np.unique(messy + 0.0, axis=0)
+    assert np.array_equal(rows.X + 0.0, expected)
+    assert rows.weights.sum() == 200
