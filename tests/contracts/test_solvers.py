@@ -2,8 +2,8 @@
 
 import pytest
 import torch
-import twins
 
+import twins
 from gramian.kernels import KernelOperator
 from gramian.solvers import ConjugateGradient, Direct
 

@@ -72,5 +72,5 @@ def test_every_named_update_is_positive_semidefinite(machine, rng, update):
 
 @pytest.mark.parametrize("make", [lambda: Agop(power=0.0), lambda: Agop(scale="sum"), lambda: Agop(samples=0)])
 def test_bad_options(make):
-    with pytest.raises(ValueError, match="power|scale|samples"):
+    with pytest.raises(ValueError, match=r"power|scale|samples"):
         make()

@@ -1,11 +1,12 @@
 """Where kernels go wrong in float32: the diagonal, near pairs, offsets, zero distance."""
 
+import itertools
 import math
 
 import pytest
 import torch
-import twins
 
+import twins
 from gramian.kernels import NTK, Exponential, Gaussian, KernelOperator, Laplace, Lp, Matern, Polynomial, as_metric
 from gramian.kernels.points import Points, squared_distances
 
@@ -38,7 +39,7 @@ def test_near_pairs_keep_their_digits(rng):
     gap = 1e-7
     Z = X.clone()
     Z[:, 0] += gap
-    square = squared_distances(Points.of(X), Points.of(Z)).square.diagonal()
+    square = squared_distances(Points(X), Points(Z)).square.diagonal()
     torch.testing.assert_close(square.sqrt(), (Z - X)[:, 0], rtol=1e-9, atol=0)
 
 
@@ -72,7 +73,7 @@ def test_ntk_equals_a_wide_network(depth):
         sizes = [3, *[width] * depth, 1]
         weights = [
             torch.randn(o, i, generator=rng, dtype=torch.float64).requires_grad_(True)
-            for i, o in zip(sizes, sizes[1:], strict=False)
+            for i, o in itertools.pairwise(sizes)
         ]
         rows = []
         for x in X:

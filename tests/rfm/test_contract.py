@@ -84,7 +84,7 @@ def test_the_same_seed_gives_the_same_model(friedman):
     a, b, c = (RFMRegressor(random_state=s, **options).fit(X, y).predict(X) for s in (1, 1, 2))
     assert np.array_equal(a, b)
     assert not np.array_equal(a, c)
-    RFMRegressor(random_state=np.random.RandomState(0), n_rounds=1).fit(X, y)  # noqa: NPY002
+    RFMRegressor(random_state=np.random.RandomState(0), n_rounds=1).fit(X, y)
 
 
 def test_labels_of_any_kind():

@@ -34,8 +34,11 @@ class Kernel(Options, ABC):
     has_bandwidth: ClassVar[bool] = False
 
     @abstractmethod
-    def block(self, x: Points, z: Points, *, same: bool = False) -> Float[Tensor, "n m"]:
-        """Values ``k(xᵢ, zⱼ)`` of a tile, in the rows' format. ``same`` says that x and z are the same rows."""
+    def block(self, x: Points, z: Points, *, same: bool = False, quick: bool = False) -> Float[Tensor, "n m"]:
+        """Values ``k(xᵢ, zⱼ)`` of a tile, in the rows' format.
+
+        ``same`` says that x and z are the same rows; ``quick`` allows last digits that depend on the tile.
+        """
 
     @abstractmethod
     def gradient(
@@ -59,7 +62,7 @@ class Kernel(Options, ABC):
             )
         if self.translation_invariant and shift is not None:
             X = X - shift
-        return Points.of(metric.transform(X))
+        return Points(metric.transform(X))
 
     def center(self, X: Float[Tensor, "n d"]) -> Float[Tensor, " d"]:
         """The shift to hand to :meth:`prepare`: subtracting it loses no digits of a difference."""
@@ -132,7 +135,7 @@ class SmoothKernel(Kernel):
     """A kernel of ``u·v``, ``‖u‖`` and ``‖v‖`` only: its gradients are matrix products with its :class:`Slopes`."""
 
     @abstractmethod
-    def slopes(self, x: Points, z: Points, *, same: bool = False) -> Slopes:
+    def slopes(self, x: Points, z: Points, *, same: bool = False, quick: bool = False) -> Slopes:
         """Derivatives of the tile's values; in a wider format than the rows' where near pairs need it."""
 
     def gradient(

@@ -90,7 +90,7 @@ def fact_sum(operator: KernelOperator, coef: Coef) -> Float[Tensor, "d d"]:
     for rows, cols in upper_tiles(operator.n, operator.tile):
         x, z = points[rows], points[cols]
         if isinstance(kernel, SmoothKernel):
-            slopes = kernel.slopes(x, z, same=rows == cols)
+            slopes = kernel.slopes(x, z, same=rows == cols, quick=True)
             pairs = (coef[rows] @ coef[cols].mT).to(slopes.cross.dtype)
             sides = [(rows, cols, slopes, pairs)]
             if rows != cols:
@@ -128,7 +128,7 @@ def _all_gradients(operator: KernelOperator, coef: Coef) -> Float[Tensor, "n c k
     assert isinstance(kernel, SmoothKernel)
     G = points.u.new_zeros(operator.n, coef.shape[1], points.u.shape[1])
     for rows, cols in upper_tiles(operator.n, operator.tile):
-        slopes = kernel.slopes(points[rows], points[cols], same=rows == cols)
+        slopes = kernel.slopes(points[rows], points[cols], same=rows == cols, quick=True)
         G[rows] += slopes.gradient(points[rows], points[cols], coef[cols])
         if rows != cols:
             G[cols] += slopes.transposed().gradient(points[cols], points[rows], coef[rows])

@@ -70,7 +70,7 @@ class Lp(Kernel):
             total += self._power(self._differences(x, z, k).abs_(), self.p)
         return total.pow_(1 / self.p)
 
-    def block(self, x: Points, z: Points, *, same: bool = False) -> Float[Tensor, "n m"]:
+    def block(self, x: Points, z: Points, *, same: bool = False, quick: bool = False) -> Float[Tensor, "n m"]:
         """See :meth:`Kernel.block`."""
         return self._power(self.distance(x, z).div_(self.length), self.exponent).neg_().exp_()
 

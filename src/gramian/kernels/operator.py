@@ -54,6 +54,8 @@ class KernelOperator:
         self.max_bytes = max_bytes
         self.shift = kernel.center(X)
         self.points = self.prepare(X)
+        # Made once here, and cut into tiles with the rows; the wide ones of float32 rows wait until predict.
+        _ = self.points.wide_factors if X.dtype == self.wide else self.points.quick_factors
 
     @property
     def n(self) -> int:
@@ -98,7 +100,7 @@ class KernelOperator:
     def tiles(self) -> Iterator[tuple[slice, slice, Float[Tensor, "r s"]]]:
         """Tiles on and above the diagonal, with their row and column slices; those on it are exactly symmetric."""
         for rows, cols in upper_tiles(self.n, self.tile):
-            tile = self.kernel.block(self.points[rows], self.points[cols], same=rows == cols)
+            tile = self.kernel.block(self.points[rows], self.points[cols], same=rows == cols, quick=True)
             yield rows, cols, tile.triu() + tile.triu(1).mT if rows == cols else tile
 
     def columns(self, cols: Tensor) -> Float[Tensor, "n m"]:
@@ -129,15 +131,19 @@ class KernelOperator:
                 out[cols] += tile.mT @ V[rows]
         return out
 
-    def predict(self, X: Float[Tensor, "m d"], coef: Float[Tensor, "n c"]) -> Float[Tensor, "m c"]:
-        """``k(X, X_train) coef``: each row the same whatever batch it is in."""
-        padded = pad_outputs(coef.to(self.wide))
+    def predict(
+        self, X: Float[Tensor, "m d"], coef: Float[Tensor, "n c"], *, stable: bool = True
+    ) -> Float[Tensor, "m c"]:
+        """``k(X, X_train) coef``; if ``stable`` each row is the same to the last bit whatever batch it is in."""
+        padded = pad_outputs(coef.to(self.wide)) if stable else coef.to(self.wide)
         out = padded.new_empty(X.shape[0], coef.shape[1])
-        for rows, block in full_rows(X):
+        _ = self.points.wide_factors if stable else None
+        for rows, block in full_rows(X) if stable else ((rows, X[rows]) for rows in spans(len(X), self.tile)):
             new = self.prepare(block)
             total = padded.new_zeros(len(new), padded.shape[1])
             for cols in spans(self.n, _COLUMNS):
-                total += self.kernel.block(new, self.points[cols]).to(self.wide) @ padded[cols]
+                tile = self.kernel.block(new, self.points[cols], quick=not stable)
+                total += tile.to(self.wide) @ padded[cols]
             out[rows] = total[: rows.stop - rows.start, : coef.shape[1]]
         return out
 

@@ -7,7 +7,8 @@ rows are at distance exactly 0, near rows keep their digits, in float32 as in fl
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import torch
@@ -23,44 +24,53 @@ _NEAR = {torch.float64: 1e-6, torch.float32: 1e-3}
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """Rows ``u (n, k)`` in kernel coordinates, with what the distance product needs, computed once.
+    """Rows ``u (n, k)`` in kernel coordinates, with the factors of the distance product, made when first needed.
 
-    >>> Points.of(torch.tensor([[3.0, 4.0]])).square_norms
+    >>> Points(torch.tensor([[3.0, 4.0]])).square_norms
     tensor([25.], dtype=torch.float64)
     """
 
     u: Float[Tensor, "n k"]
-    left: Float[Tensor, "n k2"] = field(repr=False)
-    right: Float[Tensor, "n k2"] = field(repr=False)
-
-    @classmethod
-    def of(cls, u: Float[Tensor, "n k"]) -> Points:
-        """Prepare rows that are already in kernel coordinates."""
-        wide = u.to(wide_dtype(u.device))
-        square = wide.square().sum(dim=1, keepdim=True)
-        one = torch.ones_like(square)
-        left, right = torch.cat([wide, square, one], dim=1), torch.cat([-2 * wide, one, square], dim=1)
-        return cls(u, pad_inner(left), pad_inner(right))
 
     def __len__(self) -> int:
         return self.u.shape[0]
 
     def __getitem__(self, rows: slice | Tensor) -> Points:
-        return Points(self.u[rows], self.left[rows], self.right[rows])
+        part = Points(self.u[rows])
+        for name in ("wide_factors", "quick_factors"):
+            if name in self.__dict__:
+                part.__dict__[name] = tuple(factor[rows] for factor in self.__dict__[name])
+        return part
+
+    @cached_property
+    def wide_factors(self) -> tuple[Float[Tensor, "n k2"], Float[Tensor, "n k2"]]:
+        """``[u, ‖u‖², 1]`` and ``[−2u, 1, ‖u‖²]`` in the accumulation format."""
+        return _factors(self.u.to(wide_dtype(self.u.device)))
+
+    @cached_property
+    def quick_factors(self) -> tuple[Float[Tensor, "n k2"], Float[Tensor, "n k2"]]:
+        """The same in the rows' own format."""
+        return _factors(self.u)
 
     @property
     def square_norms(self) -> Float[Tensor, " n"]:
         """``‖u‖²`` of each row, in the accumulation format."""
-        return self.left[:, self.u.shape[1]]
+        return self.wide_factors[0][:, self.u.shape[1]]
 
     @property
     def wide(self) -> Float[Tensor, "n k"]:
         """The rows in the accumulation format."""
-        return self.left[:, : self.u.shape[1]]
+        return self.wide_factors[0][:, : self.u.shape[1]]
 
     def dot(self, other: Points) -> Float[Tensor, "n m"]:
         """Inner products ``u·v`` with the rows of other points, in the accumulation format."""
         return pad_inner(self.wide) @ pad_inner(other.wide).mT
+
+
+def _factors(u: Float[Tensor, "n k"]) -> tuple[Float[Tensor, "n k2"], Float[Tensor, "n k2"]]:
+    square = u.square().sum(dim=1, keepdim=True)
+    one = torch.ones_like(square)
+    return pad_inner(torch.cat([u, square, one], dim=1)), pad_inner(torch.cat([-2 * u, one, square], dim=1))
 
 
 class Distances(NamedTuple):
@@ -70,17 +80,30 @@ class Distances(NamedTuple):
     near: bool
 
 
-def squared_distances(x: Points, z: Points, *, same: bool = False) -> Distances:
-    """Squared distances between all rows of x and z in the accumulation format.
+def squared_distances(x: Points, z: Points, *, same: bool = False, quick: bool = False) -> Distances:
+    """Squared distances between all rows of x and z.
 
-    ``same`` says that x and z are the same rows, whose diagonal is then 0 without looking.
+    Parameters
+    ----------
+    same : bool
+        x and z are the same rows, whose diagonal is then 0 without looking.
+    quick : bool
+        Try the product in the rows' own format first, and keep it if the tile has no near pair to spoil. Tiles then
+        differ in the last digits by what else is in them, which training does not mind and prediction does.
 
-    >>> x = Points.of(1e6 + torch.tensor([[0.0], [0.5]]))
+    >>> x = Points(1e6 + torch.tensor([[0.0], [0.5]]))
     >>> squared_distances(x, x).square
     tensor([[0.0000, 0.2500],
             [0.2500, 0.0000]], dtype=torch.float64)
     """
-    square = x.left @ z.right.mT
+    if quick and x.u.dtype != wide_dtype(x.u.device):
+        left, right = x.quick_factors[0], z.quick_factors[1]
+        square = left @ right.mT
+        if same:
+            square.fill_diagonal_(float("inf"))
+        if bool((square.amin(dim=1) > _NEAR[square.dtype] * left[:, x.u.shape[1]]).all()):
+            return Distances(square.fill_diagonal_(0) if same else square, False)
+    square = x.wide_factors[0] @ z.wide_factors[1].mT
     bound = _NEAR[square.dtype] * x.square_norms
     if same:
         square.fill_diagonal_(float("inf"))

@@ -70,20 +70,23 @@ class Radial(SmoothKernel):
     def slope(self, square: Float[Tensor, "n m"]) -> Float[Tensor, "n m"]:
         """``κ = −φ'(r)/r`` of positive squared distances; may overwrite its argument."""
 
-    def block(self, x: Points, z: Points, *, same: bool = False) -> Float[Tensor, "n m"]:
+    def block(self, x: Points, z: Points, *, same: bool = False, quick: bool = False) -> Float[Tensor, "n m"]:
         """See :meth:`Kernel.block`."""
-        return self.profile(squared_distances(x, z, same=same).square.to(x.u.dtype))
+        return self.profile(squared_distances(x, z, same=same, quick=quick).square.to(x.u.dtype))
 
-    def slopes(self, x: Points, z: Points, *, same: bool = False) -> Slopes:
+    def slopes(self, x: Points, z: Points, *, same: bool = False, quick: bool = False) -> Slopes:
         """See :meth:`SmoothKernel.slopes`."""
-        square, near = squared_distances(x, z, same=same)
+        square, near = squared_distances(x, z, same=same, quick=quick)
+        if not near:
+            square = square.to(x.u.dtype)
+            if same:
+                square.fill_diagonal_(1)
+            kappa = self.slope(square)
+            return Slopes(kappa.fill_diagonal_(0) if same else kappa, "minus")
         # κ of a near pair is huge and multiplies a tiny difference: that product must not be rounded to float32.
-        square = square if near else square.to(x.u.dtype)
         tiny = torch.finfo(square.dtype).tiny
-        zero = (_ZERO_DISTANCE**2 * x.square_norms).to(square.dtype).clamp_min(tiny)[:, None]
-        apart = square > zero
-        kappa = self.slope(square.clamp_(min=tiny)).mul_(apart)
-        return Slopes(kappa, "minus")
+        apart = square > (_ZERO_DISTANCE**2 * x.square_norms).clamp_min(tiny)[:, None]
+        return Slopes(self.slope(square.clamp_(min=tiny)).mul_(apart), "minus")
 
     def diagonal(self, x: Points) -> Float[Tensor, " n"]:
         """``φ(0) = 1``."""

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from gramian.core import psd_eigh, resolve_device, resolve_dtype, resolve_memory, threads
 from gramian.core.options import Options, named
 from gramian.features import BY_NAME as UPDATES
-from gramian.features import Agop, Update, agop_from_moments
+from gramian.features import Agop, Update
 from gramian.kernels import BY_NAME as KERNELS
 from gramian.kernels import Kernel, Laplace, Lp
 from gramian.rfm.data import Array, Rows, Scaler, check_columns, check_finite, merge_rows
@@ -93,6 +93,16 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     # ---- learned attributes ------------------------------------------------------------------------------------
 
     @property
+    def agop_(self) -> Array:
+        """Average gradient outer product of the fitted predictor (d, d); computed when first asked for."""
+        check_is_fitted(self)
+        with threads(self._threads(self.machine_.n)):
+            agop = self.machine_.agop.cpu().numpy().astype(np.float64)
+        out = np.zeros_like(self.feature_matrix_)
+        out[np.ix_(self.support_, self.support_)] = agop
+        return out
+
+    @property
     def feature_importances_(self) -> Array:
         """How sensitive the prediction is to each column: the diagonal of ``agop_``, divided by its sum."""
         check_is_fitted(self)
@@ -142,7 +152,7 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 warn_numbers(f"{n} rows: {why}")
             log.info("solver %s", why)
         else:
-            solver = named(self.solver, SOLVERS, "solver", Solver)  # type: ignore[type-abstract]
+            solver = named(self.solver, SOLVERS, "solver", Solver)
         return Settings(
             kernels=_kernels(self.kernel),
             updates=_updates(self.update, d),
@@ -195,7 +205,6 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 strata,
                 evaluation,
             )
-            agop = agop_from_moments(*fitted.machine.moments())
         self.machine_ = fitted.machine
         self.rounds_ = list(fitted.records)
         self.best_round_ = fitted.round
@@ -204,8 +213,6 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.ridge_ = self.rounds_[fitted.round].ridge
         self.support_ = np.ones(d, dtype=bool) if fitted.support is None else fitted.support.cpu().numpy()
         self.feature_matrix_ = fitted.features.cpu().numpy().astype(np.float64)
-        self.agop_ = np.zeros((d, d))
-        self.agop_[np.ix_(self.support_, self.support_)] = agop.cpu().numpy()
         values, vectors = psd_eigh(torch.from_numpy(self.feature_matrix_))
         keep = values > d * np.finfo(float).eps * values[0]
         self.components_ = vectors[:, keep].T.contiguous().numpy()

@@ -133,7 +133,7 @@ def merge_rows(X: Array, y: NDArray[Any], weights: Array | None) -> Rows:
     return Rows(X[starts], y[starts], None if plain else total)
 
 
-def _row_keys(rows: Array) -> NDArray[np.void]:
+def _row_keys(rows: Array) -> NDArray[Any]:
     """One string of bytes per row, in the rows' lexicographic order: sorting those is far faster than by columns.
 
     Flipping the sign bit (all bits of a negative number) makes the order of floats that of their big-endian bits.

@@ -91,7 +91,7 @@ def held_out(
     problem = replace(run.problem, n_rounds=len(run.path) - 1)
     outputs: list[Tensor] = []
     for _, machine in rounds(problem, X[train], Y[train], chooser, part, workspace):
-        outputs.append(machine.predict(X[out]))
+        outputs.append(machine.predict(X[out], stable=False))
         tick()
     while len(outputs) < len(run.path):
         outputs.append(outputs[-1])

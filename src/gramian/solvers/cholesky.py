@@ -15,7 +15,7 @@ from torch import Tensor
 from gramian.core import wide_dtype
 from gramian.core.tiles import spans, upper_tiles
 
-_PANEL = 256
+_PANEL = 192
 _TILE = 1024
 
 
@@ -56,21 +56,20 @@ class CholeskyFactor:
         A = self.A
         A.diagonal().copy_(self.diagonal + shift)
         for panel in spans(self.n, _PANEL):
-            before, below = slice(0, panel.start), slice(panel.stop, self.n)
-            corner = A[panel, panel]
+            column = A[panel.start :, panel]
+            above = A[panel, panel].triu(1)  # of the matrix itself, to be put back
             if panel.start:
-                corner = torch.addmm(corner, A[panel, before], A[panel, before].mT, alpha=-1)
-            L, failed = torch.linalg.cholesky_ex(corner)
+                column.addmm_(A[panel.start :, : panel.start], A[panel, : panel.start].mT, alpha=-1)
+            L, failed = torch.linalg.cholesky_ex(A[panel, panel])
             if int(failed) or not bool(torch.isfinite(L.diagonal()).all()):
+                A[panel, panel] = above + A[panel, panel].tril()
                 return False
-            inverse = torch.linalg.solve_triangular(L, torch.eye(len(L), dtype=L.dtype, device=L.device), upper=False)
+            identity = torch.eye(len(L), dtype=L.dtype, device=L.device)
+            inverse = torch.linalg.solve_triangular(L, identity, upper=False)
             self._inverses.append(inverse)
-            A[panel, panel] = L.tril() + A[panel, panel].triu(1)
-            if below.start < below.stop:
-                rest = A[below, panel]
-                if panel.start:
-                    rest.addmm_(A[below, before], A[panel, before].mT, alpha=-1)
-                A[below, panel] = rest @ inverse.mT
+            A[panel, panel] = L + above
+            below = A[panel.stop :, panel]
+            below.copy_(below @ inverse.mT)
         return True
 
     def solve(self, B: Float[Tensor, "n c"]) -> Float[Tensor, "n c"]:
@@ -82,12 +81,12 @@ class CholeskyFactor:
         wide = wide_dtype(self.A.device)
         V = V.to(wide)
         out = V * (self.diagonal.to(wide) + self.shift)[:, None]
-        for rows, cols in upper_tiles(self.n, _TILE):
-            tile = self.A[rows, cols].to(wide)
-            if rows == cols:
-                tile = tile.triu(1)
-            out[rows] += tile @ V[cols]
-            out[cols] += tile.mT @ V[rows]
+        for rows in spans(self.n, _PANEL):
+            strip = self.A[rows, rows.start :].to(wide)
+            strip[:, : len(strip)].triu_(1)
+            out[rows] += strip @ V[rows.start :]
+            # (VᵀS)ᵀ and not SᵀV: BLAS is twice as fast at it for a few columns
+            out[rows.start :] += (V[rows].mT.contiguous() @ strip).mT
         return out
 
     def inverse_diagonal(self, rows: Int[Tensor, " m"] | None = None) -> Float[Tensor, " m"]:
@@ -117,7 +116,7 @@ class CholeskyFactor:
         """``L⁻ᵀ B`` in place."""
         for i, panel in reversed(list(self._panels(0))):
             if panel.stop < self.n:
-                B[panel] -= self.A[panel.stop :, panel].mT @ B[panel.stop :]
+                B[panel] -= (B[panel.stop :].mT.contiguous() @ self.A[panel.stop :, panel]).mT
             B[panel] = self._inverses[i].mT @ B[panel]
         return B
 
