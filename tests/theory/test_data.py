@@ -112,15 +112,18 @@ def test_reversing_as_printed_does_not_reverse():
 
 
 def test_reversing_with_a_spike_of_the_size_of_the_rest_does():
-    """d = n = k = 300; the alignment falls from 0.95 to below 0.85 and the prediction follows to 0.03."""
+    """d = n = k = 300: the alignment falls from 0.95 to below 0.85, and the prediction follows.
+
+    One network scatters by about 0.015 around its prediction; the mean of four is held to 0.03.
+    """
     rng = generator(8)
     d = 300
     observed = {}
     for balance in (0.02, 0.3):
         X, y = alignment_reversing(d, d, balance, rng, spike=1 / d, scale=d**-0.5)
-        R = sample_quadratic(d, d, rng).weight_kernel()
-        observed[balance] = early_alignment(X, y, R)
-        predicted = predicted_alignment(data_moments(X, y), weight_moments(R))
+        kernels = [sample_quadratic(d, d, rng).weight_kernel() for _ in range(4)]
+        observed[balance] = sum(early_alignment(X, y, R) for R in kernels) / 4
+        predicted = sum(predicted_alignment(data_moments(X, y), weight_moments(R)) for R in kernels) / 4
         assert predicted == pytest.approx(observed[balance], abs=0.03)
     assert observed[0.3] < 0.85 < observed[0.02]
 

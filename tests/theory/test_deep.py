@@ -13,6 +13,7 @@ from gramian.theory import (
     expected_dual_ptk,
     sample_dual_ptk,
     sample_quadratic,
+    sum_of_squares,
 )
 from gramian.theory.early import early_alignment
 
@@ -76,10 +77,11 @@ def test_a_projector_aligns_perfectly():
     assert alignment_from_dual_ptk(X, y, 2.5 * Q @ Q.mT) == pytest.approx(1.0, abs=1e-12)
 
 
-def alignments(alpha, activation, widths, seed, n=64):
+def alignments(alpha, activation, widths, seed, task="low rank", n=64):
     rng = generator(seed)
     X, _ = decaying_gaussian(n, n, alpha, rng)
-    y = chain_monomial(X, 5)
+    Q = torch.randn(n, n, generator=rng, dtype=F64)
+    y = chain_monomial(X, 5) if task == "low rank" else sum_of_squares(X, Q)
     predicted = alignment_from_dual_ptk(X, y, expected_dual_ptk(X, 2, activation))
     observed = [
         alignment_from_dual_ptk(X, y, sample_dual_ptk(X, width, rng, 2, activation)) for width in widths
@@ -101,8 +103,14 @@ def test_prediction_improves_with_width(activation):
 
 
 def test_alignment_dips_between_the_two_projectors():
-    """Fig. 6: as α → 0 or ∞ the covariance is a projector up to scale; in between the alignment is lower."""
-    means = [sum(alignments(a, "relu", (), seed)[0] for seed in range(6)) / 6 for a in (0.0, 1.0, 8.0)]
+    """Fig. 6: as α → 0 or ∞ the covariance is a projector up to scale; in between the alignment is lower.
+
+    Means over 12 data sets: 0.87, 0.78 and 1.00, each to about 0.02.
+    """
+    means = [
+        sum(alignments(a, "relu", (), seed, "high rank")[0] for seed in range(12)) / 12
+        for a in (0.0, 1.0, 8.0)
+    ]
     assert means[1] < means[0]
     assert means[1] < means[2]
     assert means[2] > 0.999

@@ -57,7 +57,7 @@ def test_they_are_half_the_second_derivatives_of_the_centred_matrices():
     start, R = net(X), net.weight_kernel()
     K = tangent_kernel(net, X)
     errors = []
-    for t in (2e-3, 1e-3):
+    for t in (4e-4, 2e-4):
         W, steps = net.W, 200
         for _ in range(steps):
             W = W + t / steps * velocity(net, W, X, y, start)
@@ -86,12 +86,12 @@ def worst_z(samples, expected):
 
 
 def test_expectations_of_proposition_10():
-    """16 entries, two matrices, two widths: the largest of 64 z-scores exceeds 4.5 once in 2,000 runs."""
+    """Of 64 normal z-scores the largest exceeds 4.5 once in 2,000 runs; 6 leaves room for the tails of a⁴."""
     X, y, _ = problem(seed=2)
-    for width in (1, 5):
+    for width in (3, 8):
         nfms, agops = sampled_means(X, y, width, draws=3000, seed=3)
-        assert worst_z(nfms, expected_early_nfm(X, y)) < 4.5
-        assert worst_z(agops, expected_early_agop(X, y, width)) < 4.5
+        assert worst_z(nfms, expected_early_nfm(X, y)) < 6
+        assert worst_z(agops, expected_early_agop(X, y, width)) < 6
 
 
 def test_printed_proposition_10_is_rejected():

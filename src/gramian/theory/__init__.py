@@ -71,7 +71,7 @@ from gramian.theory.misprints import Erratum, errata
 from gramian.theory.quadratic_network import minimum_norm_cost, minimum_norm_network, quadratic_form
 from gramian.theory.reversing import alignment_reversing
 from gramian.theory.sampling import decaying_gaussian, decaying_spectrum, haar
-from gramian.theory.separation import Minimiser, Separation, minimise
+from gramian.theory.separation import Minimiser, Separation, minimise, random_start
 from gramian.theory.tasks import chain_monomial, chain_monomial_egop, sum_of_squares
 
 __all__ = [
@@ -120,6 +120,7 @@ __all__ = [
     "numerator",
     "predicted_alignment",
     "quadratic_form",
+    "random_start",
     "regression_iterate",
     "relu_expected_gop",
     "relu_gradients",

@@ -30,7 +30,7 @@ from gramian.theory.free_probability import (
 )
 from gramian.theory.quadratic_network import minimum_norm_cost
 from gramian.theory.sampling import haar
-from gramian.theory.separation import Separation, minimise
+from gramian.theory.separation import Separation, minimise, random_start
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def errata(rng: torch.Generator) -> tuple[Erratum, ...]:
 
 
 def _free_probability(rng: torch.Generator) -> list[Erratum]:
-    d, rotations = 200, 12
+    d, rotations = 300, 12
     X = _normal(rng, d, d) / d**0.5
     y = _normal(rng, d)
     R = sample_quadratic(d, d, rng).weight_kernel()
@@ -139,7 +139,7 @@ def _quadratic_networks(rng: torch.Generator) -> list[Erratum]:
     ones = torch.ones(1, 4, dtype=torch.float64)
     value = float((ones @ torch.tensor(W, dtype=torch.float64).mT).square() @ torch.tensor(a).double())
     crowded = Separation(weight_decay=1e-5)
-    trained = minimise(crowded, rng)
+    trained = minimise(crowded, random_start(rng))
     M = crowded.feature_matrices(trained.a, trained.W)
     measured = cosine(M["agop"], M["nfm"])
     # A network of one neuron has WᵀW and AGOP both proportional to wwᵀ: that is the corrected value.
