@@ -79,6 +79,20 @@ def test_convolution_weights_are_flattened_to_out_by_in(method):
     assert torch.equal(net.bias, plain.bias)
 
 
+def test_memory_layout_does_not_matter():
+    """A channels-last convolution weight has other strides and must get the same step."""
+    results = []
+    for layout in (torch.contiguous_format, torch.channels_last):
+        g = torch.Generator().manual_seed(0)
+        start = torch.randn(4, 3, 2, 2, generator=g, dtype=torch.float64).contiguous(memory_format=layout)
+        W = nn.Parameter(start)
+        optimizer = GramWhitened(torch.optim.SGD([W], lr=0.1))
+        (W * torch.randn(4, 3, 2, 2, generator=g, dtype=torch.float64)).sum().backward()
+        optimizer.step()
+        results.append(W.detach().contiguous())
+    assert_close(results[0], results[1], atol=1e-12, rtol=0)
+
+
 @pytest.mark.parametrize("base", ["momentum", "adam"])
 def test_training_works_about_as_well_as_the_base(base):
     """Paper E, Fig. 2: the Gram-changing part of the step suffices. Both must cut the loss tenfold here."""
@@ -236,6 +250,9 @@ def test_add_param_group():
     other = nn.Parameter(torch.eye(2))
     optimizer.add_param_group({"params": [other]}, whiten=[])
     assert not any(p is other for p in optimizer.whitened)
+    with pytest.raises(ValueError, match="two or more dimensions"):
+        optimizer.add_param_group({"params": [scale := nn.Parameter(torch.ones(2))]}, whiten=[scale])
+    assert len(optimizer.param_groups) == 3, "the refused group is not half added"
     one_step(net, optimizer, X, y)
 
 

@@ -50,12 +50,8 @@ class GramWhitened(Optimizer):
             raise ValueError(f"method must be one of {METHODS}, got {method!r}")
         # Optimizer.__init__ would empty the groups and the state that this wrapper shares with its base;
         # __setstate__ is torch's own way to set up an optimiser without it (hooks, profiling).
-        super().__setstate__({"base": base_optimizer, "method": method, "whitened": []})
-        for group in base_optimizer.param_groups:
-            self.whitened += _default_choice(group["params"]) if whiten is None else []
-        if whiten is not None:
-            members = [p for group in base_optimizer.param_groups for p in group["params"]]
-            self.whitened = _explicit_choice(whiten, members)
+        members = [p for group in base_optimizer.param_groups for p in group["params"]]
+        super().__setstate__({"base": base_optimizer, "method": method, "whitened": _choose(whiten, members)})
 
     base: Optimizer
     method: Method
@@ -103,8 +99,12 @@ class GramWhitened(Optimizer):
     def add_param_group(self, param_group: dict[str, Any], whiten: Iterable[Tensor] | None = None) -> None:
         """Add a group to the base; ``whiten`` chooses within the group, as in the constructor."""
         self.base.add_param_group(param_group)
-        members = self.base.param_groups[-1]["params"]
-        self.whitened += _default_choice(members) if whiten is None else _explicit_choice(whiten, members)
+        try:
+            self.whitened += _choose(whiten, self.base.param_groups[-1]["params"])
+        except (TypeError, ValueError):
+            # A refused choice must not leave half of the group behind.
+            self.base.param_groups.pop()
+            raise
 
     def __getstate__(self) -> dict[str, Any]:
         return {"base": self.base, "method": self.method, "whitened": self.whitened}
@@ -119,11 +119,9 @@ class GramWhitened(Optimizer):
         return f"GramWhitened({self.base!r}, method={self.method!r}, whitened={len(self.whitened)})"
 
 
-def _default_choice(members: list[Tensor]) -> list[Tensor]:
-    return [p for p in members if _refusal(p) is None]
-
-
-def _explicit_choice(whiten: Iterable[Tensor], members: list[Tensor]) -> list[Tensor]:
+def _choose(whiten: Iterable[Tensor] | None, members: list[Tensor]) -> list[Tensor]:
+    if whiten is None:
+        return [p for p in members if _refusal(p) is None]
     if isinstance(whiten, Tensor):
         raise TypeError(
             "whiten must be an iterable of parameters, got a single tensor; write whiten=[weight]"
