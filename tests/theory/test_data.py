@@ -15,6 +15,7 @@ from gramian.theory import (
     early_alignment,
     haar,
     predicted_alignment,
+    same_spectrum,
     sample_quadratic,
     sum_of_squares,
     weight_moments,
@@ -69,6 +70,16 @@ def test_haar_is_orthogonal_and_has_no_preferred_direction():
     assert_close(Q.mT @ Q, torch.eye(2, dtype=F64))
     with pytest.raises(ValueError, match="leading columns"):
         haar(2, rng, columns=3)
+
+
+def test_same_spectrum_keeps_eigenvalues_and_forgets_eigenvectors():
+    """Averaged over the rotation, any K becomes its mean eigenvalue times the identity."""
+    rng = generator(9)
+    K = torch.diag(torch.tensor([4.0, 1.0, 1.0], dtype=F64))
+    draws = torch.stack([same_spectrum(K, rng) for _ in range(2000)])
+    assert_close(torch.linalg.eigvalsh(draws[0]), torch.linalg.eigvalsh(K))
+    z = (draws.mean(0) - 2 * torch.eye(3, dtype=F64)).abs() / (draws.std(0) / 2000**0.5)
+    assert z.max() < 5
 
 
 @pytest.mark.parametrize("alpha", [0.0, 1.0, 3.0])

@@ -70,7 +70,7 @@ from gramian.theory.free_probability import (
 from gramian.theory.misprints import Erratum, errata
 from gramian.theory.quadratic_network import minimum_norm_cost, minimum_norm_network, quadratic_form
 from gramian.theory.reversing import alignment_reversing
-from gramian.theory.sampling import decaying_gaussian, decaying_spectrum, haar
+from gramian.theory.sampling import decaying_gaussian, decaying_spectrum, haar, same_spectrum
 from gramian.theory.separation import Minimiser, Separation, minimise, random_start
 from gramian.theory.tasks import chain_monomial, chain_monomial_egop, sum_of_squares
 
@@ -129,6 +129,7 @@ __all__ = [
     "relu_pair_with_silent_neuron",
     "ripple",
     "ripple_egop",
+    "same_spectrum",
     "sample_dual_ptk",
     "sample_quadratic",
     "sampled_weight_moments",

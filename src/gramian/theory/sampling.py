@@ -6,6 +6,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from gramian.core import symmetrize
+
 
 def haar(m: int, rng: torch.Generator, columns: int | None = None) -> Float[Tensor, "m c"]:
     """Leading ``columns`` columns of a Haar-distributed orthogonal matrix, in float64.
@@ -21,6 +23,20 @@ def haar(m: int, rng: torch.Generator, columns: int | None = None) -> Float[Tens
         raise ValueError(f"an orthogonal {m} × {m} matrix has no {columns} leading columns")
     Q, R = torch.linalg.qr(torch.randn(m, columns, generator=rng, dtype=torch.float64))
     return Q * R.diagonal().sign()
+
+
+def same_spectrum(K: Float[Tensor, "d d"], rng: torch.Generator) -> Float[Tensor, "d d"]:
+    """``Q = U diag(λ(K)) Uᵀ`` with a Haar basis U: the eigenvalues of K, its eigenvectors forgotten.
+
+    Paper A's corrupted AGOP is ``WᵀQW`` with K the PTK of a layer: what is left of the alignment of NFM and AGOP
+    when only the spectrum of K is kept (Fig. 1: 0.53 of 0.93).
+
+    >>> Q = same_spectrum(torch.diag(torch.tensor([3.0, 1.0])), torch.Generator().manual_seed(0))
+    >>> torch.linalg.eigvalsh(Q)
+    tensor([1.0000, 3.0000])
+    """
+    U = haar(K.shape[0], rng).to(K)
+    return symmetrize((U * torch.linalg.eigvalsh(symmetrize(K))) @ U.mT)
 
 
 def decaying_spectrum(d: int, alpha: float) -> Float[Tensor, " d"]:
