@@ -15,6 +15,7 @@ from gramian.theory import (
     sample_quadratic,
     sum_of_squares,
 )
+from gramian.theory.deep import _gaussian_means
 from gramian.theory.early import early_alignment
 
 F64 = torch.float64
@@ -43,6 +44,20 @@ def test_sampled_kernel_equals_its_autograd_twin(activation, hidden_layers):
         rows.append(torch.autograd.grad(a @ h, first)[0])
     J = torch.stack(rows)
     assert_close(K, J @ J.mT, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+def test_gaussian_means_against_sampling(activation):
+    """``E[φ(u)φ(v)]`` and ``E[φ'(u)φ'(v)]`` over 200,000 draws, to five standard errors."""
+    rng = generator(6)
+    L = torch.randn(3, 3, generator=rng, dtype=F64)
+    U = (torch.randn(200_000, 3, generator=rng, dtype=F64) @ L.mT).requires_grad_()
+    values = ACTIVATIONS[activation](U)
+    (slopes,) = torch.autograd.grad(values.sum(), U)
+    for closed, sample in zip(_gaussian_means(L @ L.mT, activation), (values.detach(), slopes), strict=True):
+        products = sample[:, :, None] * sample[:, None, :]
+        error = products.std(0) / len(products) ** 0.5
+        assert bool(((products.mean(0) - closed).abs() < 5 * error).all())
 
 
 @pytest.mark.parametrize("hidden_layers", [1, 2])
