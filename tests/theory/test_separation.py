@@ -136,7 +136,7 @@ def separated():
 
 
 def test_fact_holds_and_the_agop_is_uncorrelated(separated):
-    """Paper D, Fig. 4 (the issue's must-show 2): FACT ≥ 0.99, AGOP < 0.1."""
+    """Paper D, Theorem 3.4: FACT ≥ 0.99, AGOP < 0.1."""
     task, runs = separated
     for run in runs:
         assert run.residual < 1e-4
