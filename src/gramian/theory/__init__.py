@@ -1,0 +1,142 @@
+"""What theory predicts about feature learning, each prediction with the sampler that checks it.
+
+May import ``core`` and ``features`` only: pure functions of tensors, randomness passed in as a
+``torch.Generator``. Early time (paper A): ``early``, ``free_probability``, ``deep``, data in ``tasks``,
+``sampling``, ``reversing``. Linear networks (paper C): ``balanced``, ``flow``; (paper B):
+``closed_forms``. Where the ansatz fails (papers C, D): ``counterexamples``, ``separation``,
+``quadratic_network``. Misprints: ``printed``, and ``misprints`` with both numbers.
+
+>>> import torch
+>>> from gramian.theory import balanced_init, nfa_gap
+>>> weights = balanced_init((4, 8, 8, 6), torch.Generator().manual_seed(0))
+>>> nfa_gap(weights) < 1e-6
+True
+"""
+
+from gramian.theory.balanced import (
+    balanced_init,
+    balanced_scale,
+    end_to_end,
+    imbalance,
+    linear_agop,
+    nfa_exponent,
+    nfa_gap,
+    uniform_gram_norm,
+)
+from gramian.theory.closed_forms import (
+    TwoLayerLinear,
+    ideal_kernel,
+    linear_gd_features,
+    linear_target_kernel,
+    regression_iterate,
+    relu_expected_gop,
+    relu_gradients,
+    train_two_layer_linear,
+    two_step_features,
+)
+from gramian.theory.counterexamples import (
+    ReluPair,
+    relu_pair,
+    relu_pair_egop,
+    relu_pair_with_silent_neuron,
+    ripple,
+    ripple_egop,
+)
+from gramian.theory.deep import alignment_from_dual_ptk, expected_dual_ptk, sample_dual_ptk
+from gramian.theory.early import (
+    QuadraticWeights,
+    early_agop,
+    early_alignment,
+    early_nfm,
+    expected_early_agop,
+    expected_early_nfm,
+    label_moment,
+    sample_quadratic,
+)
+from gramian.theory.flow import gradient_flow, linear_gradients
+from gramian.theory.free_probability import (
+    DataMoments,
+    WeightMoments,
+    data_moments,
+    first_denominator,
+    limiting_weight_moments,
+    moments_of,
+    numerator,
+    predicted_alignment,
+    sampled_weight_moments,
+    second_denominator,
+    weight_moments,
+)
+from gramian.theory.misprints import Erratum, errata
+from gramian.theory.quadratic_network import minimum_norm_cost, minimum_norm_network, quadratic_form
+from gramian.theory.reversing import alignment_reversing
+from gramian.theory.sampling import decaying_gaussian, decaying_spectrum, haar, same_spectrum
+from gramian.theory.separation import Minimiser, Separation, minimise, random_start
+from gramian.theory.tasks import chain_monomial, chain_monomial_egop, sum_of_squares
+
+__all__ = [
+    "DataMoments",
+    "Erratum",
+    "Minimiser",
+    "QuadraticWeights",
+    "ReluPair",
+    "Separation",
+    "TwoLayerLinear",
+    "WeightMoments",
+    "alignment_from_dual_ptk",
+    "alignment_reversing",
+    "balanced_init",
+    "balanced_scale",
+    "chain_monomial",
+    "chain_monomial_egop",
+    "data_moments",
+    "decaying_gaussian",
+    "decaying_spectrum",
+    "early_agop",
+    "early_alignment",
+    "early_nfm",
+    "end_to_end",
+    "errata",
+    "expected_dual_ptk",
+    "expected_early_agop",
+    "expected_early_nfm",
+    "first_denominator",
+    "gradient_flow",
+    "haar",
+    "ideal_kernel",
+    "imbalance",
+    "label_moment",
+    "limiting_weight_moments",
+    "linear_agop",
+    "linear_gd_features",
+    "linear_gradients",
+    "linear_target_kernel",
+    "minimise",
+    "minimum_norm_cost",
+    "minimum_norm_network",
+    "moments_of",
+    "nfa_exponent",
+    "nfa_gap",
+    "numerator",
+    "predicted_alignment",
+    "quadratic_form",
+    "random_start",
+    "regression_iterate",
+    "relu_expected_gop",
+    "relu_gradients",
+    "relu_pair",
+    "relu_pair_egop",
+    "relu_pair_with_silent_neuron",
+    "ripple",
+    "ripple_egop",
+    "same_spectrum",
+    "sample_dual_ptk",
+    "sample_quadratic",
+    "sampled_weight_moments",
+    "second_denominator",
+    "sum_of_squares",
+    "train_two_layer_linear",
+    "two_step_features",
+    "uniform_gram_norm",
+    "weight_moments",
+]
