@@ -137,7 +137,7 @@ def test_modular_table(operation):
     a, b = data.X[:, :p].argmax(axis=1), data.X[:, p:].argmax(axis=1)
     assert len({*zip(a.tolist(), b.tolist(), strict=True)}) == rows
     assert OPERATIONS[operation](a, b, data.y, p).all()
-    assert ((0 <= data.y) & (data.y < p)).all()
+    assert ((data.y >= 0) & (data.y < p)).all()
     (split,) = data.splits
     assert len(split.train) == round(0.3 * rows)
     np.testing.assert_array_equal(np.sort(np.concatenate(split)), np.arange(rows))
@@ -157,6 +157,7 @@ def test_modular_table(operation):
         (lambda: sparse_parity(d=3, support=(1, 1)), "support must"),
         (lambda: sparse_parity(d=3, support=(3,)), "support must"),
         (lambda: modular_arithmetic(p=1), "p must"),
+        (lambda: modular_arithmetic(operation="^"), "operation must"),
         (lambda: modular_arithmetic(p=9, operation="/"), "p must be a prime"),
         (lambda: modular_arithmetic(p=5, fraction=1.0), "fraction must"),
     ],

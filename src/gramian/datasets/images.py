@@ -8,7 +8,6 @@ from __future__ import annotations
 import gzip
 import math
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +21,7 @@ _SIDE = 32
 _CIFAR_CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 
 
-def mnist(split: Literal["train", "test"] = "train", folder: str | Path | None = None) -> Dataset:
+def mnist(split: str = "train", folder: str | Path | None = None) -> Dataset:
     """Handwritten digits of 28 × 28 grey pixels: 60,000 to train on, 10,000 to test.
 
     Parameters
@@ -57,7 +56,7 @@ def mnist(split: Literal["train", "test"] = "train", folder: str | Path | None =
     )
 
 
-def cifar10(split: Literal["train", "test"] = "train", folder: str | Path | None = None) -> Dataset:
+def cifar10(split: str = "train", folder: str | Path | None = None) -> Dataset:
     """Colour photographs of 32 × 32 pixels in ten classes: 50,000 to train on, 10,000 to test.
 
     Parameters

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Literal
 
 import numpy as np
 import torch
 
 from gramian.datasets.base import Dataset, Seed, Split, at_least, generator
 
-Operation = Literal["+", "-", "*", "/"]
 
-
-def modular_arithmetic(p: int = 61, operation: Operation = "+", fraction: float = 0.5, seed: Seed = 0) -> Dataset:
+def modular_arithmetic(p: int = 61, operation: str = "+", fraction: float = 0.5, seed: Seed = 0) -> Dataset:
     """All pairs (a, b) of residues with the label ``(a op b) mod p``, and a random split of them.
 
     Row (a, b) is ``x = e_a ⊕ e_b``: a one in column a and a one in column p + b. ``a / b`` is the c with ``b c = a``;
@@ -65,7 +62,7 @@ def modular_arithmetic(p: int = 61, operation: Operation = "+", fraction: float 
     )
 
 
-def _apply(operation: Operation, a: np.ndarray, b: np.ndarray, p: int) -> np.ndarray:
+def _apply(operation: str, a: np.ndarray, b: np.ndarray, p: int) -> np.ndarray:
     if operation == "+":
         return (a + b) % p
     if operation == "-":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -144,7 +144,7 @@ def uci(name: str, folder: str | Path | None = None) -> Dataset:
     return Dataset(X, y, names(X.shape[1]), text, splits=splits, tuning=tuning)
 
 
-def sst2(split: Literal["train", "dev", "test"] = "train", folder: str | Path | None = None) -> Dataset:
+def sst2(split: str = "train", folder: str | Path | None = None) -> Dataset:
     """Sentences from film reviews, bad (0) or good (1): 6,920 to train on, 872 to develop, 1,821 to test.
 
     Parameters
