@@ -1,6 +1,7 @@
 """Figures show the model's own numbers; each is rendered, and nothing global is touched."""
 
 import io
+import itertools
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -86,8 +87,16 @@ class TestFeatureMatrix:
     def test_a_zero_matrix_can_be_drawn(self):
         render(plot_feature_matrix(np.zeros((3, 3))))
 
-    def test_many_columns_are_numbered_not_named(self):
-        ax = plot_feature_matrix(np.eye(40), names=[f"name{i}" for i in range(40)])
+    def test_names_are_written_where_they_can_be_read(self):
+        names = [f"column {i}" for i in range(30)]
+        ax = plot_feature_matrix(np.eye(30), names=names)
+        ax.figure.draw_without_rendering()
+        assert [t.get_text() for t in ax.get_yticklabels()] == names
+        boxes = [t.get_window_extent() for t in ax.get_yticklabels()]
+        assert all(above.y0 > below.y1 - 2 for above, below in itertools.pairwise(boxes)), "they overlap"
+
+    def test_too_many_columns_are_numbered(self):
+        ax = plot_feature_matrix(np.eye(300), names=[f"name{i}" for i in range(300)])
         ax.figure.draw_without_rendering()
         assert len(ax.get_xticks()) < 12
 

@@ -60,7 +60,7 @@ class Comparison:
 
     @property
     def verdict(self) -> str:
-        """``"better"``, ``"worse"`` or ``"a tie"`` for the feature machine: a gap counts from two standard errors on."""
+        """How the feature machine did: "better", "worse" or "a tie"; a gap counts from two standard errors on."""
         if not abs(self.gain.mean) > 2 * self.gain.error:
             return "a tie"
         return "better" if self.gain.mean > 0 else "worse"
@@ -72,8 +72,8 @@ def compare(model: Any, parts: Iterable[Part], metric: str, tick: Callable[[], N
     Parameters
     ----------
     model : estimator
-        Cloned for each fit; plain kernel ridge is its clone with ``n_rounds=0``, so that kernel, bandwidth and ridge are
-        chosen in the same way.
+        Cloned for each fit; plain kernel ridge is its clone with ``n_rounds=0``, so that kernel, bandwidth and ridge
+        are chosen in the same way.
     parts : iterable of (X, y, X held out, y held out)
     metric : str
         What ``model.score`` returns, for people.

@@ -89,9 +89,8 @@ def _show(console: Any, result: Result) -> None:
         console.print("  Pixels the model learned to look at:")
         console.print(show.pixels(result))
     if result.recovered is not None:
-        console.print(
-            f"  {result.recovered:.1%} of the learned matrix lies in the true directions ({result.unlearned:.0%} before)."
-        )
+        before = f"{result.unlearned:.0%} before learning"
+        console.print(f"  {result.recovered:.1%} of the learned matrix lies in the true directions ({before}).")
     console.print()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 from typing import Any
 
 import click
@@ -46,7 +47,8 @@ def cli(ctx: click.Context, verbose: int, debug: bool) -> None:
         before = log.level
         log.addHandler(handler)
         log.setLevel(logging.DEBUG if verbose > 1 else logging.INFO)
-        ctx.call_on_close(lambda: (log.removeHandler(handler), log.setLevel(before)))
+        ctx.call_on_close(partial(log.removeHandler, handler))
+        ctx.call_on_close(partial(log.setLevel, before))
 
 
 cli.add_command(demo)

@@ -77,7 +77,7 @@ def pixels(result: Result) -> RenderableType:
     if result.image_shape is None:
         raise ValueError("result holds no pictures: image_shape is None")
     amount = np.diag(result.comparison.model.feature_matrix_).reshape(result.image_shape)
-    level = np.ceil(amount / (amount.max() or 1.0) * (len(_SHADES) - 1) - 1e-9).astype(int).clip(0)
+    level = np.rint(amount / (amount.max() or 1.0) * (len(_SHADES) - 1)).astype(int)
     lines = ["  │" + "".join(2 * _SHADES[i] for i in row) + "│" for row in level]
     return Text("\n".join(lines), style="magenta")
 

@@ -81,14 +81,14 @@ def table(seed: int, tick: Callable[[], None], folds: int = 5) -> Result:
     )
 
 
-def formula(seed: int, tick: Callable[[], None], n: int = 500, held_out: int = 2000, draws: int = 3) -> Result:
+def formula(seed: int, tick: Callable[[], None], n: int = 400, held_out: int = 2000, draws: int = 3) -> Result:
     """A known formula behind 17 columns of noise, by independent draws of all rows."""
     data = [gated_product(n=n + held_out, seed=seed + draw) for draw in range(draws)]
     parts: Iterator[Part] = ((d.X[:n], d.y[:n], d.X[n:], d.y[n:]) for d in data)
     comparison = compare(RFMRegressor(random_state=seed), parts, "R²", tick)
     return Result(
         "known-formula",
-        f"A known answer: y = x0·x1 where x5 > 0, else 0; {n} rows × {data[0].X.shape[1]} columns",
+        f"A known answer: y = x0·x1 where x5 > 0, else 0; {n} rows × {data[0].X.shape[1]}",
         f"Which columns matter? {draws} independent draws, {held_out} held-out rows each.",
         comparison,
         data[0].feature_names,
@@ -96,7 +96,7 @@ def formula(seed: int, tick: Callable[[], None], n: int = 500, held_out: int = 2
     )
 
 
-def crowd(seed: int, tick: Callable[[], None], n: int = 500, folds: int = 3) -> Result:
+def crowd(seed: int, tick: Callable[[], None], n: int = 400, folds: int = 3) -> Result:
     """Handwritten digits between two others: only the middle one is asked for."""
     images, labels = load_digits(return_X_y=True)
     images = images.reshape(-1, 8, 8)
@@ -112,8 +112,8 @@ def crowd(seed: int, tick: Callable[[], None], n: int = 500, folds: int = 3) -> 
     height, width = CROWD_SHAPE
     return Result(
         "crowded-digits",
-        f"Pictures: handwritten digits between two others, {n} rows × {height * width} pixels",
-        f"Which digit stands in the middle? Nobody tells the model where to look. {folds} folds, at most 2 rounds.",
+        f"Pictures: handwritten digits among others, {n} rows × {height * width} pixels",
+        f"Which digit stands in the middle? {folds} folds, two rounds at most.",
         comparison,
         tuple(f"{r},{c}" for r in range(height) for c in range(width)),
         image_shape=CROWD_SHAPE,

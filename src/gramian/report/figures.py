@@ -14,13 +14,15 @@ import numpy as np
 import torch
 from jaxtyping import Float
 from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from gramian.core import psd_eigh
 from gramian.report.style import AMOUNT, BLUE, GREY, ORANGE, SERIES, SIGNED, axes_or_new, colour_bar, declutter
 
-_MOST_NAMED = 30
-"""More names than this on one axis cannot be read."""
+_SHOWN = 5e-4
+"""A share below this reads 0.0 %."""
+_SMALLEST, _LARGEST = 5.0, 8.5
+"""Font sizes of names on a matrix, in points: smaller cannot be read on paper."""
 
 
 def plot_importances(model: Any, ax: Axes | None = None, *, top: int = 15, names: Sequence[str] | None = None) -> Axes:
@@ -32,7 +34,7 @@ def plot_importances(model: Any, ax: Axes | None = None, *, top: int = 15, names
     ax : Axes, optional
         Where to draw; a new figure by default.
     top : int
-        Bars to draw; the share of the columns left out is named below them.
+        Bars to draw at most; columns below 0.05 % get none, and the share of all that are left out is named below.
     names : sequence of d strings, optional
 
     >>> import numpy as np
@@ -46,6 +48,7 @@ def plot_importances(model: Any, ax: Axes | None = None, *, top: int = 15, names
     values = np.asarray(model.feature_importances_, dtype=float)
     called = _names(model, len(values), names)
     order = np.argsort(-values, kind="stable")[:top]
+    order = order[: max(1, int((values[order] >= _SHOWN).sum()))]
     ax = axes_or_new(ax, 5.2, 0.9 + 0.27 * len(order))
     rows = np.arange(len(order))
     bars = ax.barh(rows, values[order], color=BLUE, height=0.72)
@@ -53,7 +56,7 @@ def plot_importances(model: Any, ax: Axes | None = None, *, top: int = 15, names
     ax.set_yticks(rows, [called[i] for i in order])
     ax.invert_yaxis()
     ax.margins(x=0.14, y=0.02)
-    ax.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
+    ax.xaxis.set_major_formatter(PercentFormatter(xmax=1))
     left = len(values) - len(order)
     rest = f" ({left} more columns: {max(0.0, 1 - values[order].sum()):.1%})" if left else ""
     ax.set_xlabel(f"share of sensitivity{rest}")
@@ -71,7 +74,7 @@ def plot_feature_matrix(
     M : array (d, d) or fitted model
     ax : Axes, optional
     names : sequence of d strings, optional
-        Written on both axes up to 30 columns.
+        Written on both axes where there is room to read them; columns are numbered otherwise.
     scale_bar : bool
         Draw the colour scale.
 
@@ -81,13 +84,16 @@ def plot_feature_matrix(
     """
     matrix = _matrix(M)
     d = len(matrix)
-    ax = axes_or_new(ax, 4.6, 3.8)
+    called = _names(M, d, names) if names is not None or hasattr(M, "feature_names_in_") else None
+    margin = 0.0 if called is None else 0.075 * max(len(name) for name in called)
+    side = 3.6 if called is None else min(max(3.2, 0.17 * d), 8.0)
+    ax = axes_or_new(ax, side + margin + 1.4, side + margin)
     bound = float(np.abs(matrix).max()) or 1.0
     image = ax.imshow(matrix, cmap=SIGNED, vmin=-bound, vmax=bound, interpolation="nearest")
-    if d <= _MOST_NAMED and (names is not None or hasattr(M, "feature_names_in_")):
-        called = _names(M, d, names)
-        ax.set_xticks(range(d), called, rotation=90, fontsize=8)
-        ax.set_yticks(range(d), called, fontsize=8)
+    room = 72 * (ax.get_window_extent().height / ax.figure.dpi - margin) / d  # height of one row in points
+    if called is not None and room >= _SMALLEST:
+        ax.set_xticks(range(d), called, rotation=90, fontsize=min(room, _LARGEST))
+        ax.set_yticks(range(d), called, fontsize=min(room, _LARGEST))
     else:
         for axis in (ax.xaxis, ax.yaxis):
             axis.set_major_locator(MaxNLocator(6, integer=True))
@@ -124,9 +130,10 @@ def plot_rounds(model: Any, ax: Axes | None = None) -> Axes:
     ax.annotate(
         f"kept: round {rounds[kept].index}",
         (rounds[kept].index, errors[kept]),
-        xytext=(0, 13),
+        xytext=(0, -13),
         textcoords="offset points",
         ha="center",
+        va="top",
         color=ORANGE,
         fontsize=9,
     )
@@ -150,7 +157,7 @@ def plot_directions(
     k : int
         Directions to draw (fewer if fewer were learned); each is named with its share of ``explained_``.
     top : int
-        Columns to draw: those with the largest loadings, weighted by the strength of the direction.
+        Columns to draw at most: those with the largest loadings, weighted by the strength of the direction.
     names : sequence of d strings, optional
 
     >>> import numpy as np
@@ -166,6 +173,7 @@ def plot_directions(
     share = explained / explained.sum()
     weight = (share[: len(directions), None] * directions**2).sum(axis=0)
     columns = np.argsort(-weight, kind="stable")[:top]
+    columns = columns[weight[columns] >= _SHOWN * weight.max()]
     called = _names(model, directions.shape[1], names)
     ax = axes_or_new(ax, 5.2, 1.0 + 0.14 * len(columns) * (1 + len(directions)))
     rows, height = np.arange(len(columns)), 0.8 / len(directions)
@@ -177,7 +185,15 @@ def plot_directions(
     ax.set_yticks(rows, [called[i] for i in columns])
     ax.invert_yaxis()
     ax.set_xlabel("loading")
-    ax.legend(frameon=False, fontsize=8)
+    ax.legend(
+        frameon=False,
+        fontsize=8,
+        ncols=min(3, len(directions)),
+        loc="lower right",
+        bbox_to_anchor=(1.0, 1.0),
+        columnspacing=1.2,
+        handlelength=1.2,
+    )
     declutter(ax, grid="x")
     return ax
 
