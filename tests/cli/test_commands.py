@@ -32,7 +32,8 @@ def shrunk(seed: int):
     return (
         tasks.table(seed, lambda: None, folds=2),
         tasks.formula(seed, lambda: None, n=150, held_out=300, draws=2),
-        tasks.crowd(seed, lambda: None, n=80, folds=2),
+        tasks.digits(seed, lambda: None, n=60, folds=2),
+        tasks.crowd(seed, lambda: None, n=60, folds=2),
     )
 
 
@@ -75,8 +76,8 @@ class TestDemo:
         assert result.exit_code == 0, result.output
         assert "\x1b" not in result.output
         assert "worst area" in result.output
-        assert result.output.count("plain kernel ridge") == 3
-        assert result.output.count("±") >= 9
+        assert result.output.count("plain kernel ridge") == 4
+        assert result.output.count("±") >= 12
         assert "in the true directions" in result.output
         names = {path.name for path in (tmp_path / "figures").iterdir()}
         assert {"breast-cancer-importances.png", "known-formula-matrix.png", "crowded-digits-pixels.png"} <= names
@@ -89,13 +90,18 @@ class TestDemo:
         result = run("demo", "--out", tmp_path, "--json", "--seed", 0)
         record = json.loads(result.stdout)
         assert record["seed"] == 0
-        assert [task["task"] for task in record["tasks"]] == ["breast-cancer", "known-formula", "crowded-digits"]
+        assert [task["task"] for task in record["tasks"]] == [
+            "breast-cancer",
+            "known-formula",
+            "digits",
+            "crowded-digits",
+        ]
         for task in record["tasks"]:
             scores = [task[model]["scores"] for model in ("kernel_ridge", "rfm")]
             assert task["difference"]["mean"] == pytest.approx(np.mean(scores[1]) - np.mean(scores[0]))
             assert sum(task["importances"].values()) == pytest.approx(1)
             assert task["difference"]["verdict"] in ("better", "worse", "a tie")
-        assert len(record["figures"]) == 10
+        assert len(record["figures"]) == 12
 
     def test_a_folder_that_cannot_be_made_costs_one_line_and_no_time(self, run, tmp_path):
         (tmp_path / "file").write_text("")

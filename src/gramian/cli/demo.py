@@ -35,8 +35,9 @@ _DPI = 150
 def demo(out: Path, seed: int, as_json: bool) -> None:
     """Fit kernel machines that learn features, and show what they learned.
 
-    Three tasks on data that comes with scikit-learn or from a formula: a table with named columns, a formula whose
-    answer is known, and pictures with distractors. Each is compared with plain kernel ridge on the same held-out rows.
+    Four tasks on data that comes with scikit-learn or from a formula: a table with named columns, a formula whose
+    answer is known, pictures, and pictures with distractors. Each is compared with plain kernel ridge on the same
+    held-out rows.
     """
     begin = time.perf_counter()
     out.mkdir(parents=True, exist_ok=True)  # before the work: a folder that cannot be written should not cost a minute

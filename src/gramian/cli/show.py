@@ -15,6 +15,8 @@ from gramian.cli.tasks import Result
 
 _SHADES = " ░▒▓█"
 _WIDTH = 30
+_SHOWN = 5e-4
+"""A share below this would read 0.0 %."""
 
 
 def make_console() -> Console:
@@ -54,6 +56,7 @@ def importances(result: Result, top: int = 8) -> RenderableType:
     if result.truth is not None:
         true = {result.names[i] for i in np.flatnonzero(np.abs(result.truth).sum(axis=1))}
     entries = list(result.importances.items())
+    top = max(1, min(top, sum(value >= _SHOWN for _, value in entries)))
     largest = entries[0][1] or 1.0
     bars = Table(box=None, show_header=False, padding=(0, 2, 0, 2))
     bars.add_column()

@@ -1,4 +1,4 @@
-"""The three tasks of the demo: a named table, a formula whose answer is known, and pictures with distractors.
+"""The tasks of the demo: a named table, a formula whose answer is known, pictures, and pictures with distractors.
 
 All real data comes with scikit-learn; nothing is downloaded. Each task is computed here and recorded; showing and
 drawing happen elsewhere.
@@ -6,6 +6,7 @@ drawing happen elsewhere.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -19,8 +20,9 @@ from gramian import RFMClassifier, RFMRegressor
 from gramian.cli.comparison import Comparison, Part, compare
 from gramian.datasets import gated_product
 
+DIGIT_SHAPE = (8, 8)
 CROWD_SHAPE = (8, 24)
-"""Three digits of 8 × 8 pixels side by side."""
+"""Three digits side by side."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,28 +98,47 @@ def formula(seed: int, tick: Callable[[], None], n: int = 400, held_out: int = 2
     )
 
 
+def digits(seed: int, tick: Callable[[], None], n: int = 400, folds: int = 3) -> Result:
+    """Handwritten digits of 8 × 8 pixels, ten classes."""
+    title = f"Pictures: handwritten digits, {n} rows × {math.prod(DIGIT_SHAPE)} pixels"
+    return _pictures("digits", title, "Which digit is it?", DIGIT_SHAPE, seed, tick, n, folds)
+
+
 def crowd(seed: int, tick: Callable[[], None], n: int = 400, folds: int = 3) -> Result:
-    """Handwritten digits between two others: only the middle one is asked for."""
+    """The same digits between two others: only the middle one is asked for."""
+    title = f"The same digits between two others, {n} rows × {math.prod(CROWD_SHAPE)} pixels"
+    question = "Which digit stands in the middle?"
+    return _pictures("crowded-digits", title, question, CROWD_SHAPE, seed, tick, n, folds)
+
+
+def _pictures(
+    key: str,
+    title: str,
+    question: str,
+    shape: tuple[int, int],
+    seed: int,
+    tick: Callable[[], None],
+    n: int,
+    folds: int,
+) -> Result:
     images, labels = load_digits(return_X_y=True)
-    images = images.reshape(-1, 8, 8)
+    images = images.reshape(-1, *DIGIT_SHAPE)
     rng = np.random.default_rng(seed)
     splits = StratifiedKFold(folds, shuffle=True, random_state=seed).split(images, labels)
 
+    def rows(at: NDArray[Any]) -> NDArray[Any]:
+        # Neighbours come from the same side of the split: nothing of a held-out picture is ever seen.
+        return crowded(images[at], rng) if shape == CROWD_SHAPE else images[at].reshape(len(at), -1)
+
     def parts() -> Iterator[Part]:
-        for train, out in splits:  # neighbours come from the same side of the split: no held-out picture is ever seen
+        for train, out in splits:
             train = rng.permutation(train)[:n]
-            yield crowded(images[train], rng), labels[train], crowded(images[out], rng), labels[out]
+            yield rows(train), labels[train], rows(out), labels[out]
 
     comparison = compare(RFMClassifier(random_state=seed, n_rounds=2), parts(), "accuracy", tick)
-    height, width = CROWD_SHAPE
-    return Result(
-        "crowded-digits",
-        f"Pictures: handwritten digits among others, {n} rows × {height * width} pixels",
-        f"Which digit stands in the middle? {folds} folds, two rounds at most.",
-        comparison,
-        tuple(f"{r},{c}" for r in range(height) for c in range(width)),
-        image_shape=CROWD_SHAPE,
-    )
+    names = tuple(f"{r},{c}" for r in range(shape[0]) for c in range(shape[1]))
+    question = f"{question} {folds} folds, two rounds at most."
+    return Result(key, title, question, comparison, names, image_shape=shape)
 
 
 def crowded(images: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
@@ -134,6 +155,7 @@ def crowded(images: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
 TASKS = (
     Task("a table with named columns", 10, table),
     Task("a formula whose answer is known", 6, formula),
+    Task("pictures", 6, digits),
     Task("pictures with distractors", 6, crowd),
 )
 """In the order of the demo."""
