@@ -150,6 +150,8 @@ def plot_directions(
 ) -> Axes:
     """Loadings of the k strongest learned directions ``components_ (m, d)`` on the columns that carry them.
 
+    Where round 0 was kept, M is the identity: the directions are then single columns, all of the same strength.
+
     Parameters
     ----------
     model : fitted model
@@ -163,7 +165,8 @@ def plot_directions(
     >>> import numpy as np
     >>> from gramian import RFMRegressor
     >>> X = np.random.default_rng(0).normal(size=(80, 4))
-    >>> ax = plot_directions(RFMRegressor(n_rounds=1, update="agop").fit(X, X[:, 0] + X[:, 3]), k=1, top=2)
+    >>> model = RFMRegressor(n_rounds=1, update="agop", select_round="last").fit(X, X[:, 0] + X[:, 3])
+    >>> ax = plot_directions(model, k=1, top=2)
     >>> sorted(label.get_text() for label in ax.get_yticklabels())
     ['x0', 'x3']
     """
