@@ -37,6 +37,8 @@ def test_the_difference_is_paired():
         ([0.6, 0.6], [0.5, 0.5], "worse"),
         ([0.5, 0.5], [0.5, 0.5], "a tie"),
         ([0.5, 0.5, 0.5], [0.4, 0.7, 0.5], "a tie"),
+        ([0.5, 0.5, 0.5], [0.52, 0.54, 0.56], "a tie"),  # 3.5 standard errors, of three splits
+        ([0.5] * 6, [0.52, 0.54, 0.56] * 2, "better"),
     ],
 )
 def test_verdict(ridge, rfm, verdict):
@@ -67,7 +69,7 @@ def test_compare_needs_a_split():
 
 
 def test_the_known_answer_is_recovered():
-    result = formula(seed=1, tick=lambda: None, n=250, held_out=500, draws=2)
+    result = formula(seed=1, tick=lambda: None, n=300, held_out=500, draws=3)
     assert result.comparison.verdict == "better"
     assert set(list(result.importances)[:3]) == {"x0", "x1", "x5"}
     assert result.recovered > 0.9

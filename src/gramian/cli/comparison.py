@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.stats import t
 from sklearn.base import clone
 
 Part = tuple[Any, Any, Any, Any]
@@ -60,8 +61,13 @@ class Comparison:
 
     @property
     def verdict(self) -> str:
-        """How the feature machine did: "better", "worse" or "a tie"; a gap counts from two standard errors on."""
-        if not abs(self.gain.mean) > 2 * self.gain.error:
+        """How the feature machine did: "better", "worse", or "a tie" where 0 is in the 95 % interval of the difference.
+
+        The interval is Student's: with three splits two standard errors are nothing to speak of.
+        """
+        if len(self.rfm_scores) < 2 or not abs(self.gain.mean) > self.gain.error * t.ppf(
+            0.975, len(self.rfm_scores) - 1
+        ):
             return "a tie"
         return "better" if self.gain.mean > 0 else "worse"
 

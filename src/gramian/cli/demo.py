@@ -64,7 +64,7 @@ def demo(out: Path, seed: int, as_json: bool) -> None:
     console.print(Rule(style="dim"))
     console.print(f"{len(figures)} figures in [bold]{out}/[/]: {', '.join(path.name for path in figures)}")
     console.print(
-        f"{seconds:.0f} seconds. ± is the standard error over splits; a gap below two of them counts as a tie."
+        f"{seconds:.0f} seconds. ± is the standard error over splits; a tie has 0 in its 95 % interval (Student's t)."
     )
 
 
