@@ -1,0 +1,95 @@
+"""Showing results on the terminal: tables, bars, and a picture made of characters."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+from rich.bar import Bar
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from gramian.cli.comparison import Comparison, Estimate
+from gramian.cli.tasks import Result
+
+_SHADES = " ░▒▓█"
+_WIDTH = 30
+_SHOWN = 5e-4
+"""A share below this would read 0.0 %."""
+
+
+def make_console() -> Console:
+    """A console on standard output: colour on a terminal, plain text in a pipe."""
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="replace")  # a pipe without Unicode shows ? for a bar, and does not fail
+    return Console(highlight=False)
+
+
+def scores(comparison: Comparison) -> RenderableType:
+    """Both models with mean ± standard error, and one line that says who won."""
+    lines = Table(box=None, show_header=False, padding=(0, 2, 0, 2))
+    lines.add_column(style="bold")
+    lines.add_column(justify="right")
+    lines.add_column(style="dim")
+    splits = len(comparison.rfm_scores)
+    lines.add_row("plain kernel ridge", _plus_minus(comparison.ridge, comparison.metric), "n_rounds=0")
+    kept = ", ".join(str(k) for k in comparison.kept_rounds)
+    lines.add_row("recursive features", _plus_minus(comparison.rfm, comparison.metric), f"rounds kept: {kept}")
+    gain = comparison.gain
+    colour = {"better": "green", "worse": "red", "a tie": "yellow"}[comparison.verdict]
+    text = {
+        "better": "Feature learning helps",
+        "worse": "Feature learning hurts",
+        "a tie": "A tie",
+    }[comparison.verdict]
+    scale, unit = _scale(comparison.metric)
+    verdict = (
+        f"{text}: difference {scale * gain.mean:+.{2 if unit else 3}f} ± {scale * gain.error:.{2 if unit else 3}f}"
+    )
+    return Group(lines, Text(f"  {verdict}{unit and ' points'} over {splits} splits", style=f"bold {colour}"))
+
+
+def importances(result: Result, top: int = 8) -> RenderableType:
+    """The largest importances as named bars; columns known to matter are marked."""
+    true = set()
+    if result.truth is not None:
+        true = {result.names[i] for i in np.flatnonzero(np.abs(result.truth).sum(axis=1))}
+    entries = list(result.importances.items())
+    top = max(1, min(top, sum(value >= _SHOWN for _, value in entries)))
+    largest = entries[0][1] or 1.0
+    bars = Table(box=None, show_header=False, padding=(0, 2, 0, 2))
+    bars.add_column()
+    bars.add_column(width=_WIDTH)
+    bars.add_column(justify="right")
+    bars.add_column(style="green")
+    for name, value in entries[:top]:
+        colour = "green" if name in true else "blue"
+        bars.add_row(
+            name, Bar(largest, 0, value, width=_WIDTH, color=colour), f"{value:.1%}", "✓" if name in true else ""
+        )
+    left = len(entries) - top
+    if left > 0:
+        rest = Text(f"{left} more columns", style="dim")
+        bars.add_row(rest, "", Text(f"{sum(v for _, v in entries[top:]):.1%}", style="dim"), "")
+    return bars
+
+
+def pixels(result: Result) -> RenderableType:
+    """The diagonal of the learned matrix as shades, two characters a pixel."""
+    if result.image_shape is None:
+        raise ValueError("result holds no pictures: image_shape is None")
+    amount = np.diag(result.comparison.model.feature_matrix_).reshape(result.image_shape)
+    level = np.rint(amount / (amount.max() or 1.0) * (len(_SHADES) - 1)).astype(int)
+    lines = ["  │" + "".join(2 * _SHADES[i] for i in row) + "│" for row in level]
+    return Text("\n".join(lines), style="magenta")
+
+
+def _scale(metric: str) -> tuple[float, str]:
+    return (100.0, "%") if metric == "accuracy" else (1.0, "")
+
+
+def _plus_minus(estimate: Estimate, metric: str) -> str:
+    scale, unit = _scale(metric)
+    digits = 2 if unit else 3
+    return f"{metric} {scale * estimate.mean:.{digits}f} ± {scale * estimate.error:.{digits}f}{unit and ' ' + unit}"

@@ -1,0 +1,33 @@
+"""Seeded synthetic tasks whose true features are known, and readers for public data on the local disk.
+
+May import ``core`` only. Nothing here downloads anything: public data is looked for in the folder ``GRAMIAN_DATA``.
+
+>>> from gramian.datasets import hermite_index
+>>> data = hermite_index(n=200, seed=0)
+>>> data.X.shape, data.subspace.shape, data.egop.shape
+((200, 10), (10, 1), (10, 10))
+"""
+
+from gramian.datasets.base import Dataset, Split
+from gramian.datasets.boolean import low_rank_product, sparse_parity
+from gramian.datasets.gaussian import gated_product, hermite_index
+from gramian.datasets.images import cifar10, mnist
+from gramian.datasets.modular import modular_arithmetic
+from gramian.datasets.public import covertype, diamonds, sst2, uci, uci_names
+
+__all__ = [
+    "Dataset",
+    "Split",
+    "cifar10",
+    "covertype",
+    "diamonds",
+    "gated_product",
+    "hermite_index",
+    "low_rank_product",
+    "mnist",
+    "modular_arithmetic",
+    "sparse_parity",
+    "sst2",
+    "uci",
+    "uci_names",
+]

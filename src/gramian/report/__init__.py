@@ -1,0 +1,21 @@
+"""Figures of what was learned: functions ``(result, ax) → ax`` that draw recorded numbers and compute nothing new.
+
+May import ``core`` and ``rfm``; it asks models for their attributes only, so that anything with the same ones can be
+drawn. Matplotlib's objects are used directly: no global figure, no window, no style that leaks.
+
+>>> import numpy as np
+>>> from gramian.report import plot_feature_matrix
+>>> ax = plot_feature_matrix(np.eye(3), names=["age", "bmi", "bp"])
+>>> [label.get_text() for label in ax.get_yticklabels()]
+['age', 'bmi', 'bp']
+"""
+
+from gramian.report.figures import (
+    plot_directions,
+    plot_feature_matrix,
+    plot_image_features,
+    plot_importances,
+    plot_rounds,
+)
+
+__all__ = ["plot_directions", "plot_feature_matrix", "plot_image_features", "plot_importances", "plot_rounds"]
