@@ -55,9 +55,7 @@ def test_gram_is_kept(shape, method):
 def test_methods_agree(shape):
     W1 = draw(*shape)
     W2 = W1 + 0.1 * draw(*shape, seed=1)
-    assert_close(
-        nearest_with_gram(W1, W2, "newton-schulz"), nearest_with_gram(W1, W2, "svd"), atol=1e-9, rtol=0
-    )
+    assert_close(nearest_with_gram(W1, W2, "newton-schulz"), nearest_with_gram(W1, W2, "svd"), atol=1e-9, rtol=0)
 
 
 @pytest.mark.parametrize("shape", SHAPES)

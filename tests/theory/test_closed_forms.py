@@ -101,8 +101,7 @@ def test_the_predictor_in_the_limit_is_not_random():
     spread = []
     for width in (100, 10_000):
         values = [
-            train_two_layer_linear(X, y, draw(width, seed=s), step=0.02, steps=3).gradient() @ x
-            for s in range(100)
+            train_two_layer_linear(X, y, draw(width, seed=s), step=0.02, steps=3).gradient() @ x for s in range(100)
         ]
         spread.append(torch.stack(values).std())
     # The variance is O(1/k): a width 100 times larger divides the deviation by 10, give or take 10 % each.

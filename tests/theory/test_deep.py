@@ -98,9 +98,7 @@ def alignments(alpha, activation, widths, seed, task="low rank", n=64):
     Q = torch.randn(n, n, generator=rng, dtype=F64)
     y = chain_monomial(X, 5) if task == "low rank" else sum_of_squares(X, Q)
     predicted = alignment_from_dual_ptk(X, y, expected_dual_ptk(X, 2, activation))
-    observed = [
-        alignment_from_dual_ptk(X, y, sample_dual_ptk(X, width, rng, 2, activation)) for width in widths
-    ]
+    observed = [alignment_from_dual_ptk(X, y, sample_dual_ptk(X, width, rng, 2, activation)) for width in widths]
     return predicted, observed
 
 
@@ -122,10 +120,7 @@ def test_alignment_dips_between_the_two_projectors():
 
     Means over 12 data sets: 0.87, 0.78 and 1.00, each to about 0.02.
     """
-    means = [
-        sum(alignments(a, "relu", (), seed, "high rank")[0] for seed in range(12)) / 12
-        for a in (0.0, 1.0, 8.0)
-    ]
+    means = [sum(alignments(a, "relu", (), seed, "high rank")[0] for seed in range(12)) / 12 for a in (0.0, 1.0, 8.0)]
     assert means[1] < means[0]
     assert means[1] < means[2]
     assert means[2] > 0.999

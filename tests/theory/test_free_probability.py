@@ -176,8 +176,7 @@ def test_limiting_moments_obey_the_moment_cumulant_recursion(ratio):
     for n in range(1, 5):
         moments.append(
             sum(
-                cumulants[s - 1]
-                * sum(math.prod(moments[i] for i in split) for split in compositions(n - s, s))
+                cumulants[s - 1] * sum(math.prod(moments[i] for i in split) for split in compositions(n - s, s))
                 for s in range(1, n + 1)
             )
         )

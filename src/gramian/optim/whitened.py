@@ -43,9 +43,7 @@ class GramWhitened(Optimizer):
         self, base_optimizer: Optimizer, *, whiten: Iterable[Tensor] | None = None, method: Method = "svd"
     ) -> None:
         if not isinstance(base_optimizer, Optimizer):
-            raise TypeError(
-                f"base_optimizer must be a torch.optim.Optimizer, got {type(base_optimizer).__name__}"
-            )
+            raise TypeError(f"base_optimizer must be a torch.optim.Optimizer, got {type(base_optimizer).__name__}")
         if method not in METHODS:
             raise ValueError(f"method must be one of {METHODS}, got {method!r}")
         # Optimizer.__init__ would empty the groups and the state that this wrapper shares with its base;
@@ -123,16 +121,12 @@ def _choose(whiten: Iterable[Tensor] | None, members: list[Tensor]) -> list[Tens
     if whiten is None:
         return [p for p in members if _refusal(p) is None]
     if isinstance(whiten, Tensor):
-        raise TypeError(
-            "whiten must be an iterable of parameters, got a single tensor; write whiten=[weight]"
-        )
+        raise TypeError("whiten must be an iterable of parameters, got a single tensor; write whiten=[weight]")
     known = {id(p) for p in members}
     chosen = {id(p): p for p in whiten}
     for p in chosen.values():
         if id(p) not in known:
-            raise ValueError(
-                f"a parameter of shape {tuple(p.shape)} in whiten is not one the base optimiser holds"
-            )
+            raise ValueError(f"a parameter of shape {tuple(p.shape)} in whiten is not one the base optimiser holds")
         if (reason := _refusal(p)) is not None:
             raise ValueError(f"cannot whiten a parameter of shape {tuple(p.shape)}: {reason}")
     return list(chosen.values())

@@ -49,9 +49,7 @@ def relu_expected_gop(W: Float[Tensor, "k d"]) -> Float[Tensor, "d d"]:
     return W.mT @ W / W.shape[0]
 
 
-def relu_gradients(
-    X: Float[Tensor, "n d"], W: Float[Tensor, "k d"], a: Float[Tensor, "c k"]
-) -> Float[Tensor, "n c d"]:
+def relu_gradients(X: Float[Tensor, "n d"], W: Float[Tensor, "k d"], a: Float[Tensor, "c k"]) -> Float[Tensor, "n c d"]:
     """Gradients of ``g_c(x) = a_cᵀ[√(2/k) Wx]₊`` for c draws of a: what Proposition 3 averages.
 
     >>> relu_gradients(torch.ones(1, 1), 2 * torch.ones(1, 1), torch.ones(1, 1)).item()

@@ -68,9 +68,7 @@ def sample_dual_ptk(
     return J @ J.mT
 
 
-def alignment_from_dual_ptk(
-    X: Float[Tensor, "n d"], y: Float[Tensor, " n"], K: Float[Tensor, "n n"]
-) -> float:
+def alignment_from_dual_ptk(X: Float[Tensor, "n d"], y: Float[Tensor, " n"], K: Float[Tensor, "n n"]) -> float:
     """``ρ(XᵀY𝒦YX, XᵀY𝒦²YX)`` (paper A, (4)): observed if 𝒦 is a network's, first-order predicted if ``E[𝒦]``.
 
     >>> X, y = torch.eye(2), torch.tensor([1.0, 2.0])

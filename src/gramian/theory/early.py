@@ -60,9 +60,7 @@ def label_moment(X: Float[Tensor, "n d"], y: Float[Tensor, " n"]) -> Float[Tenso
     return (X.mT * y) @ X
 
 
-def early_nfm(
-    X: Float[Tensor, "n d"], y: Float[Tensor, " n"], R: Float[Tensor, "d d"]
-) -> Float[Tensor, "d d"]:
+def early_nfm(X: Float[Tensor, "n d"], y: Float[Tensor, " n"], R: Float[Tensor, "d d"]) -> Float[Tensor, "d d"]:
     """Half the second time derivative of the centred NFM at the start, ``ẆᵀẆ = S R S`` (paper A, (3)).
 
     >>> early_nfm(torch.eye(2), torch.tensor([2.0, 1.0]), torch.eye(2)).diag()
@@ -72,9 +70,7 @@ def early_nfm(
     return S @ R @ S
 
 
-def early_agop(
-    X: Float[Tensor, "n d"], y: Float[Tensor, " n"], R: Float[Tensor, "d d"]
-) -> Float[Tensor, "d d"]:
+def early_agop(X: Float[Tensor, "n d"], y: Float[Tensor, " n"], R: Float[Tensor, "d d"]) -> Float[Tensor, "d d"]:
     """Half the second time derivative of the centred AGOP at the start, ``ẆᵀKẆ = S R B R S`` (paper A, (3)).
 
     Here ``K = Σᵢ ∂f/∂h ∂f/∂hᵀ`` without a 1/n, as in paper A.

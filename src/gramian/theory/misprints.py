@@ -91,9 +91,7 @@ def _free_probability(rng: torch.Generator) -> list[Erratum]:
     alignment = predicted_alignment(D, w)
     return [
         Erratum("A", "(19)", "tr(ARARBR)", printed.numerator(D, w), numerator(D, w), third),
-        Erratum(
-            "A", "(28)", "tr(ARBRARBR)", printed.second_denominator(D, w), second_denominator(D, w), fourth
-        ),
+        Erratum("A", "(28)", "tr(ARBRARBR)", printed.second_denominator(D, w), second_denominator(D, w), fourth),
         Erratum("A", "(28)", "early alignment", printed.alignment(D, w), alignment, observed),
         Erratum("A", "(10)", "early alignment", printed.alignment_exponents(D, w), alignment, observed),
     ]
@@ -106,9 +104,7 @@ def _expected_agop(rng: torch.Generator) -> list[Erratum]:
     for _ in range(draws):
         total += early_agop(X, y, sample_quadratic(d, width, rng).weight_kernel())
     wrong, right = printed.expected_early_agop(X, y), expected_early_agop(X, y, width)
-    return [
-        Erratum("A", "Prop. 10", "tr E[ẆᵀKẆ], k = 6", *(_trace(M) for M in (wrong, right, total / draws)))
-    ]
+    return [Erratum("A", "Prop. 10", "tr E[ẆᵀKẆ], k = 6", *(_trace(M) for M in (wrong, right, total / draws)))]
 
 
 def _balanced_scale(rng: torch.Generator) -> list[Erratum]:
@@ -153,10 +149,7 @@ def _quadratic_networks(rng: torch.Generator) -> list[Erratum]:
 def _linear_training(rng: torch.Generator) -> list[Erratum]:
     n, d, width, step = 10, 3, 20000, 0.05
     X, y = _normal(rng, n, d), _normal(rng, n)
-    nets = [
-        train_two_layer_linear(X, y, _normal(rng, width), step=step, steps=2, train_outer=True)
-        for _ in range(8)
-    ]
+    nets = [train_two_layer_linear(X, y, _normal(rng, width), step=step, steps=2, train_outer=True) for _ in range(8)]
     measured = sum(_trace(nfm(net.B)) for net in nets) / len(nets)
     wrong, right = printed.two_step_features(X, y, step), two_step_features(X, y, step)
     x = _normal(rng, d)
