@@ -149,8 +149,12 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="+", default=[2000, 5000, 10_000, 20_000])
     parser.add_argument("--repeats", type=int, default=3, help="runs below 10,000 rows; one from there on")
     parser.add_argument("--out", type=Path)
+    parser.add_argument("--table", type=Path, help="print a recorded run as a table and stop")
     parser.add_argument("--child", nargs=3, help=argparse.SUPPRESS)
     args = parser.parse_args()
+    if args.table:
+        print(markdown(json.loads(args.table.read_text())))
+        return
     if args.child:
         child(args.child[0], args.child[1], int(args.child[2]))
         return
@@ -177,6 +181,22 @@ def main() -> None:
             if args.out:
                 args.out.parent.mkdir(parents=True, exist_ok=True)
                 args.out.write_text(json.dumps(rows, indent=1))
+
+
+def markdown(rows: list[dict]) -> str:
+    """The table for the README."""
+    lines = [
+        "| task | rows | gramian | of the machine's bound | xRFM | times faster | memory | test score, ours / theirs |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for row in rows:
+        ours, peer = row["gramian"], row["xrfm"]
+        lines.append(
+            f"| {row['task']} | {row['n']:,} | {ours['seconds']:.2f} s | {ours['seconds'] / row['bound_seconds']:.2f}× "
+            f"| {peer['seconds']:.2f} s | {peer['seconds'] / ours['seconds']:.1f}× "
+            f"| {ours['peak_mb']:.0f} of {peer['peak_mb']:.0f} MB | {ours['score']:.4f} / {peer['score']:.4f} |"
+        )
+    return "\n".join(lines)
 
 
 def describe(row: dict) -> str:

@@ -40,7 +40,9 @@ def psd_eigh(A: Float[Tensor, "d d"]) -> tuple[Float[Tensor, " d"], Float[Tensor
     >>> values
     tensor([3., 1.])
     """
-    values, vectors = torch.linalg.eigh(symmetrize(A))
+    # MPS has no eigensolver; d × d matrices travel cheaply.
+    values, vectors = torch.linalg.eigh(symmetrize(A.cpu() if A.device.type == "mps" else A))
+    values, vectors = values.to(A.device), vectors.to(A.device)
     return values.flip(0).clamp_min(0), fix_signs(vectors.flip(1))
 
 

@@ -18,7 +18,7 @@ from gramian.kernels.metric import Identity, Metric
 from gramian.kernels.points import Points
 
 _COLUMNS = 2048
-_LARGEST_TILE = 1024
+_LARGEST_TILE = 512
 
 
 class KernelOperator:

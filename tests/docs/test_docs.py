@@ -1,0 +1,52 @@
+"""What the documents say is true: names import, tables equal their records, examples run."""
+
+import doctest
+import importlib
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+ROWS = [
+    re.findall(r"`([^`]+)`", line.rsplit("|", 3)[1])[0]
+    for line in (ROOT / "docs/notation.md").read_text().splitlines()
+    if re.match(r"\| .*\| `gramian", line)
+]
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_every_row_of_the_notation_imports(name):
+    parts = name.split(".")
+    for cut in range(len(parts), 0, -1):
+        try:
+            found = importlib.import_module(".".join(parts[:cut]))
+        except ModuleNotFoundError:
+            continue
+        for attribute in parts[cut:]:
+            found = getattr(found, attribute)
+        assert found.__doc__
+        return
+    pytest.fail(f"{name} does not import")
+
+
+def test_the_notation_has_rows():
+    assert len(ROWS) > 40
+
+
+def test_the_readme_quotes_the_recorded_benchmark():
+    """The table of the README is the one the benchmark script makes from its last recorded run."""
+    spec = importlib.util.spec_from_file_location("peer_rfm", ROOT / "benchmarks/peer_rfm.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    rows = json.loads((ROOT / "benchmarks/results/peer_rfm.json").read_text())
+    assert module.markdown(rows) in (ROOT / "README.md").read_text()
+
+
+def test_the_examples_for_tables_run():
+    result = doctest.testfile(
+        str(ROOT / "docs/tables.md"), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+    )
+    assert result.attempted > 10
+    assert result.failed == 0
