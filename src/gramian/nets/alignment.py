@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from gramian.core import cosine, psd_eigh
-from gramian.features import nfm
 
 
 def congruence(W: Float[Tensor, "*g m k"], K: Float[Tensor, "*g m m"]) -> Float[Tensor, "*g k k"]:
@@ -22,7 +23,7 @@ def congruence(W: Float[Tensor, "*g m k"], K: Float[Tensor, "*g m m"]) -> Float[
 def uncentered_nfa(W: Float[Tensor, "*g m k"], K: Float[Tensor, "*g m m"]) -> float:
     """UC-NFA ``ρ(WᵀW, WᵀKW)``.
 
-    >>> uncentered_nfa(torch.eye(3), torch.eye(3))
+    >>> round(uncentered_nfa(torch.eye(3), torch.eye(3)), 6)
     1.0
     """
     return cosine(W.mT @ W, congruence(W, K))
@@ -35,7 +36,7 @@ def centered_nfa(
 
     With ``K̄``, built from ``∂f/∂z − ∂f₀/∂z``, in place of K this is the double-centred NFA.
 
-    >>> centered_nfa(torch.eye(2), torch.zeros(2, 2), torch.eye(2))
+    >>> round(centered_nfa(torch.eye(2), torch.zeros(2, 2), torch.eye(2)), 6)
     1.0
     """
     return uncentered_nfa(W - W0, K)
@@ -44,7 +45,7 @@ def centered_nfa(
 def ptk_centered_nfa(W0: Float[Tensor, "*g m k"], K_bar: Float[Tensor, "*g m m"]) -> float:
     """PTK-centred NFA ``ρ(W₀ᵀW₀, W₀ᵀK̄W₀)``: the alignment of the tangents with the initial weights.
 
-    >>> ptk_centered_nfa(torch.eye(2), torch.eye(2))
+    >>> round(ptk_centered_nfa(torch.eye(2), torch.eye(2)), 6)
     1.0
     """
     return uncentered_nfa(W0, K_bar)
@@ -88,24 +89,19 @@ def best_power(
 ) -> tuple[float, float]:
     """The exponent s in ``[low, high]`` that maximises ``ρ(A, B^s)``, and the cosine there.
 
+    The exponent is NaN where it does not matter: when B has one direction, or several of equal strength.
+
     >>> A = torch.tensor([4.0, 1.0])
     >>> s, rho = best_power(A**3, A, float(A.norm()))
     >>> round(s, 3), round(rho, 6)
     (0.333, 1.0)
     """
     a, b = torch.tensor([low, high], dtype=values.dtype).log().tolist()
+    if values.max() <= values.min() * (1 + 1e-9):
+        return math.nan, float(power_alignment(values, quadratic, norm, values.new_ones(1)))
     for _ in range(4):  # each pass narrows the bracket by 32
         grid = torch.linspace(a, b, 65, dtype=values.dtype)
         best = int(power_alignment(values, quadratic, norm, grid.exp()).argmax())
         a, b = float(grid[max(best - 1, 0)]), float(grid[min(best + 1, 64)])
     s = torch.tensor([(a + b) / 2], dtype=values.dtype).exp()
     return float(s), float(power_alignment(values, quadratic, norm, s))
-
-
-def gram_change(W: Float[Tensor, "m k"], W0: Float[Tensor, "m k"]) -> Float[Tensor, "k k"]:
-    """``WᵀW − W₀ᵀW₀``: what the accumulated virtual covariance shift follows (paper E).
-
-    >>> gram_change(2 * torch.eye(1), torch.eye(1))
-    tensor([[3.]])
-    """
-    return nfm(W) - nfm(W0)

@@ -32,6 +32,7 @@ class Options:
     outputs: Literal["all"] | int | Sequence[int]
     weight_decay: float | torch.optim.Optimizer | Mapping[str, float] | None
     step: float
+    geometry: bool
     ridge: float
     output: Callable[[Any], Tensor] | None
     initial: dict[str, Tensor] | None
@@ -216,7 +217,7 @@ class Collector:
         return y.flatten(1).double() if y[0].numel() <= 1024 else None
 
     def _geometry(self, batch: Batch, f: Tensor, shown: dict[str, tuple[Tensor, Tensor]]) -> None:
-        Y = self.targets(batch, f)
+        Y = self.targets(batch, f) if self.options.geometry else None
         if Y is None:
             return
         for name, (H, Z) in shown.items():

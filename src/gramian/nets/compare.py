@@ -84,7 +84,7 @@ def compare(a: Any, b: Any, *, layer: str | None = None, directions: int = 5) ->
     >>> from gramian.nets import inspect
     >>> model = nn.Linear(3, 2, bias=False)
     >>> report = inspect(model, torch.eye(3))
-    >>> compare(report, report).rows[0]["nfm_cos"]
+    >>> round(compare(report, report).rows[0]["nfm_cos"], 6)
     1.0
     >>> compare(report.matrix("model", "nfm"), report).rows[0]["matrix"]
     'nfm'

@@ -25,7 +25,7 @@ def layer_graph(
     >>> model = nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 1))
     >>> with Capture(model, find_layers(model)[0]) as capture:
     ...     layer_graph(model(torch.ones(4, 2)), capture.calls)
-    ({'0': 2, '2': 1}, [('0', '2')])
+    ({'2': 1, '0': 2}, [('0', '2')])
     """
     at: dict[Any, list[str]] = {}
     for name, uses in calls.items():

@@ -32,6 +32,7 @@ def inspect(
     device: str | torch.device = "auto",
     initial: nn.Module | Mapping[str, Tensor] | None = None,
     step: float = 1.0,
+    geometry: bool = True,
     ridge: float = 1e-3,
     output: Callable[[Any], Tensor] | None = None,
     unpack: Unpack | None = None,
@@ -69,6 +70,8 @@ def inspect(
         The state dict at initialisation (or the untrained model): adds C-NFA, double-centred and PTK-centred NFA.
     step
         η of the virtual covariance shift.
+    geometry
+        Whether to relate features and targets (target linearity, surrogates, neural collapse), where there are targets.
     ridge
         γ of the target linearity, relative to the mean eigenvalue of the features' (centred) Gram matrix.
     output, unpack
@@ -108,7 +111,7 @@ def inspect(
             + (f"; skipped: {skipped}" if skipped else ": it has no weight matrix")
         )
     options = Options(
-        loss=loss, outputs=outputs, weight_decay=weight_decay, step=step, ridge=ridge, output=output,
+        loss=loss, outputs=outputs, weight_decay=weight_decay, step=step, geometry=geometry, ridge=ridge, output=output,
         initial=_initial_tensors(inner, initial), max_dim=max_dim, sketch=sketch, seed=seed,
     )  # fmt: skip
     # A model with randomness of its own must not advance the user's generator.

@@ -14,6 +14,8 @@ from torch import Tensor
 
 Side = Literal["output", "input", "sketch"]
 
+ENOUGH_ROWS = 2048  # rows gathered before a product: long products run nearer the machine's peak than many short ones
+
 
 @dataclass(frozen=True)
 class Probes:
@@ -54,7 +56,7 @@ class SecondMoment:
     >>> W = torch.eye(2, dtype=torch.float64)[None]
     >>> moment = SecondMoment(W, "output")
     >>> moment.add(torch.ones(5, 1, 2))
-    >>> moment.flush()
+    >>> moment.finish()
     >>> moment.total[0]
     tensor([[5., 5.],
             [5., 5.]], dtype=torch.float64)
@@ -75,22 +77,18 @@ class SecondMoment:
             shape = (groups, d, d)
         self.total = torch.zeros(shape, dtype=torch.float64)
         self._batch: Tensor | None = None
+        self._waiting: list[Tensor] = []
 
     def add(self, D: Float[Tensor, "rows g m"]) -> None:
         """Add rows; they count once :meth:`flush` is called."""
         D = _working(D)
-        if self._batch is None:
-            self._batch = D.new_zeros(self.total.shape)
-        left = D.transpose(0, 1)
-        right = left
-        if self._map is not None:
-            right = left @ self._map.to(left)
-            if self.side == "input":
-                left = right
-        self._batch.baddbmm_(left.mT, right)
+        self._waiting.append(D)
+        if sum(rows.shape[0] for rows in self._waiting) >= ENOUGH_ROWS:
+            self._drain()
 
     def flush(self) -> None:
         """Add the batch to the float64 total."""
+        self._drain()
         if self._batch is not None:
             self.total += self._batch.double().cpu()
             self._batch.zero_()
@@ -98,7 +96,30 @@ class SecondMoment:
     def finish(self) -> None:
         """Drop the working buffers; the total stays."""
         self.flush()
+        if self.side != "sketch":
+            for i, j in _blocks(self.total.shape[-1]):
+                self.total[:, j:, i:j] = self.total[:, i:j, j:].mT
         self._batch = self._map = None
+
+    def _drain(self) -> None:
+        if not self._waiting:
+            return
+        D = self._waiting[0] if len(self._waiting) == 1 else torch.cat(self._waiting)
+        self._waiting = []
+        if self._batch is None:
+            self._batch = D.new_zeros(self.total.shape)
+        if self._map is not None:
+            mapped = (D.transpose(0, 1) @ self._map.to(D)).transpose(0, 1)
+            if self.side == "sketch":
+                self._batch[0].addmm_(D[:, 0].mT, mapped[:, 0])
+                return
+            D = mapped
+        if D.shape[1] > 1:
+            self._batch.baddbmm_(D.permute(1, 2, 0), D.transpose(0, 1))
+            return
+        rows = D[:, 0]
+        for i, j in _blocks(rows.shape[1]):
+            self._batch[0, i:j, i:].addmm_(rows[:, i:j].mT, rows[:, i:])
 
 
 class FirstMoment:
@@ -116,6 +137,12 @@ class FirstMoment:
     def add(self, output: int, D: Float[Tensor, "rows g m"]) -> None:
         """Add the rows of one output."""
         self.total[output] += _working(D).sum(0).double().cpu()
+
+
+def _blocks(d: int) -> list[tuple[int, int]]:
+    """Column blocks of a symmetric product: each is multiplied with itself and what follows, the rest is its mirror."""
+    size = d if d < 512 else -(-d // 4)
+    return [(i, min(i + size, d)) for i in range(0, d, size)]
 
 
 def _working(D: Tensor) -> Tensor:

@@ -55,7 +55,7 @@ class Monitor:
     >>> for _ in range(11):
     ...     optimizer.zero_grad()
     ...     nn.functional.mse_loss(model(X), X[:, :1]).backward()
-    ...     monitor.step()
+    ...     _ = monitor.step()
     ...     optimizer.step()
     >>> monitor.steps
     [0, 5, 10]
