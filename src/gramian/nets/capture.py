@@ -54,6 +54,7 @@ class Capture:
         self.order: dict[str, None] = {}  # layers in the order of their first call
         self.without_graph: set[str] = set()
         self.listening = False
+        self.batch = 0
         self._handles: list[RemovableHandle] = []
         self._training: list[tuple[nn.Module, bool]] = []
         self._grad: list[tuple[Tensor, bool]] = []
@@ -81,8 +82,9 @@ class Capture:
     ) -> None:
         self._restore()
 
-    def clear(self) -> None:
-        """Forget the last forward pass and listen to the next."""
+    def clear(self, batch: int = 0) -> None:
+        """Forget the last forward pass and listen to the next, of ``batch`` samples."""
+        self.batch = batch
         self.calls = {layer.name: [] for layer in self.layers}
         self.listening = True
 
@@ -159,7 +161,7 @@ class Capture:
     def _show(self, layer: Layer, H: Tensor | None, Z: Tensor) -> None:
         if self.watch is not None and H is not None and layer.reads_features:
             with torch.no_grad():
-                self.watch(layer, layer.pooled(H.detach()), layer.pooled(Z.detach()))
+                self.watch(layer, layer.pooled(H.detach(), self.batch), layer.pooled(Z.detach(), self.batch))
 
     def _attention_opens(self, parts: list[Layer]) -> Callable[[nn.Module, Any], None]:
         """nn.MultiheadAttention multiplies by its weights without calling a module: listen at F.linear while it runs."""

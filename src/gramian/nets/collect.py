@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -29,7 +29,7 @@ class Options:
     """What the caller of inspect asked for."""
 
     loss: Any
-    outputs: Literal["all"] | int | Sequence[int]
+    outputs: str | int | Sequence[int]
     weight_decay: float | torch.optim.Optimizer | Mapping[str, float] | None
     step: float
     geometry: bool
@@ -93,7 +93,7 @@ class Collector:
     def forward(self, capture: Capture, batch: Batch, state: dict[str, Tensor] | None = None) -> tuple[Any, Tensor]:
         """Run the model (with other weights when ``state`` is given); returns its raw output and the tensor of it."""
         self.shown = {}
-        capture.clear()
+        capture.clear(batch.size)
         if state is None:
             raw = self.model(*batch.args, **batch.kwargs)
         else:

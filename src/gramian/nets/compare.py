@@ -50,7 +50,7 @@ class Comparison:
     def __rich__(self) -> RenderableType:
         table = Table(title=self.title, title_justify="left", title_style="bold", header_style="bold")
         for j, name in enumerate(self.columns):
-            table.add_column(name, justify="left" if j == 0 else "right", no_wrap=j == 0)
+            table.add_column(name.replace("_", " "), justify="left" if j == 0 else "right", no_wrap=j == 0, overflow="fold")
         for entry in self.rows:
             table.add_row(*(_show(entry.get(name, math.nan)) for name in self.columns))
         return Group(table, *(Text(note, style="dim") for note in self.notes))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from rich.console import Console
@@ -24,10 +24,10 @@ from gramian.nets.report import FeatureReport
 def inspect(
     model: nn.Module,
     data: Any,
-    loss: Loss | nn.Module | Literal["mse", "cross_entropy", "model"] | None = None,
+    loss: Loss | nn.Module | str | None = None,
     *,
     layers: str | Sequence[str] | Callable[[str, nn.Module], bool] | None = None,
-    outputs: Literal["all"] | int | Sequence[int] = "all",
+    outputs: str | int | Sequence[int] = "all",
     weight_decay: float | torch.optim.Optimizer | Mapping[str, float] | None = None,
     device: str | torch.device = "auto",
     initial: nn.Module | Mapping[str, Tensor] | None = None,

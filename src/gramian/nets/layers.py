@@ -72,10 +72,16 @@ class Layer:
         Z = Z.movedim(self.channel_dim, -1)
         return Z.reshape(-1, groups, Z.shape[-1] // groups)
 
-    def pooled(self, H: Tensor) -> Tensor:
-        """Features per sample ``(batch, features)``: the mean over the shared positions."""
+    def pooled(self, H: Tensor, batch: int) -> Tensor:
+        """Features per sample ``(batch, features)``: the mean over the shared positions, as a copy.
+
+        Where the second dimension is the batch and the first is not (tokens first), they change places.
+        """
         H = H.movedim(self.channel_dim, -1)
-        return H.flatten(1, -2).mean(1) if H.ndim > 2 else H
+        if H.ndim > 2 and H.shape[0] != batch and H.shape[1] == batch:
+            H = H.transpose(0, 1)
+        # A copy, because an in-place activation may follow.
+        return H.flatten(1, -2).mean(1) if H.ndim > 2 else H.clone()
 
 
 def _convolution(module: nn.Module, p: Tensor) -> Tensor:
@@ -108,7 +114,7 @@ _forms: dict[type | str, LayerForm] = {
 }
 
 
-def register_layer(module_type: type[nn.Module], form: LayerForm) -> None:
+def register_layer(module_type: type, form: LayerForm) -> None:
     """Teach :func:`gramian.nets.inspect` a module type of your own (subclasses included).
 
     >>> class Scaled(nn.Module):

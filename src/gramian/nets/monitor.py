@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -71,7 +71,7 @@ class Monitor:
         *,
         every: int = 100,
         optimizer: torch.optim.Optimizer | None = None,
-        vcs: Literal["diagonal", "full", "off"] = "diagonal",
+        vcs: str = "diagonal",
         layers: str | Sequence[str] | Callable[[str, nn.Module], bool] | None = None,
         weight_decay: float | torch.optim.Optimizer | Mapping[str, float] | None = None,
         log: Callable[[dict[str, float], int], Any] | None = None,

@@ -24,6 +24,8 @@ _LINES = {
     "c_nfa_cos": ("C-NFA", "#8250df", "^"),
 }
 
+_LABELS = {"nfm": "WᵀW", "agop": "AGOP", "enfa": "eNFA", "fact": "FACT", "vcs": "VCS"}
+
 
 def plot_report(report: FeatureReport) -> Figure:
     """Alignment, effective rank and feature geometry over the layers, and the spectra of WᵀW."""
@@ -47,13 +49,13 @@ def plot_layer(report: FeatureReport, layer: str) -> Figure:
     axes = np.atleast_1d(figure.subplots(1, len(names) + 1))
     for name, ax in zip(names, axes[:-1], strict=True):
         _image(report.matrix(layer, name), ax)
-        label = {"nfm": "WᵀW", "agop": "AGOP", "enfa": "eNFA", "fact": "FACT", "vcs": "VCS"}[name]
+        label = _LABELS[name]
         close = "" if name == "nfm" else f"  (cos {report.similarity(layer, 'nfm', name):.3f})"
         ax.set_title(label + close, fontsize=10)
     ax = axes[-1]
     for name, colour in (("nfm", "#24292f"), ("agop", "#1f6feb"), ("enfa", "#bf8700")):
         if name in names:
-            _spectrum(report.spectrum(layer, name), ax, label={"nfm": "WᵀW"}.get(name, name.upper()), color=colour)
+            _spectrum(report.spectrum(layer, name), ax, label=_LABELS[name], color=colour)
     ax.legend(frameon=False, fontsize=8)
     ax.spines[["top", "right"]].set_visible(False)
     ax.set_title("spectra (largest = 1)", fontsize=10)

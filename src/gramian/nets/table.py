@@ -22,8 +22,8 @@ SHOWN: dict[str, tuple[str, str, str, int | None]] = {
     "c_nfa_cos": ("C-NFA", "WᵀW ~ AGOP^s (cosine)", ".3f", 1),
     "fact_cos": ("FACT", "convergence", ".3f", 1),
     "fact_residual": ("residual", "convergence", ".2g", 0),
-    "effective_rank": ("WᵀW", "effective rank", ".1f", None),
-    "agop_effective_rank": ("AGOP", "effective rank", ".1f", None),
+    "effective_rank": ("rank WᵀW", "effective rank", ".1f", None),
+    "agop_effective_rank": ("rank AGOP", "effective rank", ".1f", None),
     "target_linearity": ("target lin.", "features", ".3f", 1),
     "nc1": ("NC1", "features", ".2g", None),
     "nc4": ("NC4", "features", ".3f", 1),
@@ -99,12 +99,13 @@ _CSS = """
 .gramian{font:13px/1.45 system-ui,sans-serif;color:#1b1f24;background:#fff;max-width:100%;overflow-x:auto}
 .gramian table{border-collapse:collapse;font-variant-numeric:tabular-nums}
 .gramian caption{text-align:left;font-weight:600;padding:4px 0 8px}
-.gramian th,.gramian td{padding:4px 10px;text-align:right;border:0;background:none}
+.gramian th,.gramian td{padding:4px 10px;text-align:right;border:0 solid #fff;border-width:1px 2px;background:none;
+background-clip:padding-box}
+.gramian td.start,.gramian th.start{border-left-width:18px}
 .gramian th{font-weight:600;color:#57606a;white-space:nowrap}
 .gramian thead tr:first-child th{font-weight:400;font-size:11px;text-align:center;padding-bottom:0}
-.gramian thead tr:first-child th[colspan]{border-bottom:1px solid #d0d7de}
+.gramian thead tr:first-child th span{display:block;border-bottom:1px solid #d0d7de}
 .gramian thead tr:last-child th{border-bottom:1px solid #8c959f}
-.gramian tbody tr:nth-child(even){background:#f6f8fa}
 .gramian td.name,.gramian th.name{text-align:left;font-family:ui-monospace,monospace}
 .gramian .kind{color:#8c959f}
 .gramian details{margin-top:8px;color:#57606a}
@@ -119,12 +120,13 @@ def html(rows: Sequence[Row], skipped: Mapping[str, str], settings: Mapping[str,
     for name in names:
         title = SHOWN[name][1]
         groups = [*groups[:-1], (title, groups[-1][1] + 1)] if groups and groups[-1][0] == title else [*groups, (title, 1)]
-    top = "".join(f'<th colspan="{count}">{escape(title)}</th>' for title, count in groups)
-    heads = "".join(f"<th>{escape(SHOWN[name][0])}</th>" for name in names)
+    top = "".join(f'<th class="start" colspan="{count}"><span>{escape(title)}</span></th>' for title, count in groups)
+    starts = {name for before, name in zip(["", *names], names, strict=False) if _group(before) != _group(name)}
+    heads = "".join(f"<th{_start(name in starts)}>{escape(SHOWN[name][0])}</th>" for name in names)
     body = "".join(
         f'<tr><td class="name">{escape(str(entry["layer"]))}</td><td class="kind">{escape(str(entry["kind"]))}</td>'
         f"<td>{escape(str(entry['shape']))}</td>"
-        + "".join(_html_cell(name, float(entry[name])) for name in names)
+        + "".join(_html_cell(name, float(entry[name]), name in starts) for name in names)
         + "</tr>"
         for entry in rows
     )
@@ -138,11 +140,19 @@ def html(rows: Sequence[Row], skipped: Mapping[str, str], settings: Mapping[str,
     )
 
 
-def _html_cell(name: str, value: float) -> str:
+def _group(name: str) -> str:
+    return SHOWN[name][1] if name else ""
+
+
+def _start(first: bool) -> str:
+    return ' class="start"' if first else ""
+
+
+def _html_cell(name: str, value: float, first: bool) -> str:
     good = SHOWN[name][3]
     style = ""
     if good == 1 and not math.isnan(value):
         # A bar behind the number: its length is the value, so that a column is read at a glance.
         share = 100 * min(max(value, 0.0), 1.0)
         style = f' style="background:linear-gradient(90deg,#b6e3c6 {share:.0f}%,transparent {share:.0f}%)"'
-    return f"<td{style}>{escape(cell(name, value))}</td>"
+    return f"<td{_start(first)}{style}>{escape(cell(name, value))}</td>"
