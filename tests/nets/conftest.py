@@ -1,6 +1,7 @@
 """Fixtures of the network tests."""
 
 import pytest
+
 from nets.models import CASES, seeded
 
 

@@ -88,11 +88,15 @@ def cnn():
 
 
 def conv1d():
-    return nn.Sequential(nn.Conv1d(3, 4, 3, padding=2, dilation=2), nn.SiLU(), nn.Conv1d(4, 2, 2, stride=3), nn.Flatten())
+    return nn.Sequential(
+        nn.Conv1d(3, 4, 3, padding=2, dilation=2), nn.SiLU(), nn.Conv1d(4, 2, 2, stride=3), nn.Flatten()
+    )
 
 
 def conv3d():
-    return nn.Sequential(nn.Conv3d(2, 4, (2, 1, 2), groups=2, padding=(1, 0, 0)), nn.Tanh(), nn.Flatten(), nn.LazyLinear(2))
+    return nn.Sequential(
+        nn.Conv3d(2, 4, (2, 1, 2), groups=2, padding=(1, 0, 0)), nn.Tanh(), nn.Flatten(), nn.LazyLinear(2)
+    )
 
 
 def _data(shape, n=6, seed=1):

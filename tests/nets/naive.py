@@ -1,7 +1,9 @@
-"""The dumb twin of inspect: one sample at a time, one output at a time, in float64, through probes on layer inputs.
+"""The dumb twin of inspect: one sample at a time, one output at a time, in float64, through probes on layer
+inputs.
 
-Every layer is rewritten as ``Z = (H + P) Wᵀ + b`` with a zero leaf P, so that ∂f/∂P is the gradient with respect to the
-layer's input through this layer alone; ``Z + Q`` does the same on the output side. Nothing is shared with gramian.
+Every layer is rewritten as ``Z = (H + P) Wᵀ + b`` with a zero leaf P, so that ∂f/∂P is the gradient with
+respect to the layer's input through this layer alone; ``Z + Q`` does the same on the output side. Nothing is
+shared with gramian.
 """
 
 from __future__ import annotations
@@ -34,7 +36,8 @@ class Probes:
 
 
 def patches(x, kernel, stride, padding, dilation):
-    """(1, C, *space) → (positions, C · kernel) and the output's spatial shape, by a convolution with unit kernels."""
+    """(1, C, *space) → (positions, C · kernel) and the output's spatial shape, by a convolution with unit
+    kernels."""
     C, size = x.shape[1], math.prod(kernel)
     unit = torch.eye(C * size, dtype=x.dtype).reshape(C * size, C, *kernel)
     conv = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}[len(kernel)]
@@ -94,7 +97,8 @@ def naive_forward(name, module, probes):
 
 
 def measure(model, xs, ys=None, loss=None):
-    """Per layer: lists over samples of H (rows, k), G (rows, c, k), D (rows, c, m), V (rows, k), Vz (rows, m).
+    """Per layer: lists over samples of H (rows, k), G (rows, c, k), D (rows, c, m), V (rows, k), Vz (rows,
+    m).
 
     ``loss(f, y)`` is one sample's loss. ``xs`` holds one batch-of-one input per sample.
     """
@@ -146,7 +150,8 @@ def measure(model, xs, ys=None, loss=None):
 
 
 def matrices(rows, W, lam=None, step=1.0):
-    """All feature matrices of one layer by loops over samples, positions and outputs, straight from MATH.md."""
+    """All feature matrices of one layer by loops over samples, positions and outputs, straight from
+    MATH.md."""
     n = len(rows["H"])
     outer = torch.outer
 

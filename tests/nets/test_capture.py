@@ -1,21 +1,24 @@
-"""The model comes back as it was: hooks, modes, requires_grad, F.linear, generator; wrappers and odd layers."""
+"""The model comes back as it was: hooks, modes, requires_grad, F.linear, generator; wrappers and odd
+layers."""
 
 import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
-from nets.models import Block, Residual, mlp, seeded
 from torch import nn
 
 from gramian.nets import LayerForm, inspect, register_layer
 from gramian.nets.capture import Capture
 from gramian.nets.layers import find_layers
+from nets.models import Block, Residual, mlp, seeded
 
 LINEAR = F.linear
 
 
 def hooks(model):
-    return sum(len(m._forward_hooks) + len(m._forward_pre_hooks) + len(m._backward_hooks) for m in model.modules())
+    return sum(
+        len(m._forward_hooks) + len(m._forward_pre_hooks) + len(m._backward_hooks) for m in model.modules()
+    )
 
 
 def data(n=6, d=5):
@@ -32,7 +35,7 @@ def test_nothing_is_left_behind(case):
     model, X = case
     model.train()
     list(model.modules())[-1].eval()  # a mixed state must come back mixed
-    list(model.parameters())[0].requires_grad_(False)
+    next(model.parameters()).requires_grad_(False)
     before = snapshot(model)
     inspect(model, X)
     assert snapshot(model) == before
@@ -64,13 +67,9 @@ def test_an_exception_leaves_no_hook(where):
         raise RuntimeError("boom")
 
     before = snapshot(model)
+    source = stream() if where == "data" else (X, X[:, :3])
     with pytest.raises((RuntimeError, AssertionError, KeyboardInterrupt)):
-        if where == "data":
-            inspect(model, stream())
-        elif where in ("loss", "interrupt"):
-            inspect(model, (X, X[:, :3]), loss)
-        else:
-            inspect(model, X)
+        inspect(model, source, loss if where in ("loss", "interrupt") else None)
     assert snapshot(model) == before
 
 
@@ -101,7 +100,9 @@ def test_in_place_activation_gives_the_pre_activation_gradient():
 
 
 def test_batch_norm_and_dropout_run_in_eval_mode():
-    model = seeded(lambda: nn.Sequential(nn.Linear(5, 7), nn.BatchNorm1d(7), nn.ReLU(), nn.Dropout(0.5), nn.Linear(7, 2)))
+    model = seeded(
+        lambda: nn.Sequential(nn.Linear(5, 7), nn.BatchNorm1d(7), nn.ReLU(), nn.Dropout(0.5), nn.Linear(7, 2))
+    )
     model.train()
     running = model[1].running_mean.clone()
     together, alone = inspect(model, data(), batch_size=6), inspect(model, data(), batch_size=1)
@@ -138,7 +139,9 @@ def test_compiled_model_is_looked_through():
 
 def test_frozen_model_is_measured():
     free, frozen = seeded(mlp), seeded(mlp).requires_grad_(False)
-    np.testing.assert_array_equal(inspect(free, data()).matrix("0", "agop"), inspect(frozen, data()).matrix("0", "agop"))
+    np.testing.assert_array_equal(
+        inspect(free, data()).matrix("0", "agop"), inspect(frozen, data()).matrix("0", "agop")
+    )
     assert not any(p.requires_grad for p in frozen.parameters())
 
 
@@ -176,13 +179,22 @@ def test_skipped_modules_have_reasons():
             self.dead(x)
             with torch.no_grad():
                 h = self.hidden(x)
-            h = self.norm(self.lstm((self.used(x) + h)[:, None])[0]) + self.loud(torch.zeros(len(x), 1, dtype=torch.long))
+            h = self.norm(self.lstm((self.used(x) + h)[:, None])[0]) + self.loud(
+                torch.zeros(len(x), 1, dtype=torch.long)
+            )
             return self.up(h.mT).flatten(1)
 
     report = inspect(seeded(Odd), data())
     assert report.layers == ["used"]
-    expected = {"unused": "not used", "dead": "does not reach", "hidden": "without gradients", "lstm": "fused call",
-                "norm": "no weight matrix", "up": "register_layer", "loud": "max_norm"}  # fmt: skip
+    expected = {
+        "unused": "not used",
+        "dead": "does not reach",
+        "hidden": "without gradients",
+        "lstm": "fused call",
+        "norm": "no weight matrix",
+        "up": "register_layer",
+        "loud": "max_norm",
+    }
     assert set(report.skipped) == set(expected)
     for name, words in expected.items():
         assert words in report.skipped[name]
@@ -212,7 +224,9 @@ def test_registered_layer_equals_linear():
 
 
 def test_parametrised_weight_is_read_but_has_no_fact():
-    model = seeded(lambda: nn.Sequential(nn.utils.parametrizations.weight_norm(nn.Linear(5, 4)), nn.Linear(4, 3)))
+    model = seeded(
+        lambda: nn.Sequential(nn.utils.parametrizations.weight_norm(nn.Linear(5, 4)), nn.Linear(4, 3))
+    )
     y = data(6, 3)
     report = inspect(model, (data(), y), "mse", weight_decay=0.1)
     W = model[0].weight.detach()
@@ -238,16 +252,23 @@ def test_tied_weights_have_the_whole_gradient():
     report = inspect(model, (data(), y), "mse", weight_decay=0.1)
     G = torch.autograd.grad(F.mse_loss(model(data()), y), model.a.weight)[0]
     for layer in ("a", "b"):
-        np.testing.assert_allclose(report.matrix(layer, "fact"), -(model.a.weight.mT @ G).detach().numpy() / 0.1, rtol=1e-10)
+        np.testing.assert_allclose(
+            report.matrix(layer, "fact"), -(model.a.weight.mT @ G).detach().numpy() / 0.1, rtol=1e-10
+        )
 
 
 def test_selecting_layers():
     model = seeded(Block)
     tokens = torch.zeros(3, 4, dtype=torch.long)
-    assert inspect(model, tokens, layers="block.*_proj").layers == [f"block.self_attn.{p}_proj" for p in ("q", "k", "v", "out")]
+    assert inspect(model, tokens, layers="block.*_proj").layers == [
+        f"block.self_attn.{p}_proj" for p in ("q", "k", "v", "out")
+    ]
     assert inspect(model, tokens, layers=["head", "embed"]).layers == ["embed", "head"]
     assert inspect(model, tokens, layers=lambda name, module: isinstance(module, nn.Linear)).layers == [
-        "block.linear1", "block.linear2", "head"]  # fmt: skip
+        "block.linear1",
+        "block.linear2",
+        "head",
+    ]
     with pytest.raises(ValueError, match=r"'haed'.*head"):
         inspect(model, tokens, layers="haed")
     with pytest.raises(ValueError, match="cannot be measured"):

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
-from nets.models import mlp, seeded
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 from gramian.nets import inspect
 from gramian.nets.losses import resolve_loss
+from nets.models import mlp, seeded
 
 G = torch.Generator().manual_seed(5)
 X = torch.randn(10, 5, generator=G, dtype=torch.float64)
@@ -47,16 +47,23 @@ def test_every_form_of_data_gives_the_same(data):
     report = inspect(seeded(mlp), data, "mse", weight_decay=0.1)
     assert report.settings["samples"] == 10
     for name in ("agop", "enfa", "fact"):
-        np.testing.assert_allclose(report.matrix("0", name), expected.matrix("0", name), rtol=1e-9, atol=1e-13)
+        np.testing.assert_allclose(
+            report.matrix("0", name), expected.matrix("0", name), rtol=1e-9, atol=1e-13
+        )
 
 
 def test_dictionaries_and_the_models_own_loss():
     model = seeded(Dictionary)
-    batches = [{"x": X[:4], "labels": LABELS[:4], "mask": None}, {"x": X[4:], "labels": LABELS[4:], "mask": None}]
+    batches = [
+        {"x": X[:4], "labels": LABELS[:4], "mask": None},
+        {"x": X[4:], "labels": LABELS[4:], "mask": None},
+    ]
     expected = inspect(model.net, (X, LABELS), "cross_entropy", weight_decay=0.1)
     for loss in ("model", "cross_entropy", nn.CrossEntropyLoss()):
         report = inspect(model, batches, loss, weight_decay=0.1)
-        np.testing.assert_allclose(report.matrix("net.0", "fact"), expected.matrix("0", "fact"), rtol=1e-9, atol=1e-13)
+        np.testing.assert_allclose(
+            report.matrix("net.0", "fact"), expected.matrix("0", "fact"), rtol=1e-9, atol=1e-13
+        )
     with pytest.raises(ValueError, match="do the batches hold labels"):
         inspect(model, [{"x": X}], "model")
     with pytest.raises(ValueError, match="wrap a single dict"):
@@ -124,7 +131,11 @@ WEIGHTS = torch.tensor([1.0, 2.0, 0.5], dtype=torch.float64)
         (lambda f, y: (f - y).square().sum(1), lambda f: (f - Y).square().sum(1).mean(), Y),
         ("cross_entropy", lambda f: F.cross_entropy(f, LABELS), LABELS),
         (nn.CrossEntropyLoss(weight=WEIGHTS), lambda f: F.cross_entropy(f, LABELS, WEIGHTS), LABELS),
-        (nn.CrossEntropyLoss(label_smoothing=0.1), lambda f: F.cross_entropy(f, LABELS, label_smoothing=0.1), LABELS),
+        (
+            nn.CrossEntropyLoss(label_smoothing=0.1),
+            lambda f: F.cross_entropy(f, LABELS, label_smoothing=0.1),
+            LABELS,
+        ),
         (nn.CrossEntropyLoss(reduction="none"), lambda f: F.cross_entropy(f, LABELS), LABELS),
     ],
 )
@@ -135,9 +146,12 @@ def test_fact_follows_the_loss_that_was_trained(loss, trained, target):
 
 
 def test_a_summed_loss_is_averaged_over_batches():
-    """With reduction="sum" a training step sees one batch's sum, so the objective is the mean over batches."""
+    """With reduction="sum" a training step sees one batch's sum, so the objective is the mean over
+    batches."""
     model = seeded(mlp)
-    per_batch = [gradient(model, lambda f, s=s: (f[s] - Y[s]).square().sum()) for s in (slice(0, 5), slice(5, 10))]
+    per_batch = [
+        gradient(model, lambda f, s=s: (f[s] - Y[s]).square().sum()) for s in (slice(0, 5), slice(5, 10))
+    ]
     expected = -(model[0].weight.mT @ (sum(per_batch) / 2)) / 0.2
     found = fact_of(model, nn.MSELoss(reduction="sum"), Y, batch_size=5)
     np.testing.assert_allclose(found, expected.detach().numpy(), rtol=1e-9, atol=1e-13)
@@ -155,7 +169,10 @@ def test_coupled_optimizers_give_their_weight_decay(kind):
 
 def test_weight_decay_by_group_and_by_name():
     model = seeded(mlp)
-    groups = [{"params": model[0].parameters(), "weight_decay": 0.5}, {"params": model[2].parameters(), "weight_decay": 0.0}]
+    groups = [
+        {"params": model[0].parameters(), "weight_decay": 0.5},
+        {"params": model[2].parameters(), "weight_decay": 0.0},
+    ]
     report = inspect(model, (X, Y), "mse", weight_decay=torch.optim.SGD(groups, lr=0.1))
     np.testing.assert_allclose(report.matrix("0", "fact"), fact_of(model, "mse", Y, 0.5))
     for layer, words in (("2", "weight decay is 0"), ("4", "does not train this weight")):
@@ -190,7 +207,10 @@ def test_optimizers_without_a_known_condition_are_refused():
         def __init__(self, params):
             super().__init__(params, {"weight_decay": 0.1})
 
-    for optimizer in (Mine(model.parameters()), torch.optim.NAdam(model.parameters(), decoupled_weight_decay=True)):
+    for optimizer in (
+        Mine(model.parameters()),
+        torch.optim.NAdam(model.parameters(), decoupled_weight_decay=True),
+    ):
         with pytest.raises(ValueError, match="not known"):
             inspect(model, (X, Y), "mse", weight_decay=optimizer)
     with pytest.raises(ValueError, match="maximize"):

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
-from nets.models import seeded
 from torch import nn
 
 from gramian.nets import inspect
+from nets.models import seeded
 
 
 def to_rest(model, objective, steps=8):
@@ -40,7 +40,9 @@ def decay(model):
 @pytest.mark.parametrize("kind", ["mse", "cross_entropy"])
 def test_fact_at_rest_in_every_layer(kind, rng):
     lam = 3e-3
-    model = seeded(lambda: nn.Sequential(nn.Linear(6, 16), nn.Softplus(), nn.Linear(16, 12), nn.Tanh(), nn.Linear(12, 3)))
+    model = seeded(
+        lambda: nn.Sequential(nn.Linear(6, 16), nn.Softplus(), nn.Linear(16, 12), nn.Tanh(), nn.Linear(12, 3))
+    )
     X = torch.randn(80, 6, generator=rng, dtype=torch.float64)
     signal = torch.stack([X[:, 0] * X[:, 1], X[:, 2].sin(), X[:, 0]], 1)
     y = signal if kind == "mse" else signal.argmax(1)
@@ -91,8 +93,9 @@ class Quadratic(nn.Module):
 def test_paper_d_figure_4_separates_fact_from_agop():
     """Population loss of D(p, τ) with τ = .02, p = 1e-5: at the minimum FACT explains WᵀW, and AGOP does not.
 
-    λ is 1e-6, not the 1e-5 printed beside Fig. 4: there the decay outweighs the rare data (it is of the order of p), and
-    every start ends in one neuron, for which WᵀW and AGOP are both of rank one and agree. The theorem asks for λ ≪ p.
+    λ is 1e-6, not the 1e-5 printed beside Fig. 4: there the decay outweighs the rare data (it is of the
+    order of p), and every start ends in one neuron, for which WᵀW and AGOP are both of rank one and agree.
+    The theorem asks for λ ≪ p.
     """
     tau, p, lam = 0.02, 1e-5, 1e-6
     grid = torch.tensor(list(itertools.product((0.0, 1.0, 2.0), repeat=4)), dtype=torch.float64)
@@ -118,6 +121,7 @@ def test_paper_d_figure_4_separates_fact_from_agop():
 
 def balanced(width, depth, rng):
     """Weights with W_l W_lᵀ = W_{l+1}ᵀW_{l+1}: a common spectrum between random rotations."""
+
     def haar():
         return torch.linalg.qr(torch.randn(width, width, generator=rng, dtype=torch.float64))[0]
 
@@ -127,7 +131,8 @@ def balanced(width, depth, rng):
 
 
 def test_balanced_linear_network_keeps_the_law_along_gradient_flow(rng):
-    """Paper C, Theorem 3.1: WᵀW = AGOP^(1/L) at all times, and at layer l with the exponent of what follows."""
+    """Paper C, Theorem 3.1: WᵀW = AGOP^(1/L) at all times, and at layer l with the exponent of what
+    follows."""
     depth, width = 3, 5
     model = seeded(lambda: nn.Sequential(*(nn.Linear(width, width, bias=False) for _ in range(depth))))
     for layer, W in zip(model, balanced(width, depth, rng), strict=True):
@@ -161,5 +166,7 @@ def test_balanced_linear_network_keeps_the_law_along_gradient_flow(rng):
         k2 = velocity([w + h / 2 * k for w, k in zip(weights, k1, strict=True)])
         k3 = velocity([w + h / 2 * k for w, k in zip(weights, k2, strict=True)])
         k4 = velocity([w + h * k for w, k in zip(weights, k3, strict=True)])
-        weights = [w + h / 6 * (a + 2 * b + 2 * c + d) for w, a, b, c, d in zip(weights, k1, k2, k3, k4, strict=True)]
+        weights = [
+            w + h / 6 * (a + 2 * b + 2 * c + d) for w, a, b, c, d in zip(weights, k1, k2, k3, k4, strict=True)
+        ]
     assert losses[-1] < 0.3 * losses[0]  # the weights really moved

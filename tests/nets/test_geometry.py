@@ -5,12 +5,12 @@ import math
 import numpy as np
 import pytest
 import torch
-from nets.models import Block, cnn, mlp, seeded
 from sklearn.linear_model import LinearRegression, Ridge
 from torch import nn
 
 from gramian.nets import balancedness, inspect, neural_collapse, surrogate, target_linearity
 from gramian.nets.geometry import FeatureMoments
+from nets.models import Block, cnn, mlp, seeded
 
 G = torch.Generator().manual_seed(7)
 H = torch.randn(40, 6, generator=G, dtype=torch.float64) + 3
@@ -113,14 +113,18 @@ def test_inspect_measures_the_layers_own_features():
 
 
 def test_positions_are_averaged():
-    model = seeded(lambda: nn.Sequential(nn.Conv2d(3, 4, 3), nn.Flatten(), nn.LazyLinear(2)), dtype=torch.float32)
+    model = seeded(
+        lambda: nn.Sequential(nn.Conv2d(3, 4, 3), nn.Flatten(), nn.LazyLinear(2)), dtype=torch.float32
+    )
     X = torch.randn(20, 3, 5, 5, generator=torch.Generator().manual_seed(1))
     with torch.no_grad(), torch.random.fork_rng():
         model(X)
     y = torch.randn(20, 2, generator=torch.Generator().manual_seed(2))
     entry = inspect(model, (X, y), "mse").rows[0]
     pooled = X.double().mean((2, 3))
-    assert entry["target_linearity"] == pytest.approx(target_linearity(pooled, y.double(), entry["target_linearity_gamma"]))
+    assert entry["target_linearity"] == pytest.approx(
+        target_linearity(pooled, y.double(), entry["target_linearity_gamma"])
+    )
 
 
 def test_attention_features_are_tokens_of_the_right_sample():

@@ -1,4 +1,5 @@
-"""Many outputs by random projections, wide layers through thin factors, very wide ones by sketches; flat memory."""
+"""Many outputs by random projections, wide layers through thin factors, very wide ones by sketches; flat
+memory."""
 
 import gc
 import weakref
@@ -6,10 +7,10 @@ import weakref
 import numpy as np
 import pytest
 import torch
-from nets.models import Block, mlp, seeded
 from torch import nn
 
 from gramian.nets import inspect
+from nets.models import Block, mlp, seeded
 
 
 def data(n, d, seed=1):
@@ -35,7 +36,9 @@ def test_projections_are_unbiased_and_the_error_bar_is_honest():
     assert distance(np.mean(estimates, 0), exact) < 2.5 * errors.mean() / np.sqrt(60)
     # the bar estimates the root mean square error
     assert np.sqrt((bars**2).mean()) == pytest.approx(np.sqrt((errors**2).mean()), rel=0.2)
-    more = np.mean([distance(inspect(model, X, outputs=128, seed=s).matrix("0", "agop"), exact) for s in range(8)])
+    more = np.mean(
+        [distance(inspect(model, X, outputs=128, seed=s).matrix("0", "agop"), exact) for s in range(8)]
+    )
     assert more < 0.5 * errors.mean()
 
 
@@ -66,7 +69,9 @@ def test_projections_with_initial_weights():
     assert distance(sampled.matrix("0", "ptk_change"), exact.matrix("0", "ptk_change")) < 0.15
 
 
-@pytest.mark.parametrize(("outputs", "words"), [(1, "at least 2"), ([], "must be"), ("some", "must be"), ([99], "0 to 2")])
+@pytest.mark.parametrize(
+    ("outputs", "words"), [(1, "at least 2"), ([], "must be"), ("some", "must be"), ([99], "0 to 2")]
+)
 def test_wrong_outputs_are_explained(outputs, words):
     with pytest.raises(ValueError, match=words):
         inspect(seeded(mlp), data(4, 5), outputs=outputs)
@@ -88,16 +93,29 @@ PAIRS = [("nfm", "agop"), ("nfm", "fact"), ("agop", "enfa"), ("nfm", "agop_cente
 def test_wide_layers_agree_with_dense_ones_exactly(metric):
     model, tokens = seeded(Block), torch.randint(0, 11, (6, 4), generator=torch.Generator().manual_seed(1))
     labels = torch.tensor([0, 1, 2, 0, 1, 2])
-    dense, thin = (inspect(model, (tokens, labels), "cross_entropy", weight_decay=0.1, max_dim=d) for d in (64, 10))
+    dense, thin = (
+        inspect(model, (tokens, labels), "cross_entropy", weight_decay=0.1, max_dim=d) for d in (64, 10)
+    )
     for a, b in PAIRS:
-        assert thin.similarity("embed", a, b, metric=metric) == pytest.approx(dense.similarity("embed", a, b, metric=metric))
+        assert thin.similarity("embed", a, b, metric=metric) == pytest.approx(
+            dense.similarity("embed", a, b, metric=metric)
+        )
     for power in (0.5, 0.3):
         expected = dense.similarity("embed", "nfm", "agop", power, metric)
         assert thin.similarity("embed", "nfm", "agop", power, metric) == pytest.approx(expected)
-    for column in ("nfa_half_pearson", "fact_residual", "best_power", "effective_rank", "bfact_cos", "agop_error"):
+    for column in (
+        "nfa_half_pearson",
+        "fact_residual",
+        "best_power",
+        "effective_rank",
+        "bfact_cos",
+        "agop_error",
+    ):
         assert thin.rows[0][column] == pytest.approx(dense.rows[0][column], rel=1e-6)
     np.testing.assert_allclose(thin.spectrum("embed", "agop"), dense.spectrum("embed", "agop"), rtol=1e-8)
-    np.testing.assert_allclose(thin.directions("embed", "agop", 3), dense.directions("embed", "agop", 3), atol=1e-8)
+    np.testing.assert_allclose(
+        thin.directions("embed", "agop", 3), dense.directions("embed", "agop", 3), atol=1e-8
+    )
     with pytest.raises(ValueError, match="max_dim=10"):
         thin.matrix("embed", "agop")
 
@@ -122,7 +140,9 @@ def test_sketched_layers_are_close_and_their_probes_exact_in_the_limit():
         assert thin.similarity("0", a, b) == pytest.approx(dense.similarity("0", a, b), abs=0.05)
     # more probes than rank: Nyström's factor is exact, and with it powers, spectra and directions
     np.testing.assert_allclose(thin.spectrum("0", "agop")[:10], dense.spectrum("0", "agop")[:10], rtol=1e-6)
-    assert thin.similarity("0", "nfm", "agop", power=0.5) == pytest.approx(dense.similarity("0", "nfm", "agop", 0.5), abs=0.05)
+    assert thin.similarity("0", "nfm", "agop", power=0.5) == pytest.approx(
+        dense.similarity("0", "nfm", "agop", 0.5), abs=0.05
+    )
     assert thin.rows[0]["nfa_half_cos"] == pytest.approx(dense.rows[0]["nfa_half_cos"], abs=1e-4)
     with pytest.raises(ValueError, match="cosines only"):
         thin.similarity("0", "nfm", "agop", metric="pearson")

@@ -1,15 +1,16 @@
-"""Every matrix equals a per-sample autograd loop in float64, on every architecture; and the identities between them."""
+"""Every matrix equals a per-sample autograd loop in float64, on every architecture; and the identities
+between them."""
 
 import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
-from nets import naive
-from nets.models import seeded
 
 from gramian.features import fact_symmetric, virtual_covariance_shift
 from gramian.nets import inspect
 from gramian.nets.layers import find_layers
+from nets import naive
+from nets.models import seeded
 
 LAM = 0.03
 LOSSES = {
@@ -80,7 +81,10 @@ def test_identities(case):
         # first-order VCS = 2ηλ sym(FACT); the rest is (η/n)² Σ ∇ₕℓ∇ₕℓᵀ
         first = matrix("vcs") - matrix("enfa") / record.samples
         close(first, 2 * LAM * matrix("fact_sym"))
-        close(matrix("fact_sym"), torch.block_diag(*(fact_symmetric(Fg, "average") for Fg in record.blocks("fact"))))
+        close(
+            matrix("fact_sym"),
+            torch.block_diag(*(fact_symmetric(Fg, "average") for Fg in record.blocks("fact"))),
+        )
         # one step of gradient descent: W⁺ᵀW⁺ − WᵀW = VCS + O(η²)
         small = 1e-6
         step = inspect(model, (X, y), "mse", step=small, layers=layer)
@@ -96,7 +100,9 @@ def test_vcs_is_the_feature_function(rng):
     X = torch.randn(9, 4, generator=rng, dtype=torch.float64)
     y = torch.randn(9, 2, generator=rng, dtype=torch.float64)
     report = inspect(model, (X, y), "mse", step=0.3)
-    V = (model(X) - y).detach() @ model.weight.detach()  # ℓ = mean over 2 outputs, so its gradient is (f − y) W
+    V = (
+        model(X) - y
+    ).detach() @ model.weight.detach()  # ℓ = mean over 2 outputs, so its gradient is (f − y) W
     twin = virtual_covariance_shift(V, X, 0.3)
     assert np.allclose(report.matrix("model", "vcs"), twin.numpy(), atol=1e-12)
 
@@ -105,7 +111,9 @@ def test_agop_scales_with_the_square_of_the_output(case):
     model, X = case
     plain, scaled = inspect(model, X), inspect(model, X, output=lambda f: 3 * f)
     for layer in plain.layers:
-        np.testing.assert_allclose(scaled.matrix(layer, "agop"), 9 * plain.matrix(layer, "agop"), rtol=1e-10, atol=1e-12)
+        np.testing.assert_allclose(
+            scaled.matrix(layer, "agop"), 9 * plain.matrix(layer, "agop"), rtol=1e-10, atol=1e-12
+        )
 
 
 def test_batches_do_not_matter(case):
@@ -113,7 +121,9 @@ def test_batches_do_not_matter(case):
     one, many = inspect(model, X, batch_size=len(X)), inspect(model, X, batch_size=1)
     for layer in one.layers:
         for name in ("agop", "agop_centered", "ptk"):
-            np.testing.assert_allclose(one.matrix(layer, name), many.matrix(layer, name), rtol=1e-10, atol=1e-13)
+            np.testing.assert_allclose(
+                one.matrix(layer, name), many.matrix(layer, name), rtol=1e-10, atol=1e-13
+            )
 
 
 def test_a_chosen_output_is_one_term_of_the_sum(case):

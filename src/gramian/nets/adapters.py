@@ -16,7 +16,9 @@ def lightning_callback(monitor: Monitor) -> Any:
 
     ``Trainer(callbacks=[lightning_callback(monitor)])``; works with ``lightning`` and ``pytorch_lightning``.
     """
-    base = _first("Lightning", ("lightning.pytorch.callbacks", "pytorch_lightning.callbacks"), "Callback", "lightning")
+    base = _first(
+        "Lightning", ("lightning.pytorch.callbacks", "pytorch_lightning.callbacks"), "Callback", "lightning"
+    )
 
     class GramianCallback(base):  # type: ignore[misc, valid-type]
         def on_before_optimizer_step(self, trainer: Any, pl_module: Any, optimizer: Any) -> None:
@@ -30,7 +32,8 @@ def lightning_callback(monitor: Monitor) -> Any:
 
 
 def trainer_callback(monitor: Monitor) -> Any:
-    """A Hugging Face ``TrainerCallback`` that does the same: ``Trainer(callbacks=[trainer_callback(monitor)])``.
+    """A Hugging Face ``TrainerCallback`` that does the same:
+    ``Trainer(callbacks=[trainer_callback(monitor)])``.
 
     Measurements are appended to ``state.log_history`` of the trainer, beside its own.
     """

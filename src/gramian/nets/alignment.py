@@ -52,7 +52,8 @@ def ptk_centered_nfa(W0: Float[Tensor, "*g m k"], K_bar: Float[Tensor, "*g m m"]
 
 
 def corrupted_ptk(K: Float[Tensor, "m m"], rng: torch.Generator) -> Float[Tensor, "m m"]:
-    """``Q``: the eigenvalues of K with Haar-random eigenvectors (paper A's control for what the spectrum alone does).
+    """``Q``: the eigenvalues of K with Haar-random eigenvectors (paper A's control for what the spectrum
+    alone does).
 
     >>> K = torch.diag(torch.tensor([2.0, 1.0]))
     >>> round(float(corrupted_ptk(K, torch.Generator().manual_seed(0)).trace()), 5)

@@ -47,9 +47,10 @@ def batches(
 ) -> Iterator[Batch]:
     """Go through ``data``: a tensor (or array), a tuple of tensors ``(X, y)``, or any iterable of batches.
 
-    A batch is a tensor, a tuple or list whose last element is the target, or a mapping whose target stands under
-    ``labels`` (or ``label``, ``target``, ``y``). ``keep_target`` also leaves it among the keyword arguments, for
-    models that compute their own loss. ``unpack(batch) -> (args, kwargs, target)`` overrides all of this.
+    A batch is a tensor, a tuple or list whose last element is the target, or a mapping whose target stands
+    under
+    ``labels`` (or ``label``, ``target``, ``y``). ``keep_target`` also leaves it among the keyword arguments,
+    for models that compute their own loss. ``unpack(batch) -> (args, kwargs, target)`` overrides all of this.
 
     >>> [batch.size for batch in batches(torch.zeros(5, 2), batch_size=2)]
     [2, 2, 1]
@@ -166,7 +167,8 @@ def output_tensor(output: Any, size: int) -> Tensor:
         )
     if chosen.ndim == 0 or chosen.shape[0] != size:
         raise ValueError(
-            f"the model's output has shape {tuple(chosen.shape)} for a batch of {size}: its first dimension must be "
+            f"the model's output has shape {tuple(chosen.shape)} for a batch of {size}: its first "
+            "dimension must be "
             "the batch; pass output=lambda result: tensor to choose or rearrange it"
         )
     return chosen

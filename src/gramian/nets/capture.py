@@ -1,8 +1,8 @@
 """Hooks in a context manager: the gradients at every layer's output, from one graph, and no trace afterwards.
 
-The forward hook keeps the *gradient edge* of a layer's output, not the tensor: an in-place activation that follows
-rewrites the tensor but not the edge, so the gradient is still the one with respect to the pre-activation, and
-nothing is copied.
+The forward hook keeps the *gradient edge* of a layer's output, not the tensor: an in-place activation that
+follows rewrites the tensor but not the edge, so the gradient is still the one with respect to the
+pre-activation, and nothing is copied.
 """
 
 from __future__ import annotations
@@ -35,8 +35,9 @@ class Call:
 class Capture:
     """Context manager that records, for each forward pass, where every layer's output sits in the graph.
 
-    ``clear()`` before a forward pass, ``gradients(s)`` after it. On leaving, also through an exception, all hooks are
-    gone, every module is in the mode it was in, and ``requires_grad`` of every weight is what it was.
+    ``clear()`` before a forward pass, ``gradients(s)`` after it. On leaving, also through an exception, all
+    hooks are gone, every module is in the mode it was in, and ``requires_grad`` of every weight is what it
+    was.
 
     >>> from gramian.nets.layers import find_layers
     >>> model = nn.Sequential(nn.Linear(2, 2, bias=False), nn.ReLU(inplace=True))
@@ -96,7 +97,8 @@ class Capture:
     def gradients(
         self, scalar: Tensor, calls: dict[str, list[Call]] | None = None, *, retain: bool = False
     ) -> dict[str, list[Tensor]]:
-        """Gradients of a scalar at each call of each layer, as rows ``(batch · shared, groups, m)``; [] if unreached."""
+        """Gradients of a scalar at each call of each layer, as rows ``(batch · shared, groups, m)``; [] if
+        unreached."""
         return self.gradients_and_weights(scalar, calls, weights=False, retain=retain)[0]
 
     def gradients_and_weights(
@@ -107,9 +109,12 @@ class Capture:
         weights: bool = True,
         retain: bool = False,
     ) -> tuple[dict[str, list[Tensor]], dict[str, Tensor]]:
-        """The same, with the gradient with respect to each layer's parameter (all its uses, tied ones included)."""
+        """The same, with the gradient with respect to each layer's parameter (all its uses, tied ones
+        included)."""
         calls = self.calls if calls is None else calls
-        self.listening = False  # activation checkpointing runs the forward pass again inside the backward pass
+        self.listening = (
+            False  # activation checkpointing runs the forward pass again inside the backward pass
+        )
         edges = {call.edge for uses in calls.values() for call in uses}
         places: list[Any] = list(edges)
         used = [layer for layer in self.layers if calls[layer.name]] if weights else []
@@ -164,7 +169,8 @@ class Capture:
                 self.watch(layer, layer.pooled(H.detach(), self.batch), layer.pooled(Z.detach(), self.batch))
 
     def _attention_opens(self, parts: list[Layer]) -> Callable[[nn.Module, Any], None]:
-        """nn.MultiheadAttention multiplies by its weights without calling a module: listen at F.linear while it runs."""
+        """nn.MultiheadAttention multiplies by its weights without calling a module: listen at F.linear while
+        it runs."""
 
         def opens(module: nn.Module, args: Any) -> None:
             plain = F.linear
@@ -180,7 +186,7 @@ class Capture:
                 return output
 
             self._linear.append(plain)
-            F.linear = linear  # type: ignore[assignment]
+            F.linear = linear
 
         return opens
 
@@ -202,18 +208,19 @@ class Capture:
             columns = slice(part.rows[0] - start, part.rows[1] - start)
         self._record(part, output, columns)
         if sizes:
-            # Inside attention tensors are (tokens, batch, ·), or those two flattened: show them as (batch, tokens, ·).
+            # Inside attention tensors are (tokens, batch, ·), or those two flattened: show them as (batch,
+            # tokens, ·).
             length, batch = sizes[0] if input.ndim == 2 else input.shape[:2]
             H, Z = (T.reshape(length, batch, -1).transpose(0, 1) for T in (input, output[..., columns]))
             self._show(part, H, Z)
 
     def _attention_closes(self, module: nn.Module, args: Any, output: Any) -> None:
         if self._linear:
-            F.linear = self._linear.pop()  # type: ignore[assignment]
+            F.linear = self._linear.pop()
 
     def _restore(self) -> None:
         while self._linear:
-            F.linear = self._linear.pop()  # type: ignore[assignment]
+            F.linear = self._linear.pop()
         for handle in self._handles:
             handle.remove()
         self._handles.clear()

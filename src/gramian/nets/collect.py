@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,8 @@ from torch.func import functional_call
 from gramian.nets.batches import Batch, output_tensor
 from gramian.nets.capture import Call, Capture
 from gramian.nets.decay import Decay, resolve_decay
-from gramian.nets.geometry import FeatureMoments, balancedness, class_means, nearest_mean, neural_collapse
+from gramian.nets.featurewatch import FeatureWatch
+from gramian.nets.geometry import balancedness
 from gramian.nets.graph import layer_graph
 from gramian.nets.layers import Layer
 from gramian.nets.losses import batch_total, resolve_loss
@@ -44,7 +45,9 @@ class Options:
 class _Sums:
     """The running sums of one layer."""
 
-    def __init__(self, layer: Layer, options: Options, halves: int, outputs: int | None, rng: torch.Generator):
+    def __init__(
+        self, layer: Layer, options: Options, halves: int, outputs: int | None, rng: torch.Generator
+    ):
         W = layer.matrix(layer.weight().detach())
         g, m, k = W.shape
         side = choose_side(m, k, g, options.max_dim)
@@ -57,8 +60,6 @@ class _Sums:
         self.gradient: Tensor | None = None
         self.rows = 0
         self.reached = False
-        self.features: FeatureMoments | None = None
-        self.results: FeatureMoments | None = None
 
     def moments(self) -> list[SecondMoment]:
         return [moment for moment in (*self.agop, self.loss, self.change) if moment is not None]
@@ -77,40 +78,45 @@ class Collector:
         self.sums: dict[str, _Sums] = {}
         self.samples = self.batches = 0
         self.loss_total = 0.0
-        self.classes = 0
+        self.features = FeatureWatch(options.max_dim)
         self.projections: list[int] = []
         self.projected_from = 0
         self.output_count = 0
         self.chosen: list[int] | None = None
         self.depth: dict[str, int] = {}
         self.pairs: list[tuple[str, str]] = []
-        self.shown: dict[str, tuple[Tensor, Tensor]] = {}
 
-    def watch(self, layer: Layer, H: Tensor, Z: Tensor) -> None:
-        """Called by the forward hooks; a reused layer counts with its last call."""
-        self.shown[layer.name] = (H, Z)
-
-    def forward(self, capture: Capture, batch: Batch, state: dict[str, Tensor] | None = None) -> tuple[Any, Tensor]:
-        """Run the model (with other weights when ``state`` is given); returns its raw output and the tensor of it."""
-        self.shown = {}
+    def forward(
+        self, capture: Capture, batch: Batch, state: dict[str, Tensor] | None = None
+    ) -> tuple[Any, Tensor]:
+        """Run the model (with other weights when ``state`` is given); returns its raw output and the tensor
+        of it."""
+        self.features.clear()
         capture.clear(batch.size)
         if state is None:
             raw = self.model(*batch.args, **batch.kwargs)
         else:
             raw = functional_call(self.model, state, batch.args, batch.kwargs)
-        return raw, output_tensor(raw if self.options.output is None else self.options.output(raw), batch.size)
+        return raw, output_tensor(
+            raw if self.options.output is None else self.options.output(raw), batch.size
+        )
 
     def add(self, capture: Capture, batch: Batch) -> None:
         """Add one batch to all sums."""
         raw, f = self.forward(capture, batch)
-        calls, shown = capture.take(), self.shown
+        calls = capture.take()
         if not bool(torch.isfinite(f).all()):
-            raise ValueError(f"the model's output is not finite in batch {self.batches}: nothing can be measured")
+            raise ValueError(
+                f"the model's output is not finite in batch {self.batches}: nothing can be measured"
+            )
         if not f.requires_grad:
-            raise ValueError("the model's output carries no gradient (does it run under torch.no_grad or detach?)")
+            raise ValueError(
+                "the model's output carries no gradient (does it run under torch.no_grad or detach?)"
+            )
         if not self.sums:
             self._start(f, calls)
-        self._geometry(batch, f, shown)
+        if self.options.geometry:
+            self.features.add(batch, f)
         if self.options.loss is not None:
             self._loss(capture, calls, raw, f, batch)
         before = None
@@ -141,23 +147,33 @@ class Collector:
         elif isinstance(outputs, Sequence) and not isinstance(outputs, str) and len(outputs):
             self.chosen = [int(c) for c in outputs]
             if not all(0 <= c < self.output_count for c in self.chosen):
-                raise ValueError(f"outputs={list(outputs)}: the model has outputs 0 to {self.output_count - 1}")
+                raise ValueError(
+                    f"outputs={list(outputs)}: the model has outputs 0 to {self.output_count - 1}"
+                )
         else:
-            raise ValueError(f'outputs must be "all", a number of projections or a list of outputs, got {outputs!r}')
+            raise ValueError(
+                f'outputs must be "all", a number of projections or a list of outputs, got {outputs!r}'
+            )
         self.depth, self.pairs = layer_graph(f, calls)
         fixed = len(self.chosen) if self.chosen is not None else None
         for layer in self.layers:
             halves = len(self.projections) or 1
             self.sums[layer.name] = _Sums(layer, self.options, halves, fixed, self.rng)
 
-    def _loss(self, capture: Capture, calls: dict[str, list[Call]], raw: Any, f: Tensor, batch: Batch) -> None:
+    def _loss(
+        self, capture: Capture, calls: dict[str, list[Call]], raw: Any, f: Tensor, batch: Batch
+    ) -> None:
         if self.loss is None:
             value = raw.get("loss") if isinstance(raw, Mapping) else getattr(raw, "loss", None)
             if not isinstance(value, Tensor):
-                raise ValueError("loss='model', but the model's output has no .loss: do the batches hold labels?")
+                raise ValueError(
+                    "loss='model', but the model's output has no .loss: do the batches hold labels?"
+                )
         else:
             if batch.target is None:
-                raise ValueError("a loss was given, but the batches hold no target: yield (input, target) pairs")
+                raise ValueError(
+                    "a loss was given, but the batches hold no target: yield (input, target) pairs"
+                )
             value = self.loss(f, batch.target)
         total = batch_total(value, batch.size, self.reduction)
         self.loss_total += float(total.detach())
@@ -179,7 +195,8 @@ class Collector:
     ) -> None:
         if self.chosen is not None and f.shape[1] != self.output_count:
             raise ValueError(
-                f"the model has {f.shape[1]} outputs per sample in this batch and {self.output_count} in the first (texts of "
+                f"the model has {f.shape[1]} outputs per sample in this batch and {self.output_count} in "
+                "the first (texts of "
                 "different length?): pass outputs=<number of random projections>"
             )
         plan = self.chosen if self.chosen is not None else range(sum(self.projections))
@@ -203,35 +220,9 @@ class Collector:
                 if j == 0:
                     sums.rows += sum(D.shape[0] for D in rows[name])
 
-    def targets(self, batch: Batch, f: Tensor) -> Tensor | None:
-        """The targets as codes (n, c): one-hot for class labels, values otherwise, None where there are none."""
-        y = batch.target
-        if not isinstance(y, Tensor) or y.ndim == 0 or y.shape[0] != batch.size:
-            return None
-        labels = not y.is_floating_point() and y.ndim == 1 and f.ndim == 2 and f.shape[1] > 1
-        if labels and not bool(((y >= 0) & (y < f.shape[1])).all()):
-            return None
-        if labels:
-            self.classes = f.shape[1]
-            return torch.nn.functional.one_hot(y.long(), f.shape[1]).double()
-        return y.flatten(1).double() if y[0].numel() <= 1024 else None
-
-    def _geometry(self, batch: Batch, f: Tensor, shown: dict[str, tuple[Tensor, Tensor]]) -> None:
-        Y = self.targets(batch, f) if self.options.geometry else None
-        if Y is None:
-            return
-        for name, (H, Z) in shown.items():
-            sums = self.sums[name]
-            if H.shape[0] != batch.size or H.shape[1] > self.options.max_dim:
-                continue
-            if sums.features is None or sums.results is None:
-                sums.features = FeatureMoments(H.shape[1], Y.shape[1])
-                sums.results = FeatureMoments(Z.shape[1], Y.shape[1], second=False)
-            sums.features.add(H, Y)
-            sums.results.add(Z, Y)
-
     def finish(self, capture: Capture) -> tuple[dict[str, LayerRecord], dict[str, str]]:
-        """Records of the measured layers in the order of the forward pass, and why others were not measured."""
+        """Records of the measured layers in the order of the forward pass, and why others were not
+        measured."""
         if not self.samples:
             raise ValueError("data holds no batch")
         position = {name: j for j, name in enumerate(capture.order)}
@@ -240,7 +231,9 @@ class Collector:
         for layer in sorted(self.layers, key=lambda layer: position.get(layer.name, len(position))):
             name = layer.name
             if name in capture.without_graph:
-                skipped[name] = "it runs without gradients in the forward pass (torch.no_grad, or a reentrant checkpoint)"
+                skipped[name] = (
+                    "it runs without gradients in the forward pass (torch.no_grad, or a reentrant checkpoint)"
+                )
             elif name not in position:
                 skipped[name] = "it was not used in the forward pass"
             elif not self.sums[name].reached:
@@ -268,32 +261,32 @@ class Collector:
             start = options.initial.get(key + layer.parameter)
             initial = None if start is None else layer.matrix(start).cpu().clone()
         return LayerRecord(
-            name=layer.name, kind=layer.kind, weight=layer.matrix(weight.detach()).cpu().clone(),
-            samples=self.samples, rows=sums.rows, agop=sums.agop, projections=self.projections,
+            name=layer.name,
+            kind=layer.kind,
+            weight=layer.matrix(weight.detach()).cpu().clone(),
+            samples=self.samples,
+            rows=sums.rows,
+            agop=sums.agop,
+            projections=self.projections,
             outputs=self.output_count if self.chosen is None else len(self.chosen),
-            mean=None if sums.mean is None else sums.mean.total, loss=sums.loss, gradient=gradient, at_rest=at_rest,
-            decay=decay, loss_scale=scale, step=options.step, initial=initial, change=sums.change,
-            depth=self.depth.get(layer.name, 1), max_dim=options.max_dim, probes=sums.probes,
-            geometry=self._measure_geometry(layer, sums),
-            why_no_fact=None if weight.is_leaf else "its weight is computed from other parameters (a parametrisation), "
+            mean=None if sums.mean is None else sums.mean.total,
+            loss=sums.loss,
+            gradient=gradient,
+            at_rest=at_rest,
+            decay=decay,
+            loss_scale=scale,
+            step=options.step,
+            initial=initial,
+            change=sums.change,
+            depth=self.depth.get(layer.name, 1),
+            max_dim=options.max_dim,
+            probes=sums.probes,
+            geometry=self.features.measure(layer, self.options.ridge, self.samples),
+            why_no_fact=None
+            if weight.is_leaf
+            else "its weight is computed from other parameters (a parametrisation), "
             "so it is not itself at rest when training stops",
-        )  # fmt: skip
-
-    def _measure_geometry(self, layer: Layer, sums: _Sums) -> dict[str, float]:
-        moments = sums.features
-        if moments is None or sums.results is None or moments.count != self.samples:
-            return {}
-        gamma = self.options.ridge * moments.mean_square
-        found = {
-            "target_linearity": moments.target_linearity(gamma),
-            "target_linearity_gamma": gamma,
-            "surrogate": sums.results.surrogate(),
-            "surrogate_input": moments.surrogate(),
-        }
-        if self.classes:
-            W = layer.matrix(layer.weight().detach())[0].cpu()
-            found |= neural_collapse(moments, W if layer.kind == "Linear" else None)
-        return found
+        )
 
     def _balance(self, records: dict[str, LayerRecord], before: str, after: str) -> None:
         follow = [pair for pair in self.pairs if pair[0] == before]
@@ -306,28 +299,16 @@ class Collector:
     def settings(self) -> dict[str, Any]:
         """What the report says about how it was made."""
         return {
-            "samples": self.samples, "outputs": self.output_count, "projections": sum(self.projections),
+            "samples": self.samples,
+            "outputs": self.output_count,
+            "projections": sum(self.projections),
             "loss": None if self.options.loss is None else self.loss_total / self.samples,
-            "loss_name": _name_of(self.options.loss), "classes": self.classes, "ridge": self.options.ridge,
-            "step": self.options.step, "seed": self.options.seed,
-        }  # fmt: skip
-
-
-def collapse_agreement(collector: Collector, capture: Capture, data: Iterable[Batch]) -> dict[str, float]:
-    """NC4 per layer: the share of samples whose nearest class mean is the class the model predicts (a second pass)."""
-    means = {
-        name: class_means(sums.features)
-        for name, sums in collector.sums.items()
-        if sums.features is not None and sums.features.count == collector.samples
-    }
-    agree, seen = dict.fromkeys(means, 0), 0
-    for batch in data:
-        _, f = collector.forward(capture, batch)
-        predicted = f.argmax(1).cpu()
-        for name, mu in means.items():
-            agree[name] += int((nearest_mean(collector.shown[name][0].cpu(), mu) == predicted).sum())
-        seen += batch.size
-    return {name: count / seen for name, count in agree.items()}
+            "loss_name": _name_of(self.options.loss),
+            "classes": self.features.classes,
+            "ridge": self.options.ridge,
+            "step": self.options.step,
+            "seed": self.options.seed,
+        }
 
 
 def _path(model: nn.Module, module: nn.Module) -> str:

@@ -44,13 +44,17 @@ class Comparison:
         try:
             import pandas as pd
         except ImportError as error:
-            raise ImportError("to_pandas needs pandas: pip install pandas (rows has the same numbers)") from error
+            raise ImportError(
+                "to_pandas needs pandas: pip install pandas (rows has the same numbers)"
+            ) from error
         return pd.DataFrame(self.rows, columns=self.columns).set_index(self.columns[0])
 
     def __rich__(self) -> RenderableType:
         table = Table(title=self.title, title_justify="left", title_style="bold", header_style="bold")
         for j, name in enumerate(self.columns):
-            table.add_column(name.replace("_", " "), justify="left" if j == 0 else "right", no_wrap=j == 0, overflow="fold")
+            table.add_column(
+                name.replace("_", " "), justify="left" if j == 0 else "right", no_wrap=j == 0, overflow="fold"
+            )
         for entry in self.rows:
             table.add_row(*(_show(entry.get(name, math.nan)) for name in self.columns))
         return Group(table, *(Text(note, style="dim") for note in self.notes))
@@ -64,7 +68,9 @@ class Comparison:
     def _repr_html_(self) -> str:
         head = "".join(f"<th>{escape(name)}</th>" for name in self.columns)
         body = "".join(
-            "<tr>" + "".join(f"<td>{escape(_show(entry.get(n, math.nan)))}</td>" for n in self.columns) + "</tr>"
+            "<tr>"
+            + "".join(f"<td>{escape(_show(entry.get(n, math.nan)))}</td>" for n in self.columns)
+            + "</tr>"
             for entry in self.rows
         )
         notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
@@ -77,8 +83,9 @@ def compare(a: Any, b: Any, *, layer: str | None = None, directions: int = 5) ->
     Two reports: relative change of the weights, cosines of their feature matrices, overlap of their strongest
     ``directions`` (1 the same subspace, k/d by chance), and how the main numbers moved from ``a`` to ``b``.
 
-    A report and anything with ``feature_matrix_`` (or a square matrix, or its diagonal): cosine, Pearson, Pearson of the
-    diagonals and overlap with the NFM and AGOP of ``layer``, by default the first one: paper B's central picture.
+    A report and anything with ``feature_matrix_`` (or a square matrix, or its diagonal): cosine, Pearson,
+    Pearson of the diagonals and overlap with the NFM and AGOP of ``layer``, by default the first one: paper
+    B's central picture.
 
     >>> from torch import nn
     >>> from gramian.nets import inspect
@@ -99,7 +106,8 @@ def compare(a: Any, b: Any, *, layer: str | None = None, directions: int = 5) ->
 
 
 def subspace_overlap(A: Tensor, B: Tensor, k: int) -> float:
-    """``‖VₐᵀV_b‖² / k`` for the k strongest directions of two PSD matrices: 1 for one subspace, k/d by chance.
+    """``‖VₐᵀV_b‖² / k`` for the k strongest directions of two PSD matrices: 1 for one subspace, k/d by
+    chance.
 
     >>> subspace_overlap(torch.eye(3).double(), torch.eye(3).double(), 3)
     1.0
@@ -172,7 +180,8 @@ def _beside(M: Tensor, report: FeatureReport, layer: str | None, directions: int
     record = report.record(name)
     if record.dim("nfm") != M.shape[0]:
         raise ValueError(
-            f"layer {name!r} reads {record.dim('nfm')} features and the matrix has {M.shape[0]}: give both the same "
+            f"layer {name!r} reads {record.dim('nfm')} features and the matrix has {M.shape[0]}: give "
+            "both the same "
             "inputs, or choose another layer="
         )
     rows: list[dict[str, float | str]] = []
@@ -198,4 +207,3 @@ def _show(value: float | str) -> str:
     if isinstance(value, str):
         return value
     return "–" if math.isnan(value) else f"{value:.3f}"
-

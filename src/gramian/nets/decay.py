@@ -1,8 +1,8 @@
 """Which weight decay a layer was trained with, and what stationarity means for its optimiser.
 
-Coupled decay (SGD, Adam, …) adds λW to the gradient, so at rest ``∇L + λW = 0`` and FACT holds as written. Decoupled
-decay (AdamW) moves ``W ← W − η(λW + P∘m)`` with P = 1/(√v̂ + ε): at rest ``P∘∇L + λW = 0``, so FACT holds for the
-preconditioned gradient, which is what is used then.
+Coupled decay (SGD, Adam, …) adds λW to the gradient, so at rest ``∇L + λW = 0`` and FACT holds as written.
+Decoupled decay (AdamW) moves ``W ← W − η(λW + P∘m)`` with P = 1/(√v̂ + ε): at rest ``P∘∇L + λW = 0``, so
+FACT holds for the preconditioned gradient, which is what is used then.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ _COUPLED = (
 
 @dataclass(frozen=True)
 class Decay:
-    """λ for one parameter, the map from its gradient to the one that balances λW at rest, or why there is none."""
+    """λ for one parameter, the map from its gradient to the one that balances λW at rest, or why there is
+    none."""
 
     weight_decay: float = 0.0
     precondition: Callable[[Tensor], Tensor] | None = None
@@ -55,7 +56,8 @@ def resolve_decay(
         weight_decay = weight_decay[name]
     if not isinstance(weight_decay, int | float) or isinstance(weight_decay, bool) or weight_decay < 0:
         raise ValueError(
-            f"weight_decay must be a number ≥ 0, a mapping of layer names to numbers, or the torch optimiser that "
+            "weight_decay must be a number ≥ 0, a mapping of layer names to numbers, or the torch "
+            "optimiser that "
             f"trained the model, got {weight_decay!r}"
         )
     return _positive(float(weight_decay))
@@ -81,7 +83,8 @@ def _from_optimizer(optimizer: torch.optim.Optimizer, name: str, parameter: Tens
         return _adamw(optimizer.state.get(parameter, {}), group, kind)
     if decoupled or not isinstance(optimizer, _COUPLED):
         raise ValueError(
-            f"weight_decay={kind}: its stationarity condition is not known, so FACT cannot be trusted. If it adds λW "
+            f"weight_decay={kind}: its stationarity condition is not known, so FACT cannot be "
+            "trusted. If it adds λW "
             "to the gradient, pass weight_decay=λ as a number; otherwise pass None"
         )
     return _positive(float(group["weight_decay"]))
@@ -91,7 +94,8 @@ def _adamw(state: Mapping[str, Any], group: Mapping[str, Any], kind: str) -> Dec
     second = state.get("max_exp_avg_sq" if group.get("amsgrad") else "exp_avg_sq")
     if second is None:
         return Decay(
-            reason=f"{kind} decouples the decay, so its stationarity needs its preconditioner, and it has no state yet "
+            reason=f"{kind} decouples the decay, so its stationarity needs its preconditioner, and it has no "
+            "state yet "
             "(pass the optimiser after training, or the trained one with its state loaded)"
         )
     step, beta = float(state["step"]), float(group["betas"][1])

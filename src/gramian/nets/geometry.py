@@ -1,4 +1,5 @@
-"""The geometry of a layer's features towards the targets: linearity, surrogates, neural collapse, balance (paper E, C).
+"""The geometry of a layer's features towards the targets: linearity, surrogates, neural collapse, balance
+(paper E, C).
 
 Everything is a function of sums over samples, so that it streams: ``HᵀH``, ``HᵀY``, class means.
 """
@@ -29,7 +30,8 @@ def target_linearity(
 
 
 def surrogate(G_factor: Float[Tensor, "n m"], Y: Float[Tensor, "n c"]) -> float:
-    """``S(G) = tr(YᵀGY)`` for ``G = ΦΦᵀ``, with Φ = φ(HWᵀ) (nonlinear) or HWᵀ (linearised); columns of Y centred.
+    """``S(G) = tr(YᵀGY)`` for ``G = ΦΦᵀ``, with Φ = φ(HWᵀ) (nonlinear) or HWᵀ (linearised); columns of Y
+    centred.
 
     >>> surrogate(torch.eye(2), torch.tensor([[1.0], [-1.0]]))
     2.0
@@ -39,7 +41,8 @@ def surrogate(G_factor: Float[Tensor, "n m"], Y: Float[Tensor, "n c"]) -> float:
 
 
 def balancedness(W: Float[Tensor, "m k"], W_next: Float[Tensor, "p m"]) -> float:
-    """How far two adjacent layers are from balance: ``‖WWᵀ − W⁺ᵀW⁺‖ / max(‖WWᵀ‖, ‖W⁺ᵀW⁺‖)``; 0 is balanced (paper C).
+    """How far two adjacent layers are from balance: ``‖WWᵀ − W⁺ᵀW⁺‖ / max(‖WWᵀ‖, ‖W⁺ᵀW⁺‖)``; 0 is balanced
+    (paper C).
 
     Gradient flow conserves the difference; weight decay shrinks it as ``e^{−2λt}``.
 
@@ -103,7 +106,8 @@ class FeatureMoments:
         return float(explained / YY)
 
     def surrogate(self) -> float:
-        """``tr(YᵀHHᵀY) / n²`` with Y centred: per pair of samples, so that it does not grow with their number."""
+        """``tr(YᵀHHᵀY) / n²`` with Y centred: per pair of samples, so that it does not grow with their
+        number."""
         return float((self.HY - torch.outer(self.h, self.y) / self.count).square().sum() / self.count**2)
 
 
@@ -112,14 +116,12 @@ def class_means(moments: FeatureMoments) -> Float[Tensor, "c k"]:
     return moments.HY.mT / moments.YY.diagonal()[:, None]
 
 
-def neural_collapse(
-    moments: FeatureMoments, W: Float[Tensor, "m k"] | None = None
-) -> dict[str, float]:
+def neural_collapse(moments: FeatureMoments, W: Float[Tensor, "m k"] | None = None) -> dict[str, float]:
     """NC1–NC3 from streamed sums with one-hot targets (paper E; 0 is full collapse for each).
 
-    ``nc1 = tr(Σ_W Σ_B⁺) / C``; ``nc2_norm`` the coefficient of variation of ``‖μ_c − μ‖``; ``nc2_angle`` the mean
-    distance of their cosines from −1/(C − 1); ``nc3 = ‖W/‖W‖ − M/‖M‖‖`` with M the centred class means, when W is a
-    classifier with one row per class.
+    ``nc1 = tr(Σ_W Σ_B⁺) / C``; ``nc2_norm`` the coefficient of variation of ``‖μ_c − μ‖``; ``nc2_angle`` the
+    mean distance of their cosines from −1/(C − 1); ``nc3 = ‖W/‖W‖ − M/‖M‖‖`` with M the centred class means,
+    when W is a classifier with one row per class.
 
     >>> H = torch.eye(3).repeat(4, 1)
     >>> moments = FeatureMoments(3, 3)
@@ -138,7 +140,7 @@ def neural_collapse(
     M = means - centre
     within = moments.HH - (means * counts[present, None]).mT @ means
     # Σ_B = MᵀM / C has rank C − 1 at most, so its pseudo-inverse is taken on the C × C side.
-    U, s, V = torch.linalg.svd(M / math.sqrt(C), full_matrices=False)
+    _, s, V = torch.linalg.svd(M / math.sqrt(C), full_matrices=False)
     keep = s > 1e-10 * s[:1]
     half = V[keep] / s[keep, None]
     nc1 = float((half @ (within / moments.count) * half).sum()) / C

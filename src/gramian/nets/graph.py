@@ -1,4 +1,5 @@
-"""How layers follow one another, read from the autograd graph: residual paths and parallel branches included."""
+"""How layers follow one another, read from the autograd graph: residual paths and parallel branches
+included."""
 
 from __future__ import annotations
 
@@ -15,8 +16,8 @@ def layer_graph(
 ) -> tuple[dict[str, int], list[tuple[str, str]]]:
     """Depth of each layer, and the pairs that follow each other with no other layer between.
 
-    Depth counts the layers on the longest path from a layer to the output, itself included, so that 1 / depth is the
-    exponent of paper C for the network that starts at this layer (1 / L for the first one).
+    Depth counts the layers on the longest path from a layer to the output, itself included, so that 1 /
+    depth is the exponent of paper C for the network that starts at this layer (1 / L for the first one).
 
     >>> import torch
     >>> from torch import nn
@@ -31,8 +32,8 @@ def layer_graph(
     for name, uses in calls.items():
         for call in uses:
             at.setdefault(call.edge.node, []).append(name)
-    # For every node: how many layers lie on the longest path from the output down to it, and which layers come
-    # next towards the output. Children are visited after all their parents.
+    # For every node: how many layers lie on the longest path from the output down to it, and which layers
+    # come next towards the output. Children are visited after all their parents.
     depth: dict[Any, int] = {}
     above: dict[Any, frozenset[str]] = {}
     result: dict[str, int] = {}

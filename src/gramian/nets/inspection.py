@@ -13,11 +13,12 @@ from rich.progress import track
 from torch import Tensor, nn
 from torch.nn.utils import parametrize
 
-from gramian.nets.batches import Unpack, batches, can_repeat
+from gramian.nets.batches import Batch, Unpack, batches, can_repeat
 from gramian.nets.capture import Capture
-from gramian.nets.collect import Collector, Options, collapse_agreement
+from gramian.nets.collect import Collector, Options
 from gramian.nets.layers import find_layers, unwrap
 from gramian.nets.losses import Loss
+from gramian.nets.record import LayerRecord
 from gramian.nets.report import FeatureReport
 
 
@@ -49,39 +50,44 @@ def inspect(
     model
         Any ``nn.Module``. It is run in eval mode and comes back as it was: modes, hooks, ``requires_grad``.
     data
-        A tensor, a tuple of tensors ``(X, y)``, or any iterable of batches: tensors, tuples whose last element is
-        the target, or mappings as Hugging Face models take them.
+        A tensor, a tuple of tensors ``(X, y)``, or any iterable of batches: tensors, tuples whose last
+        element is the target, or mappings as Hugging Face models take them.
     loss
-        The loss that was trained: ``"mse"``, ``"cross_entropy"``, a torch criterion (its ``reduction`` is honoured),
-        any callable ``loss(output, target)`` that returns one value per sample ``(n,)`` or their mean, or
-        ``"model"`` where the model's output carries ``.loss``. Without it the loss-free matrices are measured.
+        The loss that was trained: ``"mse"``, ``"cross_entropy"``, a torch criterion (its ``reduction`` is
+        honoured), any callable ``loss(output, target)`` that returns one value per sample ``(n,)`` or their
+        mean, or
+        ``"model"`` where the model's output carries ``.loss``. Without it the loss-free matrices are
+        measured.
     layers
-        Names or patterns (``"encoder.*.query"``), or a function of ``(name, module)``; every layer by default.
+        Names or patterns (``"encoder.*.query"``), or a function of ``(name, module)``; every layer by
+        default.
     outputs
         ``"all"`` takes one backward pass per output. An integer takes that many random ±1 combinations of the
-        outputs instead, which is unbiased; the error is in the column ``agop_error``. A list takes those outputs.
-        Beyond 512 outputs ``"all"`` becomes 64 projections, with a warning.
+        outputs instead, which is unbiased; the error is in the column ``agop_error``. A list takes those
+        outputs. Beyond 512 outputs ``"all"`` becomes 64 projections, with a warning.
     weight_decay
-        λ of the training loss ``(1/n) Σ ℓᵢ + (λ/2)‖θ‖²``, per layer as a mapping, or the optimiser itself: SGD and
-        Adam add λW to the gradient, AdamW does not, and its preconditioner is read from its state.
+        λ of the training loss ``(1/n) Σ ℓᵢ + (λ/2)‖θ‖²``, per layer as a mapping, or the optimiser itself:
+        SGD and Adam add λW to the gradient, AdamW does not, and its preconditioner is read from its state.
     device
         ``"auto"`` stays where the model is; anything else moves the model there and back.
     initial
-        The state dict at initialisation (or the untrained model): adds C-NFA, double-centred and PTK-centred NFA.
+        The state dict at initialisation (or the untrained model): adds C-NFA, double-centred and PTK-centred
+        NFA.
     step
         η of the virtual covariance shift.
     geometry
-        Whether to relate features and targets (target linearity, surrogates, neural collapse), where there are targets.
+        Whether to relate features and targets (target linearity, surrogates, neural collapse), where there
+        are targets.
     ridge
         γ of the target linearity, relative to the mean eigenvalue of the features' (centred) Gram matrix.
     output, unpack
-        How to read a tensor from what the model returns, and ``(args, kwargs, target)`` from a batch, where the
-        defaults do not fit.
+        How to read a tensor from what the model returns, and ``(args, kwargs, target)`` from a batch, where
+        the defaults do not fit.
     max_samples, batch_size
         How many samples to look at, and the batch size when ``data`` is one tensor.
     max_dim, sketch
-        Matrices with more rows than ``max_dim`` are not formed: comparisons run through thin factors, or, when both
-        sides are wider, through this many random probes.
+        Matrices with more rows than ``max_dim`` are not formed: comparisons run through thin factors, or,
+        when both sides are wider, through this many random probes.
     seed
         Of the private generator behind projections and probes.
 
@@ -111,37 +117,79 @@ def inspect(
             + (f"; skipped: {skipped}" if skipped else ": it has no weight matrix")
         )
     options = Options(
-        loss=loss, outputs=outputs, weight_decay=weight_decay, step=step, geometry=geometry, ridge=ridge, output=output,
-        initial=_initial_tensors(inner, initial), max_dim=max_dim, sketch=sketch, seed=seed,
-    )  # fmt: skip
+        loss=loss,
+        outputs=outputs,
+        weight_decay=weight_decay,
+        step=step,
+        geometry=geometry,
+        ridge=ridge,
+        output=output,
+        initial=_initial_tensors(inner, initial),
+        max_dim=max_dim,
+        sketch=sketch,
+        seed=seed,
+    )
     # A model with randomness of its own must not advance the user's generator.
     with _on_device(inner, device) as place, torch.random.fork_rng(devices=[]), parametrize.cached():
         collector = Collector(inner, found, options)
 
         def read() -> Iterator[Any]:
-            return batches(data, device=place, batch_size=batch_size, keep_target=loss == "model", unpack=unpack,
-                           max_samples=max_samples)  # fmt: skip
+            return batches(
+                data,
+                device=place,
+                batch_size=batch_size,
+                keep_target=loss == "model",
+                unpack=unpack,
+                max_samples=max_samples,
+            )
 
-        with Capture(inner, found, collector.watch) as capture, torch.enable_grad():
+        with Capture(inner, found, collector.features.show) as capture, torch.enable_grad():
             for batch in _progress(read(), data):
                 collector.add(capture, batch)
         records, unmeasured = collector.finish(capture)
-        if collector.classes and can_repeat(data):
+        means = collector.features.means(collector.samples)
+        if means and can_repeat(data):
             # With gradients on: without them attention takes a fused path that no hook sees.
-            with Capture(inner, found, collector.watch) as capture, torch.enable_grad():
-                agreement = collapse_agreement(collector, capture, read())
-            for name, value in agreement.items():
-                records[name].geometry["nc4"] = value
+            with Capture(inner, found, collector.features.show) as capture, torch.enable_grad():
+                _add_nc4(records, collector, capture, means, read())
     skipped.update(unmeasured)
     if not records:
         raise ValueError(f"no layer could be measured; skipped: {skipped}")
     if collector.projected_from:
         warnings.warn(
-            f"{collector.projected_from} outputs were sampled with {sum(collector.projections)} random projections; the "
+            f"{collector.projected_from} outputs were sampled with {sum(collector.projections)} "
+            "random projections; the "
             "column agop_error gives the relative error (pass outputs=<number> to choose)",
             stacklevel=2,
         )
+    few = [name for name, m in collector.features.inputs.items() if m.count <= m.h.shape[0]]
+    if few:
+        warnings.warn(
+            f"{collector.samples} samples for up to {max(collector.features.inputs[n].h.shape[0] for n in few)} "
+            f"features in {len(few)} layers: any target is then linear, so read their target_linearity and nc1 as "
+            "an upper and a lower bound (more data, or geometry=False)",
+            stacklevel=2,
+        )
     return FeatureReport(records, skipped, collector.settings())
+
+
+def _add_nc4(
+    records: dict[str, LayerRecord],
+    collector: Collector,
+    capture: Capture,
+    means: dict[str, Tensor],
+    data: Iterator[Batch],
+) -> None:
+    """NC4 needs the finished class means, so it takes a second pass."""
+    agree, seen = dict.fromkeys(means, 0), 0
+    for batch in data:
+        _, f = collector.forward(capture, batch)
+        for name, count in collector.features.agreement(means, f.argmax(1).cpu()).items():
+            agree[name] += count
+        seen += batch.size
+    for name, count in agree.items():
+        if name in records:
+            records[name].geometry["nc4"] = count / seen
 
 
 def _initial_tensors(

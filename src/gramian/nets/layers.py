@@ -1,8 +1,9 @@
 """Which modules hold a weight matrix, and how each is read as ``Z = H Wᵀ``.
 
-Every layer has one normal form: rows ``(batch, shared, groups, features)``, where *shared* runs over the positions
-that use the same weights (pixels of a convolution, tokens of a sentence) and *groups* over independent weight
-matrices (grouped convolutions; 1 everywhere else). The weights become ``W (groups, m, k)``.
+Every layer has one normal form: rows ``(batch, shared, groups, features)``, where *shared* runs over the
+positions that use the same weights (pixels of a convolution, tokens of a sentence) and *groups* over
+independent weight matrices (grouped convolutions; 1 everywhere else). The weights become ``W (groups, m,
+k)``.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ import difflib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import partial
 
-import torch
 from torch import Tensor, nn
 from torch.nn.parameter import UninitializedParameter
 
@@ -21,10 +22,12 @@ ROOT = "model"  # the name of a model that is itself one layer, where PyTorch's 
 
 @dataclass(frozen=True)
 class LayerForm:
-    """How one type of module becomes ``Z = H Wᵀ``: which parameter, its matrix, and where the output channels are.
+    """How one type of module becomes ``Z = H Wᵀ``: which parameter, its matrix, and where the output
+    channels are.
 
-    ``matrix(module, p)`` maps the parameter to ``(groups, m, k)`` and must be linear in ``p``: gradients go through
-    the same map. ``channel_dim`` is the dimension of the module's input and output that holds the features.
+    ``matrix(module, p)`` maps the parameter to ``(groups, m, k)`` and must be linear in ``p``: gradients go
+    through the same map. ``channel_dim`` is the dimension of the module's input and output that holds the
+    features.
     ``refuse(module)`` returns a reason to skip a module of this type, or None.
 
     >>> form = LayerForm(matrix=lambda module, p: p.mT[None])
@@ -41,7 +44,8 @@ class LayerForm:
 
 @dataclass(frozen=True)
 class Layer:
-    """One weight matrix of a model in normal form; ``rows`` is set where it is a slice of a fused parameter."""
+    """One weight matrix of a model in normal form; ``rows`` is set where it is a slice of a fused
+    parameter."""
 
     name: str
     kind: str
@@ -64,6 +68,7 @@ class Layer:
     def normal_rows(self, Z: Tensor) -> Tensor:
         """Outputs (or gradients with respect to them) as rows ``(batch · shared, groups, m / groups)``.
 
+        >>> import torch
         >>> layer = find_layers(nn.Conv2d(4, 6, 3, groups=2))[0][0]
         >>> layer.normal_rows(torch.zeros(5, 6, 7, 7)).shape
         torch.Size([245, 2, 3])
@@ -109,7 +114,8 @@ _forms: dict[type | str, LayerForm] = {
     nn.Conv3d: _CONV,
     nn.Embedding: _TABLE,
     nn.EmbeddingBag: _TABLE,
-    # GPT-2's linear layer stores its weight transposed; named by its address, because transformers is not imported.
+    # GPT-2's linear layer stores its weight transposed; named by its address, because transformers is not
+    # imported.
     "transformers.pytorch_utils.Conv1D": LayerForm(matrix=lambda module, p: p.mT[None]),
 }
 
@@ -117,6 +123,7 @@ _forms: dict[type | str, LayerForm] = {
 def register_layer(module_type: type, form: LayerForm) -> None:
     """Teach :func:`gramian.nets.inspect` a module type of your own (subclasses included).
 
+    >>> import torch
     >>> class Scaled(nn.Module):
     ...     def __init__(self):
     ...         super().__init__()
@@ -140,6 +147,10 @@ def _form_of(module: nn.Module) -> LayerForm | None:
     return None
 
 
+def _rows(rows: tuple[int, int]) -> Callable[[Tensor], Tensor]:
+    return lambda p: p[rows[0] : rows[1]][None]
+
+
 def _attention_layers(name: str, module: nn.MultiheadAttention) -> list[Layer]:
     E = module.embed_dim
     prefix = "" if name == ROOT else f"{name}."
@@ -148,25 +159,45 @@ def _attention_layers(name: str, module: nn.MultiheadAttention) -> list[Layer]:
         if module.in_proj_weight is not None:
             rows = (j * E, (j + 1) * E)
             layers.append(
-                Layer(f"{prefix}{letter}_proj", "attention", module, "in_proj_weight",
-                      matrix=lambda p, rows=rows: p[rows[0] : rows[1]][None], rows=rows, inside_attention=True)
-            )  # fmt: skip
+                Layer(
+                    f"{prefix}{letter}_proj",
+                    "attention",
+                    module,
+                    "in_proj_weight",
+                    matrix=_rows(rows),
+                    rows=rows,
+                    inside_attention=True,
+                )
+            )
         else:
             layers.append(
-                Layer(f"{prefix}{letter}_proj", "attention", module, f"{letter}_proj_weight",
-                      matrix=lambda p: p[None], inside_attention=True)
-            )  # fmt: skip
+                Layer(
+                    f"{prefix}{letter}_proj",
+                    "attention",
+                    module,
+                    f"{letter}_proj_weight",
+                    matrix=lambda p: p[None],
+                    inside_attention=True,
+                )
+            )
     layers.append(
-        Layer(f"{prefix}out_proj", "attention", module, "out_proj.weight", matrix=lambda p: p[None],
-              inside_attention=True)
-    )  # fmt: skip
+        Layer(
+            f"{prefix}out_proj",
+            "attention",
+            module,
+            "out_proj.weight",
+            matrix=lambda p: p[None],
+            inside_attention=True,
+        )
+    )
     return layers
 
 
 def find_layers(
     model: nn.Module, select: str | Iterable[str] | Callable[[str, nn.Module], bool] | None = None
 ) -> tuple[list[Layer], dict[str, str]]:
-    """Layers of a model in the order of ``named_modules``, and the modules with weights that were skipped, with why.
+    """Layers of a model in the order of ``named_modules``, and the modules with weights that were skipped,
+    with why.
 
     ``select`` keeps some layers: names or patterns with ``*`` (``"encoder.*.query"``), or a function of
     ``(name, module)``.
@@ -193,10 +224,14 @@ def find_layers(
                 skipped[name] = reason
             continue
         layer = Layer(
-            name, type(module).__name__, module, form.parameter,
-            matrix=lambda p, form=form, module=module: form.matrix(module, p),
-            channel_dim=form.channel_dim, reads_features=form.reads_features,
-        )  # fmt: skip
+            name,
+            type(module).__name__,
+            module,
+            form.parameter,
+            matrix=partial(form.matrix, module),
+            channel_dim=form.channel_dim,
+            reads_features=form.reads_features,
+        )
         reason = _unreadable(layer) or form.refuse(module)
         if reason is not None:
             skipped[name] = reason
@@ -220,7 +255,9 @@ def _why_not(module: nn.Module) -> str | None:
     if not own:
         return None
     if isinstance(module, nn.RNNBase):
-        return f"{kind} multiplies by its weights inside one fused call: use cells (nn.{kind}Cell) or your own loop"
+        return (
+            f"{kind} multiplies by its weights in one fused call: use cells (nn.{kind}Cell) or your own loop"
+        )
     if all(not isinstance(p, UninitializedParameter) and p.ndim < 2 for p in own):
         return f"{kind} has no weight matrix (it scales or shifts coordinates one by one)"
     return f"no normal form is known for {kind}: teach it with gramian.nets.register_layer"

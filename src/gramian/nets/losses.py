@@ -1,7 +1,7 @@
 """One convention for all losses: a batch loss whose gradients are those of the mean over samples.
 
-With ``L = (1/n) Σ ℓᵢ`` the gradient of ``n · L`` at sample i's row is ∇ℓᵢ, whatever the loss averages over besides
-(outputs, tokens, class weights): so the batch loss is taken as it was trained, never re-derived.
+With ``L = (1/n) Σ ℓᵢ`` the gradient of ``n · L`` at sample i's row is ∇ℓᵢ, whatever the loss averages over
+besides (outputs, tokens, class weights): so the batch loss is taken as it was trained, never re-derived.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ _NAMED: dict[str, Loss] = {"mse": F.mse_loss, "cross_entropy": F.cross_entropy}
 def resolve_loss(loss: Any) -> tuple[Loss | None, Reduction]:
     """The callable behind ``loss`` and how it reduces a batch.
 
-    ``"mse"`` and ``"cross_entropy"`` are torch's, with its means; a torch criterion keeps its own ``reduction``; any
-    other callable ``loss(output, target)`` returns one value per sample ``(n,)``, or their mean.
+    ``"mse"`` and ``"cross_entropy"`` are torch's, with its means; a torch criterion keeps its own
+    ``reduction``; any other callable ``loss(output, target)`` returns one value per sample ``(n,)``, or
+    their mean.
 
     >>> import torch
     >>> resolve_loss(torch.nn.MSELoss(reduction="sum"))[1]
@@ -53,6 +54,7 @@ def batch_total(value: Tensor, size: int, reduction: Reduction) -> Tensor:
     if value.shape == (size,):
         return value.sum()
     raise ValueError(
-        f"loss returned shape {tuple(value.shape)} for a batch of {size}: return one loss per sample ({size},), or the "
+        f"loss returned shape {tuple(value.shape)} for a batch of {size}: return one loss per "
+        f"sample ({size},), or the "
         "mean as it was trained (the mean over outputs or tokens is part of the loss, and cannot be guessed)"
     )

@@ -14,15 +14,18 @@ from torch import Tensor
 
 Side = Literal["output", "input", "sketch"]
 
-ENOUGH_ROWS = 2048  # rows gathered before a product: long products run nearer the machine's peak than many short ones
+ENOUGH_ROWS = (
+    2048  # rows gathered before a product: long products run nearer the machine's peak than many short ones
+)
 
 
 @dataclass(frozen=True)
 class Probes:
-    """Random directions for a layer too wide for dense matrices: Ω (k, q) on its input side, Ω' (m, q) on its output.
+    """Random directions for a layer too wide for dense matrices: Ω (k, q) on its input side, Ω' (m, q) on
+    its output.
 
-    ``A Ω`` is kept instead of A: ``⟨A, B⟩`` is estimated without bias by ``(1/q) Σ (Aω)·(Bω)``, and A itself by
-    Nyström's factor.
+    ``A Ω`` is kept instead of A: ``⟨A, B⟩`` is estimated without bias by ``(1/q) Σ (Aω)·(Bω)``, and A itself
+    by Nyström's factor.
     """
 
     input: Float[Tensor, "k q"]
@@ -50,7 +53,8 @@ def signs(shape: tuple[int, ...], rng: torch.Generator) -> Tensor:
 class SecondMoment:
     """``Σ d dᵀ`` over the rows d of a layer's output gradients, on the cheaper side.
 
-    ``side="output"`` keeps ``Σ d dᵀ (g, m, m)``; ``"input"`` keeps ``Σ (Wᵀd)(Wᵀd)ᵀ (g, k, k)``; ``"sketch"`` keeps
+    ``side="output"`` keeps ``Σ d dᵀ (g, m, m)``; ``"input"`` keeps ``Σ (Wᵀd)(Wᵀd)ᵀ (g, k, k)``; ``"sketch"``
+    keeps
     ``Σ d dᵀP (m, 2q)`` with ``P = [WΩ, Ω']``, from which both sides follow.
 
     >>> W = torch.eye(2, dtype=torch.float64)[None]
@@ -140,7 +144,8 @@ class FirstMoment:
 
 
 def _blocks(d: int) -> list[tuple[int, int]]:
-    """Column blocks of a symmetric product: each is multiplied with itself and what follows, the rest is its mirror."""
+    """Column blocks of a symmetric product: each is multiplied with itself and what follows, the rest is its
+    mirror."""
     size = d if d < 512 else -(-d // 4)
     return [(i, min(i + size, d)) for i in range(0, d, size)]
 

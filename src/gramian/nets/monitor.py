@@ -21,28 +21,33 @@ if TYPE_CHECKING:
 
 
 class Monitor:
-    """Measure a model every k steps of training, with the initial weights kept and the virtual covariance shift summed.
+    """Measure a model every k steps of training, with the initial weights kept and the virtual covariance
+    shift summed.
 
-    Call :meth:`step` once per training step, between ``loss.backward()`` and ``optimizer.step()``. It adds this step's
-    virtual covariance shift ``−η (Wᵀ∇L + ∇LᵀW)`` to the sum (paper E: it tracks the change of WᵀW) and, every
-    ``every`` steps, the first included, runs :func:`gramian.nets.inspect` on ``data``. In between it costs one product
-    per weight (``vcs="diagonal"``), one matrix product per weight (``"full"``), or nothing (``"off"``).
+    Call :meth:`step` once per training step, between ``loss.backward()`` and ``optimizer.step()``. It adds
+    this step's virtual covariance shift ``−η (Wᵀ∇L + ∇LᵀW)`` to the sum (paper E: it tracks the change of
+    WᵀW) and, every
+    ``every`` steps, the first included, runs :func:`gramian.nets.inspect` on ``data``. In between it costs
+    one product per weight (``vcs="diagonal"``), one matrix product per weight (``"full"``), or nothing
+    (``"off"``).
 
     Parameters
     ----------
     model, data, loss
-        As for :func:`gramian.nets.inspect`; ``data`` is a fixed probe set that can be gone through again and again.
+        As for :func:`gramian.nets.inspect`; ``data`` is a fixed probe set that can be gone through again and
+        again.
     every
         Steps between measurements.
     optimizer
-        Gives the learning rate of each weight and, unless ``weight_decay`` is given, the weight decay. Without it η = 1.
+        Gives the learning rate of each weight and, unless ``weight_decay`` is given, the weight decay.
+        Without it η = 1.
     vcs
         Whether to sum the diagonal, the full matrix, or nothing.
     layers, **options
         Passed to :func:`gramian.nets.inspect`.
     log
-        ``log(metrics, step)`` is called after every measurement with a flat ``dict[str, float]``: the signature of most
-        trackers, ``wandb.log`` among them.
+        ``log(metrics, step)`` is called after every measurement with a flat ``dict[str, float]``: the
+        signature of most trackers, ``wandb.log`` among them.
 
     Examples
     --------
@@ -82,7 +87,9 @@ class Monitor:
         if vcs not in ("diagonal", "full", "off"):
             raise ValueError(f'vcs must be "diagonal", "full" or "off", got {vcs!r}')
         if "initial" in options:
-            raise ValueError("initial: the Monitor keeps the weights it was created with; create it before training")
+            raise ValueError(
+                "initial: the Monitor keeps the weights it was created with; create it before training"
+            )
         self.model, self.data, self.loss = model, data, loss
         self.every, self.optimizer, self.log = every, optimizer, log
         self.weight_decay = weight_decay
@@ -132,14 +139,17 @@ class Monitor:
         return found
 
     def vcs(self, layer: str) -> np.ndarray:
-        """The summed virtual covariance shift of a layer: its diagonal (k,), or the matrix (k, k) for ``vcs="full"``.
+        """The summed virtual covariance shift of a layer: its diagonal (k,), or the matrix (k, k) for
+        ``vcs="full"``.
 
         A grouped layer gives one per group.
         """
         if self._vcs_kind == "off":
             raise ValueError('vcs="off": create the Monitor with vcs="diagonal" or "full"')
         if layer not in self._vcs:
-            raise ValueError(f"layer {layer!r} has no virtual covariance shift yet; there are {list(self._vcs)}")
+            raise ValueError(
+                f"layer {layer!r} has no virtual covariance shift yet; there are {list(self._vcs)}"
+            )
         return self._vcs[layer].squeeze(0).double().cpu().numpy()
 
     def to_pandas(self) -> pd.DataFrame:
@@ -147,10 +157,14 @@ class Monitor:
         try:
             import pandas as pd
         except ImportError as error:
-            raise ImportError("to_pandas needs pandas: pip install pandas (history has the same numbers)") from error
+            raise ImportError(
+                "to_pandas needs pandas: pip install pandas (history has the same numbers)"
+            ) from error
         return pd.DataFrame(self.history, index=pd.Index(self.steps, name="step"))
 
-    def plot(self, columns: Sequence[str] = ("nfa_cos", "c_nfa_cos"), layers: Sequence[str] | None = None) -> Figure:
+    def plot(
+        self, columns: Sequence[str] = ("nfa_cos", "c_nfa_cos"), layers: Sequence[str] | None = None
+    ) -> Figure:
         """Columns over training, one panel per layer, and the loss (paper A, Fig. 2)."""
         from gramian.nets.plots import plot_history
 
@@ -208,4 +222,6 @@ class Monitor:
     def _start_of(self, layer: Layer) -> Tensor:
         model = unwrap(self.model)
         path = next(name for name, module in model.named_modules() if module is layer.module)
-        return self.initial[f"{path}.{layer.parameter}" if path else layer.parameter].to(layer.weight().device)
+        return self.initial[f"{path}.{layer.parameter}" if path else layer.parameter].to(
+            layer.weight().device
+        )

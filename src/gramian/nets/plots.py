@@ -76,7 +76,9 @@ def plot_history(monitor: Monitor, columns: Sequence[str], layers: Sequence[str]
                     label=_history_label(column), lw=1.8)  # fmt: skip
         loss = np.array(monitor.series("loss"))
         if np.isfinite(loss).any():
-            ax.plot(monitor.steps, loss / np.nanmax(loss), color="#8c959f", ls=":", label="loss / its largest")
+            ax.plot(
+                monitor.steps, loss / np.nanmax(loss), color="#8c959f", ls=":", label="loss / its largest"
+            )
         ax.set(title=f"layer {name}", xlabel="training step", ylim=(min(0.0, ax.get_ylim()[0]), 1.02))
         ax.spines[["top", "right"]].set_visible(False)
     figure.axes[0].set_ylabel("cosine")
@@ -85,14 +87,20 @@ def plot_history(monitor: Monitor, columns: Sequence[str], layers: Sequence[str]
 
 
 def _history_label(column: str) -> str:
-    return {"nfa_cos": "UC-NFA", "c_nfa_cos": "C-NFA", "fact_cos": "FACT", "nfa_half_cos": "NFA s=½"}.get(column, column)
+    return {"nfa_cos": "UC-NFA", "c_nfa_cos": "C-NFA", "fact_cos": "FACT", "nfa_half_cos": "NFA s=½"}.get(
+        column, column
+    )
 
 
 def _layer_axis(report: FeatureReport, ax: Axes) -> range:
     x = range(len(report.layers))
     # At most twelve names fit; the others keep their ticks' places empty.
     stride = max(1, math.ceil(len(x) / 12))
-    ax.set_xticks(list(x)[::stride], report.layers[::stride], rotation=45 if len(x) > 4 else 0, ha="right" if len(x) > 4 else "center", fontsize=8)  # fmt: skip
+    ax.set_xticks(list(x)[::stride], report.layers[::stride], fontsize=8)
+    if len(x) > 4:
+        ax.tick_params(axis="x", rotation=45)
+        for label in ax.get_xticklabels():
+            label.set_horizontalalignment("right")
     ax.set_xlabel("layer")
     return x
 
@@ -122,7 +130,13 @@ def _rank(report: FeatureReport, ax: Axes) -> None:
 
 def _geometry(report: FeatureReport, ax: Axes) -> None:
     x = _layer_axis(report, ax)
-    ax.plot(x, _column(report, "target_linearity"), marker="o", color="#1a7f37", label="target linearity of the input")
+    ax.plot(
+        x,
+        _column(report, "target_linearity"),
+        marker="o",
+        color="#1a7f37",
+        label="target linearity of the input",
+    )
     nc4 = _column(report, "nc4")
     if not all(math.isnan(value) for value in nc4):
         ax.plot(x, nc4, marker="s", color="#bf8700", label="nearest class mean agrees (NC4)")

@@ -19,7 +19,18 @@ from gramian.nets.decay import Decay
 from gramian.nets.moments import Probes, SecondMoment
 from gramian.nets.sketch import gram_eigh, nystrom_factor
 
-INPUT = ("nfm", "agop", "agop_centered", "enfa", "fact", "fact_sym", "fact_polar", "vcs", "nfm_initial", "nfm_change")
+INPUT = (
+    "nfm",
+    "agop",
+    "agop_centered",
+    "enfa",
+    "fact",
+    "fact_sym",
+    "fact_polar",
+    "vcs",
+    "nfm_initial",
+    "nfm_change",
+)
 OUTPUT = ("bnfm", "ptk", "bagop", "benfa", "bfact", "ptk_change")
 PSD = ("nfm", "agop", "agop_centered", "enfa", "bnfm", "ptk", "bagop", "benfa", "fact_polar")
 NAMES = INPUT + OUTPUT
@@ -81,7 +92,8 @@ class LayerRecord:
         self._require(name)
         if not self.dense(name):
             raise Unavailable(
-                f"{name!r} of layer {self.name!r} is {self.dim(name)} × {self.dim(name)}, over max_dim={self.max_dim}: "
+                f"{name!r} of layer {self.name!r} is {self.dim(name)} × {self.dim(name)}, over "
+                f"max_dim={self.max_dim}: "
                 "use similarity(), spectrum() and directions(), which do not form it, or raise max_dim"
             )
         W = self.W
@@ -92,7 +104,9 @@ class LayerRecord:
         if name == "nfm_change":
             return grams(W) - grams(self._initial())
         if name in ("fact", "fact_sym", "fact_polar"):
-            F = torch.stack([fact(w, g, self.decay.weight_decay, n=1) for w, g in zip(W, self._rest(), strict=True)])
+            F = torch.stack(
+                [fact(w, g, self.decay.weight_decay, n=1) for w, g in zip(W, self._rest(), strict=True)]
+            )
             how = {"fact_sym": "average", "fact_polar": "polar"}.get(name)
             return F if how is None else torch.stack([fact_symmetric(f, how) for f in F])  # type: ignore[arg-type]
         if name == "bfact":
@@ -107,9 +121,12 @@ class LayerRecord:
         return self._moment(name)
 
     def factor(self, name: str) -> Float[Tensor, "r d"]:
-        """Thin ``Y (r, d)`` with ``YᵀY`` = a PSD matrix of a layer with one group (≈ where the layer is sketched)."""
+        """Thin ``Y (r, d)`` with ``YᵀY`` = a PSD matrix of a layer with one group (≈ where the layer is
+        sketched)."""
         if name not in PSD:
-            raise Unavailable(f"{name!r} is not positive semi-definite, so it has no factor; choose one of {PSD}")
+            raise Unavailable(
+                f"{name!r} is not positive semi-definite, so it has no factor; choose one of {PSD}"
+            )
         self._require(name)
         if name in ("nfm", "bnfm"):
             return self.W[0] if name == "nfm" else self.W[0].mT
@@ -144,7 +161,9 @@ class LayerRecord:
             return -self._rest()[0] / self.decay.weight_decay
         twin = {"agop": "ptk", "enfa": "benfa", "agop_centered": "ptk_centered"}.get(name)
         if twin is None:
-            raise Unavailable(f"{name!r} of layer {self.name!r} needs a dense matrix: raise max_dim above {self.dim(name)}")
+            raise Unavailable(
+                f"{name!r} of layer {self.name!r} needs a dense matrix: raise max_dim above {self.dim(name)}"
+            )
         return self._moment(twin)[0] @ W
 
     def probed(self, name: str) -> Float[Tensor, "d q"]:
@@ -191,7 +210,8 @@ class LayerRecord:
         if name in ("agop_centered", "ptk_centered"):
             if self.mean is None:
                 raise Unavailable(
-                    f"{name!r} needs the mean gradient of every output, which random projections do not give: pass "
+                    f"{name!r} needs the mean gradient of every output, which random projections lack: "
+                    "pass "
                     "outputs='all' or a list of outputs"
                 )
             mean = self.mean if side == "output" else torch.einsum("cgm,gmk->cgk", self.mean, W)
@@ -203,7 +223,8 @@ class LayerRecord:
         if side_of(name) == "output":
             if side != "output":
                 raise Unavailable(
-                    f"{name!r} of layer {self.name!r} has {W.shape[1]} rows, over max_dim={self.max_dim}: raise max_dim"
+                    f"{name!r} of layer {self.name!r} has {W.shape[1]} rows, over max_dim={self.max_dim}: "
+                    "raise max_dim"
                 )
             return moment
         return congruence(W, moment) if side == "output" else moment
@@ -238,7 +259,9 @@ class LayerRecord:
 
     def _initial(self) -> Float[Tensor, "g m k"]:
         if self.initial is None:
-            raise Unavailable("this needs the initial weights: pass initial=state_dict (or the untrained model)")
+            raise Unavailable(
+                "this needs the initial weights: pass initial=state_dict (or the untrained model)"
+            )
         return self.initial.double()
 
     def _probe(self, name: str) -> Float[Tensor, "d q"]:

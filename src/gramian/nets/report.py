@@ -38,7 +38,9 @@ class FeatureReport:
     array([[1.]])
     """
 
-    def __init__(self, records: Mapping[str, LayerRecord], skipped: Mapping[str, str], settings: Mapping[str, Any]):
+    def __init__(
+        self, records: Mapping[str, LayerRecord], skipped: Mapping[str, str], settings: Mapping[str, Any]
+    ):
         self._records = dict(records)
         self._skipped = dict(skipped)
         self.settings = dict(settings)
@@ -63,18 +65,19 @@ class FeatureReport:
     def matrix(self, layer: str, name: str) -> np.ndarray:
         """A feature matrix as a float64 array.
 
-        On the layer's input side (k, k): ``nfm``, ``agop``, ``agop_centered``, ``enfa``, ``fact``, ``fact_sym``
-        ½(F + Fᵀ), ``fact_polar`` (F Fᵀ)^½, ``vcs``, and with ``initial`` ``nfm_initial`` and ``nfm_change``. On its
-        output side (m, m): ``bnfm``, ``ptk`` (also called ``bagop``), ``benfa``, ``bfact``, ``ptk_change``. A grouped
-        layer gives one block per group. A name that was not measured raises a ValueError that says what to pass.
+        On the layer's input side (k, k): ``nfm``, ``agop``, ``agop_centered``, ``enfa``, ``fact``,
+        ``fact_sym`` ½(F + Fᵀ), ``fact_polar`` (F Fᵀ)^½, ``vcs``, and with ``initial`` ``nfm_initial`` and
+        ``nfm_change``. On its output side (m, m): ``bnfm``, ``ptk`` (also called ``bagop``), ``benfa``,
+        ``bfact``,
+        ``ptk_change``. A grouped layer gives one block per group. A name that was not measured raises a
+        ValueError that says what to pass.
         """
         blocks = self.record(layer).blocks(name)
         return torch.block_diag(*blocks).numpy()
 
-    def similarity(
-        self, layer: str, a: str, b: str, power: float = 1.0, metric: Metric = "cosine"
-    ) -> float:
-        """``ρ(A, B^power)``: cosine, or Pearson's correlation of the entries (papers A, C and B, D differ here)."""
+    def similarity(self, layer: str, a: str, b: str, power: float = 1.0, metric: Metric = "cosine") -> float:
+        """``ρ(A, B^power)``: cosine, or Pearson's correlation of the entries (papers A, C and B, D differ
+        here)."""
         return similarity(self.record(layer), a, b, power=power, metric=metric)
 
     def spectrum(self, layer: str, name: str = "nfm") -> np.ndarray:
@@ -98,7 +101,8 @@ class FeatureReport:
         return torch.stack([vector for _, vector in found[:k]]).numpy()
 
     def corrupted_nfa(self, layer: str, seed: int = 0) -> float:
-        """``ρ(WᵀW, WᵀQW)`` with Q the tangent kernel's spectrum in random directions: what the NFA is by chance."""
+        """``ρ(WᵀW, WᵀQW)`` with Q the tangent kernel's spectrum in random directions: what the NFA is by
+        chance."""
         record = self.record(layer)
         rng = torch.Generator().manual_seed(seed)
         Q = torch.stack([corrupted_ptk(K, rng) for K in record.blocks("ptk")])
@@ -123,7 +127,9 @@ class FeatureReport:
         try:
             import pandas as pd
         except ImportError as error:
-            raise ImportError("to_pandas needs pandas: pip install pandas (report.rows has the same numbers)") from error
+            raise ImportError(
+                "to_pandas needs pandas: pip install pandas (report.rows has the same numbers)"
+            ) from error
         return pd.DataFrame(self.rows, columns=list(COLUMNS)).set_index("layer")
 
     @staticmethod

@@ -1,4 +1,5 @@
-"""Similarities between the matrices of one layer, dense where they fit and through thin factors where they do not."""
+"""Similarities between the matrices of one layer, dense where they fit and through thin factors where they
+do not."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ def similarity(
         raise ValueError(f"power must be positive, got {power}")
     if side_of(a) != side_of(b):
         raise ValueError(
-            f"{a!r} lives on the layer's {side_of(a)} side and {b!r} on its {side_of(b)} side: they have no common size"
+            f"{a!r} lives on the layer's {side_of(a)} side and {b!r} on its {side_of(b)} side: they "
+            "have no common size"
         )
     if record.dense(a):
         return block_similarity(record.blocks(a), _powered(record, b, power), metric)
@@ -37,7 +39,9 @@ def similarity(
     return _wide(record, a, b, power, metric)
 
 
-def block_similarity(A: Float[Tensor, "g d d"], B: Float[Tensor, "g d d"], metric: Metric = "cosine") -> float:
+def block_similarity(
+    A: Float[Tensor, "g d d"], B: Float[Tensor, "g d d"], metric: Metric = "cosine"
+) -> float:
     """Similarity of two block-diagonal matrices; the zeros between the blocks count in Pearson's means.
 
     >>> A = torch.stack([torch.eye(2), 2 * torch.eye(2)])
@@ -51,8 +55,9 @@ def block_similarity(A: Float[Tensor, "g d d"], B: Float[Tensor, "g d d"], metri
     entries = (A.shape[0] * A.shape[1]) ** 2
     return _centered_cosine(
         (float((A * B).sum()), float((A * A).sum()), float((B * B).sum())),
-        (float(A.sum()), float(B.sum())), entries,
-    )  # fmt: skip
+        (float(A.sum()), float(B.sum())),
+        entries,
+    )
 
 
 def _centered_cosine(products: tuple[float, float, float], sums: tuple[float, float], entries: int) -> float:
@@ -93,8 +98,10 @@ def _wide(record: LayerRecord, a: str, b: str, power: float, metric: Metric) -> 
     values, V = gram_eigh(record.factor(b))
     weights, X = values.pow(power), record.wide(a)
     products = (
-        float((weights * ((W @ V) * (X @ V)).sum(0)).sum()), float(((B @ X) * X).sum()), float(weights.square().sum())
-    )  # fmt: skip
+        float((weights * ((W @ V) * (X @ V)).sum(0)).sum()),
+        float(((B @ X) * X).sum()),
+        float(weights.square().sum()),
+    )
     if metric == "cosine":
         return products[0] / math.sqrt(products[1] * products[2])
     sums = (float(W.sum(1) @ X.sum(1)), float((weights * V.sum(0).square()).sum()))

@@ -29,9 +29,7 @@ def nystrom_factor(
     return (AO @ vectors[:, keep] / values[keep].sqrt()).mT
 
 
-def probed_cosine(
-    AO: Float[Tensor, "d q"], BO: Float[Tensor, "d q"]
-) -> tuple[float, float]:
+def probed_cosine(AO: Float[Tensor, "d q"], BO: Float[Tensor, "d q"]) -> tuple[float, float]:
     """Cosine of two matrices from ``AΩ`` and ``BΩ`` with the same probes, and its jackknife standard error.
 
     ``⟨A, B⟩ ≈ (1/q) Σ (Aω)·(Bω)`` is unbiased for ±1 (or standard normal) probes.
@@ -48,7 +46,8 @@ def probed_cosine(
 
 
 def gram_eigh(Y: Float[Tensor, "r d"]) -> tuple[Float[Tensor, " p"], Float[Tensor, "d p"]]:
-    """Positive eigenvalues (largest first) and eigenvectors of ``YᵀY (d, d)``, through the smaller of its two sides.
+    """Positive eigenvalues (largest first) and eigenvectors of ``YᵀY (d, d)``, through the smaller of its
+    two sides.
 
     >>> values, vectors = gram_eigh(torch.tensor([[3.0, 0.0, 0.0]]))
     >>> values, vectors.squeeze()

@@ -1,4 +1,5 @@
-"""The report as a terminal table and as HTML; both show the same columns, and only those that were measured."""
+"""The report as a terminal table and as HTML; both show the same columns, and only those that were
+measured."""
 
 from __future__ import annotations
 
@@ -51,7 +52,11 @@ def cell(name: str, value: float) -> str:
 
 def headline(rows: Sequence[Row], settings: Mapping[str, Any]) -> str:
     """What was measured, in one line."""
-    parts = [f"{len(rows)} layers", f"{settings.get('samples', 0):,} samples", f"{settings.get('outputs', 0):,} outputs"]
+    parts = [
+        f"{len(rows)} layers",
+        f"{settings.get('samples', 0):,} samples",
+        f"{settings.get('outputs', 0):,} outputs",
+    ]
     if settings.get("projections"):
         parts[-1] += f" (by {settings['projections']} random projections)"
     if settings.get("loss") is not None:
@@ -71,16 +76,22 @@ def skipped_lines(skipped: Mapping[str, str]) -> list[str]:
     return lines
 
 
-def rich_table(rows: Sequence[Row], skipped: Mapping[str, str], settings: Mapping[str, Any]) -> RenderableType:
+def rich_table(
+    rows: Sequence[Row], skipped: Mapping[str, str], settings: Mapping[str, Any]
+) -> RenderableType:
     """The table for a terminal."""
-    table = Table(title=headline(rows, settings), title_justify="left", title_style="bold", header_style="bold")
+    table = Table(
+        title=headline(rows, settings), title_justify="left", title_style="bold", header_style="bold"
+    )
     table.add_column("layer", no_wrap=True)
     table.add_column("shape", justify="right", no_wrap=True)
     names = columns(rows)
     for name in names:
         table.add_column(SHOWN[name][0], justify="right", no_wrap=True)
     for entry in rows:
-        cells = [Text(cell(name, float(entry[name])), style=_style(name, float(entry[name]))) for name in names]
+        cells = [
+            Text(cell(name, float(entry[name])), style=_style(name, float(entry[name]))) for name in names
+        ]
         table.add_row(str(entry["layer"]), str(entry["shape"]), *cells)
     notes = [Text(f"not measured  {line}", style="dim") for line in skipped_lines(skipped)]
     return Group(table, *notes)
@@ -99,8 +110,8 @@ _CSS = """
 .gramian{font:13px/1.45 system-ui,sans-serif;color:#1b1f24;background:#fff;max-width:100%;overflow-x:auto}
 .gramian table{border-collapse:collapse;font-variant-numeric:tabular-nums}
 .gramian caption{text-align:left;font-weight:600;padding:4px 0 8px}
-.gramian th,.gramian td{padding:4px 10px;text-align:right;border:0 solid #fff;border-width:1px 2px;background:none;
-background-clip:padding-box}
+.gramian th,.gramian td{padding:4px 10px;text-align:right;border:0 solid #fff;border-width:1px
+2px;background:none; background-clip:padding-box}
 .gramian td.start,.gramian th.start{border-left-width:18px}
 .gramian th{font-weight:600;color:#57606a;white-space:nowrap}
 .gramian thead tr:first-child th{font-weight:400;font-size:11px;text-align:center;padding-bottom:0}
@@ -119,21 +130,35 @@ def html(rows: Sequence[Row], skipped: Mapping[str, str], settings: Mapping[str,
     groups: list[tuple[str, int]] = []
     for name in names:
         title = SHOWN[name][1]
-        groups = [*groups[:-1], (title, groups[-1][1] + 1)] if groups and groups[-1][0] == title else [*groups, (title, 1)]
-    top = "".join(f'<th class="start" colspan="{count}"><span>{escape(title)}</span></th>' for title, count in groups)
-    starts = {name for before, name in zip(["", *names], names, strict=False) if _group(before) != _group(name)}
+        groups = (
+            [*groups[:-1], (title, groups[-1][1] + 1)]
+            if groups and groups[-1][0] == title
+            else [*groups, (title, 1)]
+        )
+    top = "".join(
+        f'<th class="start" colspan="{count}"><span>{escape(title)}</span></th>' for title, count in groups
+    )
+    starts = {
+        name for before, name in zip(["", *names], names, strict=False) if _group(before) != _group(name)
+    }
     heads = "".join(f"<th{_start(name in starts)}>{escape(SHOWN[name][0])}</th>" for name in names)
     body = "".join(
-        f'<tr><td class="name">{escape(str(entry["layer"]))}</td><td class="kind">{escape(str(entry["kind"]))}</td>'
+        f'<tr><td class="name">{escape(str(entry["layer"]))}</td>'
+        f'<td class="kind">{escape(str(entry["kind"]))}</td>'
         f"<td>{escape(str(entry['shape']))}</td>"
         + "".join(_html_cell(name, float(entry[name]), name in starts) for name in names)
         + "</tr>"
         for entry in rows
     )
     lines = "".join(f"<li>{escape(line)}</li>" for line in skipped_lines(skipped))
-    notes = f"<details><summary>{len(skipped)} modules not measured</summary><ul>{lines}</ul></details>" if lines else ""
+    notes = (
+        f"<details><summary>{len(skipped)} modules not measured</summary><ul>{lines}</ul></details>"
+        if lines
+        else ""
+    )
     return (
-        f'<div class="gramian"><style>{_CSS}</style><table><caption>{escape(headline(rows, settings))}</caption>'
+        f'<div class="gramian"><style>{_CSS}</style><table>'
+        f"<caption>{escape(headline(rows, settings))}</caption>"
         f'<thead><tr><th class="name"></th><th></th><th></th>{top}</tr>'
         f'<tr><th class="name">layer</th><th>type</th><th>shape</th>{heads}</tr></thead>'
         f"<tbody>{body}</tbody></table>{notes}</div>"
