@@ -112,9 +112,10 @@ def subspace_overlap(A: Tensor, B: Tensor, k: int) -> float:
     >>> subspace_overlap(torch.eye(3).double(), torch.eye(3).double(), 3)
     1.0
     """
-    k = min(k, A.shape[0])
-    Va, Vb = psd_eigh(A)[1][:, :k], psd_eigh(B)[1][:, :k]
-    return float((Va.mT @ Vb).square().sum() / k)
+    (a, Va), (b, Vb) = psd_eigh(A), psd_eigh(B)
+    # Beyond the rank a "direction" is an arbitrary vector of the null space.
+    k = min(k, *(int((values > 1e-10 * values[0]).sum()) for values in (a, b)))
+    return float((Va[:, :k].mT @ Vb[:, :k]).square().sum() / k) if k else math.nan
 
 
 def _reports(a: FeatureReport, b: FeatureReport, layer: str | None, directions: int) -> Comparison:

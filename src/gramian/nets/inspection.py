@@ -162,12 +162,11 @@ def inspect(
             "column agop_error gives the relative error (pass outputs=<number> to choose)",
             stacklevel=2,
         )
-    few = [name for name, m in collector.features.inputs.items() if m.count <= m.h.shape[0]]
+    few = {name: m.h.shape[0] for name, m in collector.features.inputs.items() if m.count <= m.h.shape[0]}
     if few:
         warnings.warn(
-            f"{collector.samples} samples for up to {max(collector.features.inputs[n].h.shape[0] for n in few)} "
-            f"features in {len(few)} layers: any target is then linear, so read their target_linearity and nc1 as "
-            "an upper and a lower bound (more data, or geometry=False)",
+            f"{collector.samples} samples for up to {max(few.values())} features in {len(few)} layers: any target is "
+            "linear in so many features, so their target_linearity and nc1 say little (use more data)",
             stacklevel=2,
         )
     return FeatureReport(records, skipped, collector.settings())
