@@ -1,5 +1,7 @@
 """Fixtures of the network tests."""
 
+import warnings
+
 import pytest
 
 from nets.models import CASES, seeded
@@ -17,3 +19,11 @@ def case(request):
         return model
 
     return seeded(make), X
+
+
+@pytest.fixture(autouse=True)
+def few_samples():
+    """Most tests use a handful of samples on purpose; the warning about them has a test of its own."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*say little")
+        yield

@@ -164,3 +164,9 @@ def test_grouped_convolutions_have_geometry():
 
     rows = inspect(seeded(build), (X, torch.arange(8) % 3), "cross_entropy").rows
     assert all(not math.isnan(entry["target_linearity"]) for entry in rows)
+
+
+def test_fewer_samples_than_features_are_warned_about():
+    X = torch.randn(6, 5, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    with pytest.warns(UserWarning, match="6 samples for up to 7 features in 2 layers"):
+        inspect(seeded(mlp), (X, X[:, :3]))

@@ -165,8 +165,8 @@ def inspect(
     few = {name: m.h.shape[0] for name, m in collector.features.inputs.items() if m.count <= m.h.shape[0]}
     if few:
         warnings.warn(
-            f"{collector.samples} samples for up to {max(few.values())} features in {len(few)} layers: any target is "
-            "linear in so many features, so their target_linearity and nc1 say little (use more data)",
+            f"{collector.samples} samples for up to {max(few.values())} features in {len(few)} layers: any "
+            "target is linear in so many features, so their target_linearity and nc1 say little (use more data)",
             stacklevel=2,
         )
     return FeatureReport(records, skipped, collector.settings())

@@ -196,7 +196,7 @@ class Monitor:
             W, G = layer.matrix(weight), layer.matrix(grad.to_dense() if grad.is_sparse else grad)
             eta = self._learning_rate(weight)
             if self._vcs_kind == "diagonal":
-                shift = torch.einsum("gmk,gmk->gk", W, G).mul_(-2 * eta)
+                shift = (W * G).sum(1).mul_(-2 * eta)
             else:
                 cross = W.mT @ G
                 shift = (cross + cross.mT).mul_(-eta)
