@@ -255,6 +255,11 @@ def test_tied_weights_have_the_whole_gradient():
         np.testing.assert_allclose(
             report.matrix(layer, "fact"), -(model.a.weight.mT @ G).detach().numpy() / 0.1, rtol=1e-10
         )
+    start = {key: 0.5 * value for key, value in model.state_dict().items()}
+    changed = inspect(model, data(), initial=start)
+    half = (0.75 * model.a.weight.mT @ model.a.weight).detach().numpy()
+    np.testing.assert_allclose(changed.matrix("b", "nfm_change"), half, rtol=1e-10)
+    assert changed.rows[0]["double_centered_nfa_cos"] > 0
 
 
 def test_selecting_layers():

@@ -170,3 +170,24 @@ def test_fewer_samples_than_features_are_warned_about():
     X = torch.randn(6, 5, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     with pytest.warns(UserWarning, match="6 samples for up to 7 features in 2 layers"):
         inspect(seeded(mlp), (X, X[:, :3]))
+
+
+def test_binary_labels_and_flat_targets_are_values():
+    model = seeded(lambda: nn.Sequential(nn.Linear(5, 4), nn.Tanh(), nn.Linear(4, 1)))
+    X = torch.randn(30, 5, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    y = (X[:, 0] > 0).long()
+    found = [
+        inspect(model, (X, target)).rows[0]["target_linearity"] for target in (y, y[:, None], y.double())
+    ]
+    gamma = 1e-3 * float((X - X.mean(0)).square().sum()) / 5
+    assert found == pytest.approx([target_linearity(X, y[:, None].double(), gamma)] * 3)
+
+
+def test_token_ids_are_not_regressed_on():
+    model = seeded(lambda: nn.Linear(5, 3))
+    X = torch.randn(10, 4, 5, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    report = inspect(model, [(X, torch.ones(10, 4, dtype=torch.long)), (X[:, :2], torch.ones(10, 2, dtype=torch.long))],
+                     outputs=4)  # fmt: skip
+    assert math.isnan(report.rows[0]["target_linearity"])
+    ragged = inspect(model, [(X, X[:, :, 0]), (X[:, :2], X[:, :2, 0])], outputs=4)
+    assert math.isnan(ragged.rows[0]["target_linearity"])

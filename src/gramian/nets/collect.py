@@ -96,7 +96,8 @@ class Collector:
         if state is None:
             raw = self.model(*batch.args, **batch.kwargs)
         else:
-            raw = functional_call(self.model, state, batch.args, batch.kwargs)
+            # The state dict names a tied weight once per use, each with its value.
+            raw = functional_call(self.model, state, batch.args, batch.kwargs, tie_weights=False)
         return raw, output_tensor(
             raw if self.options.output is None else self.options.output(raw), batch.size
         )

@@ -46,6 +46,8 @@ class FeatureWatch:
             if name not in self.inputs:
                 self.inputs[name] = FeatureMoments(H.shape[1], Y.shape[1])
                 self.outputs[name] = FeatureMoments(Z.shape[1], Y.shape[1], second=False)
+            if self.inputs[name].y.shape[0] != Y.shape[1]:
+                continue  # targets of another length than the first batch's; the layer is then left out
             self.inputs[name].add(H, Y)
             self.outputs[name].add(Z, Y)
 
@@ -53,15 +55,20 @@ class FeatureWatch:
         """The targets as codes (n, c): one-hot for class labels, values otherwise, None where there are
         none."""
         y = batch.target
-        if not isinstance(y, Tensor) or y.ndim == 0 or y.shape[0] != batch.size:
+        if (
+            not isinstance(y, Tensor)
+            or y.ndim == 0
+            or y.shape[0] != batch.size
+            or y[0].numel() > MOST_TARGETS
+        ):
             return None
-        labels = not y.is_floating_point() and y.ndim == 1 and f.ndim == 2 and f.shape[1] > 1
-        if labels and not bool(((y >= 0) & (y < f.shape[1])).all()):
-            return None
-        if labels:
-            self.classes = f.shape[1]
-            return torch.nn.functional.one_hot(y.long(), f.shape[1]).double()
-        return y.flatten(1).double() if y[0].numel() <= MOST_TARGETS else None
+        if not y.is_floating_point():
+            if y.ndim == 1 and f.ndim == 2 and f.shape[1] > 1 and bool(((y >= 0) & (y < f.shape[1])).all()):
+                self.classes = f.shape[1]
+                return torch.nn.functional.one_hot(y.long(), f.shape[1]).double()
+            if f[0].numel() > 1 or y[0].numel() > 1:
+                return None  # token ids, or a mask: not values to regress on
+        return y.flatten(1).double() if y.ndim > 1 else y[:, None].double()
 
     def measure(self, layer: Layer, ridge: float, samples: int) -> dict[str, float]:
         """The numbers of one layer; {} where some batch could not be read."""

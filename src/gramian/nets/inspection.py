@@ -166,7 +166,7 @@ def inspect(
     if few:
         warnings.warn(
             f"{collector.samples} samples for up to {max(few.values())} features in {len(few)} layers: any "
-            "target is linear in so many features, so their target_linearity and nc1 say little (use more data)",
+            "target is linear in so many features, so target_linearity and nc1 say little (use more data)",
             stacklevel=2,
         )
     return FeatureReport(records, skipped, collector.settings())
