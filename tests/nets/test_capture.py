@@ -236,6 +236,8 @@ def test_parametrised_weight_is_read_but_has_no_fact():
     with pytest.raises(ValueError, match="parametrisation"):
         report.matrix("0", "fact")
     assert report.matrix("1", "fact").shape == (4, 4)
+    with pytest.raises(ValueError, match="initial: the weights of"):
+        inspect(model, data(), initial=model.state_dict())
 
 
 def test_tied_weights_have_the_whole_gradient():

@@ -186,8 +186,8 @@ def test_binary_labels_and_flat_targets_are_values():
 def test_token_ids_are_not_regressed_on():
     model = seeded(lambda: nn.Linear(5, 3))
     X = torch.randn(10, 4, 5, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
-    report = inspect(model, [(X, torch.ones(10, 4, dtype=torch.long)), (X[:, :2], torch.ones(10, 2, dtype=torch.long))],
-                     outputs=4)  # fmt: skip
+    ids = torch.ones(10, 4, dtype=torch.long)
+    report = inspect(model, [(X, ids), (X[:, :2], ids[:, :2])], outputs=4)
     assert math.isnan(report.rows[0]["target_linearity"])
     ragged = inspect(model, [(X, X[:, :, 0]), (X[:, :2], X[:, :2, 0])], outputs=4)
     assert math.isnan(ragged.rows[0]["target_linearity"])

@@ -97,8 +97,7 @@ class Capture:
     def gradients(
         self, scalar: Tensor, calls: dict[str, list[Call]] | None = None, *, retain: bool = False
     ) -> dict[str, list[Tensor]]:
-        """Gradients of a scalar at each call of each layer, as rows ``(batch · shared, groups, m)``; [] if
-        unreached."""
+        """Gradients of a scalar at every call of every layer it reaches, as rows (batch · shared, groups, m)."""
         return self.gradients_and_weights(scalar, calls, weights=False, retain=retain)[0]
 
     def gradients_and_weights(
@@ -109,12 +108,10 @@ class Capture:
         weights: bool = True,
         retain: bool = False,
     ) -> tuple[dict[str, list[Tensor]], dict[str, Tensor]]:
-        """The same, with the gradient with respect to each layer's parameter (all its uses, tied ones
-        included)."""
+        """The same, and the gradient for each layer's parameter over all its uses, tied ones included."""
         calls = self.calls if calls is None else calls
-        self.listening = (
-            False  # activation checkpointing runs the forward pass again inside the backward pass
-        )
+        # Activation checkpointing runs the forward pass again inside the backward pass: not to be counted.
+        self.listening = False
         edges = {call.edge for uses in calls.values() for call in uses}
         places: list[Any] = list(edges)
         used = [layer for layer in self.layers if calls[layer.name]] if weights else []
@@ -169,8 +166,7 @@ class Capture:
                 self.watch(layer, layer.pooled(H.detach(), self.batch), layer.pooled(Z.detach(), self.batch))
 
     def _attention_opens(self, parts: list[Layer]) -> Callable[[nn.Module, Any], None]:
-        """nn.MultiheadAttention multiplies by its weights without calling a module: listen at F.linear while
-        it runs."""
+        """Attention multiplies by its weights without calling a module: listen at F.linear while it runs."""
 
         def opens(module: nn.Module, args: Any) -> None:
             plain = F.linear
@@ -208,8 +204,7 @@ class Capture:
             columns = slice(part.rows[0] - start, part.rows[1] - start)
         self._record(part, output, columns)
         if sizes:
-            # Inside attention tensors are (tokens, batch, ·), or those two flattened: show them as (batch,
-            # tokens, ·).
+            # Inside attention tensors are (tokens, batch, ·), or those two flattened.
             length, batch = sizes[0] if input.ndim == 2 else input.shape[:2]
             H, Z = (T.reshape(length, batch, -1).transpose(0, 1) for T in (input, output[..., columns]))
             self._show(part, H, Z)

@@ -89,8 +89,7 @@ class Collector:
     def forward(
         self, capture: Capture, batch: Batch, state: dict[str, Tensor] | None = None
     ) -> tuple[Any, Tensor]:
-        """Run the model (with other weights when ``state`` is given); returns its raw output and the tensor
-        of it."""
+        """Run the model, with other weights when ``state`` is given: its raw output, and the tensor of it."""
         self.features.clear()
         capture.clear(batch.size)
         if state is None:
@@ -197,8 +196,7 @@ class Collector:
         if self.chosen is not None and f.shape[1] != self.output_count:
             raise ValueError(
                 f"the model has {f.shape[1]} outputs per sample in this batch and {self.output_count} in "
-                "the first (texts of "
-                "different length?): pass outputs=<number of random projections>"
+                "the first (texts of different length?): pass outputs=<number of random projections>"
             )
         plan = self.chosen if self.chosen is not None else range(sum(self.projections))
         for j, c in enumerate(plan):
@@ -222,8 +220,7 @@ class Collector:
                     sums.rows += sum(D.shape[0] for D in rows[name])
 
     def finish(self, capture: Capture) -> tuple[dict[str, LayerRecord], dict[str, str]]:
-        """Records of the measured layers in the order of the forward pass, and why others were not
-        measured."""
+        """Records of the measured layers in the order of the forward pass, and why others have none."""
         if not self.samples:
             raise ValueError("data holds no batch")
         position = {name: j for j, name in enumerate(capture.order)}
@@ -294,7 +291,8 @@ class Collector:
         if len(follow) > 1 or before not in records or after not in records:
             return
         W, W_next = records[before].weight, records[after].weight
-        if W.shape[0] == W_next.shape[0] == 1 and W.shape[1] == W_next.shape[2]:
+        linear = not {records[before].kind, records[after].kind} & {"attention", "Embedding", "EmbeddingBag"}
+        if linear and W.shape[0] == W_next.shape[0] == 1 and W.shape[1] == W_next.shape[2]:
             records[before].geometry["balancedness"] = balancedness(W[0], W_next[0])
 
     def settings(self) -> dict[str, Any]:

@@ -22,8 +22,7 @@ _COUPLED = (
 
 @dataclass(frozen=True)
 class Decay:
-    """λ for one parameter, the map from its gradient to the one that balances λW at rest, or why there is
-    none."""
+    """λ of one parameter, how its gradient is scaled before it balances λW at rest, or why FACT has none."""
 
     weight_decay: float = 0.0
     precondition: Callable[[Tensor], Tensor] | None = None

@@ -52,15 +52,11 @@ class FeatureWatch:
             self.outputs[name].add(Z, Y)
 
     def targets(self, batch: Batch, f: Tensor) -> Tensor | None:
-        """The targets as codes (n, c): one-hot for class labels, values otherwise, None where there are
-        none."""
+        """The targets as (n, c): one-hot for class labels, values otherwise; None where there are none."""
         y = batch.target
-        if (
-            not isinstance(y, Tensor)
-            or y.ndim == 0
-            or y.shape[0] != batch.size
-            or y[0].numel() > MOST_TARGETS
-        ):
+        if not isinstance(y, Tensor) or y.ndim == 0 or y.shape[0] != batch.size:
+            return None
+        if y[0].numel() > MOST_TARGETS:
             return None
         if not y.is_floating_point():
             if y.ndim == 1 and f.ndim == 2 and f.shape[1] > 1 and bool(((y >= 0) & (y < f.shape[1])).all()):
@@ -93,8 +89,7 @@ class FeatureWatch:
         return {name: class_means(m) for name, m in complete.items()} if self.classes else {}
 
     def agreement(self, means: dict[str, Tensor], predicted: Tensor) -> dict[str, int]:
-        """In how many samples of the last forward pass the nearest class mean is the predicted class, per
-        layer."""
+        """Per layer: samples of the last forward pass whose nearest class mean is the predicted class."""
         return {
             name: int((nearest_mean(self.shown[name][0].cpu(), mu) == predicted).sum())
             for name, mu in means.items()

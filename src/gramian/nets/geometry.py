@@ -106,8 +106,7 @@ class FeatureMoments:
         return float(explained / YY)
 
     def surrogate(self) -> float:
-        """``tr(YᵀHHᵀY) / n²`` with Y centred: per pair of samples, so that it does not grow with their
-        number."""
+        """``tr(YᵀHHᵀY) / n²`` with Y centred: per pair of samples, so it does not grow with n."""
         return float((self.HY - torch.outer(self.h, self.y) / self.count).square().sum() / self.count**2)
 
 

@@ -196,6 +196,12 @@ def _initial_tensors(
 ) -> dict[str, Tensor] | None:
     if initial is None:
         return None
+    computed = [name for name, module in model.named_modules() if parametrize.is_parametrized(module)]
+    if computed:
+        raise ValueError(
+            f"initial: the weights of {computed[:3]} come from a parametrisation, so the initial network "
+            "cannot be rebuilt from its state; remove it (torch.nn.utils.parametrize) or leave initial out"
+        )
     state = unwrap(initial).state_dict() if isinstance(initial, nn.Module) else dict(initial)
     now = model.state_dict()
     missing = [key for key in now if key not in state]

@@ -44,8 +44,7 @@ class LayerForm:
 
 @dataclass(frozen=True)
 class Layer:
-    """One weight matrix of a model in normal form; ``rows`` is set where it is a slice of a fused
-    parameter."""
+    """One weight matrix of a model in normal form; ``rows`` is its slice of a fused parameter."""
 
     name: str
     kind: str

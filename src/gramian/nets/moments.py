@@ -144,8 +144,7 @@ class FirstMoment:
 
 
 def _blocks(d: int) -> list[tuple[int, int]]:
-    """Column blocks of a symmetric product: each is multiplied with itself and what follows, the rest is its
-    mirror."""
+    """Column blocks of a symmetric product: each times itself and what follows; the rest is the mirror."""
     size = d if d < 512 else -(-d // 4)
     return [(i, min(i + size, d)) for i in range(0, d, size)]
 

@@ -121,8 +121,7 @@ class LayerRecord:
         return self._moment(name)
 
     def factor(self, name: str) -> Float[Tensor, "r d"]:
-        """Thin ``Y (r, d)`` with ``YᵀY`` = a PSD matrix of a layer with one group (≈ where the layer is
-        sketched)."""
+        """Thin ``Y (r, d)`` with ``YᵀY`` = a PSD matrix of a one-group layer (≈ where it is sketched)."""
         if name not in PSD:
             raise Unavailable(
                 f"{name!r} is not positive semi-definite, so it has no factor; choose one of {PSD}"

@@ -76,8 +76,7 @@ class FeatureReport:
         return torch.block_diag(*blocks).numpy()
 
     def similarity(self, layer: str, a: str, b: str, power: float = 1.0, metric: Metric = "cosine") -> float:
-        """``ρ(A, B^power)``: cosine, or Pearson's correlation of the entries (papers A, C and B, D differ
-        here)."""
+        """``ρ(A, B^power)``: cosine, or Pearson's correlation of the entries (papers A, C; papers B, D)."""
         return similarity(self.record(layer), a, b, power=power, metric=metric)
 
     def spectrum(self, layer: str, name: str = "nfm") -> np.ndarray:
@@ -101,8 +100,7 @@ class FeatureReport:
         return torch.stack([vector for _, vector in found[:k]]).numpy()
 
     def corrupted_nfa(self, layer: str, seed: int = 0) -> float:
-        """``ρ(WᵀW, WᵀQW)`` with Q the tangent kernel's spectrum in random directions: what the NFA is by
-        chance."""
+        """``ρ(WᵀW, WᵀQW)`` with Q the tangent kernel's spectrum in random directions: the NFA by chance."""
         record = self.record(layer)
         rng = torch.Generator().manual_seed(seed)
         Q = torch.stack([corrupted_ptk(K, rng) for K in record.blocks("ptk")])
