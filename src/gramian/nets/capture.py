@@ -97,7 +97,7 @@ class Capture:
     def gradients(
         self, scalar: Tensor, calls: dict[str, list[Call]] | None = None, *, retain: bool = False
     ) -> dict[str, list[Tensor]]:
-        """Gradients of a scalar at every call of every layer it reaches, as rows (batch · shared, groups, m)."""
+        """Gradients of a scalar at every call of every layer it reaches, as (batch · shared, groups, m)."""
         return self.gradients_and_weights(scalar, calls, weights=False, retain=retain)[0]
 
     def gradients_and_weights(

@@ -16,11 +16,11 @@ Row = Mapping[str, float | int | str]
 
 # Column → (heading, group, digits, good: None neutral, 1 high is aligned, 0 low is converged)
 SHOWN: dict[str, tuple[str, str, str, int | None]] = {
-    "nfa_half_cos": ("NFA s=½", "WᵀW ~ AGOP^s (cosine)", ".3f", 1),
-    "nfa_depth_cos": ("s=1/L", "WᵀW ~ AGOP^s (cosine)", ".3f", 1),
-    "nfa_best_cos": ("best", "WᵀW ~ AGOP^s (cosine)", ".3f", 1),
-    "best_power": ("at s", "WᵀW ~ AGOP^s (cosine)", ".2f", None),
-    "c_nfa_cos": ("C-NFA", "WᵀW ~ AGOP^s (cosine)", ".3f", 1),
+    "nfa_half_cos": ("NFA s=½", "WᵀW ~ AGOPˢ (cosine)", ".3f", 1),
+    "nfa_depth_cos": ("s=1/L", "WᵀW ~ AGOPˢ (cosine)", ".3f", 1),
+    "nfa_best_cos": ("best", "WᵀW ~ AGOPˢ (cosine)", ".3f", 1),
+    "best_power": ("at s", "WᵀW ~ AGOPˢ (cosine)", ".2f", None),
+    "c_nfa_cos": ("C-NFA", "WᵀW ~ AGOPˢ (cosine)", ".3f", 1),
     "fact_cos": ("FACT", "convergence", ".3f", 1),
     "fact_residual": ("residual", "convergence", ".2g", 0),
     "effective_rank": ("rank WᵀW", "effective rank", ".1f", None),
@@ -29,7 +29,7 @@ SHOWN: dict[str, tuple[str, str, str, int | None]] = {
     "nc1": ("NC1", "features", ".2g", None),
     "nc4": ("NC4", "features", ".3f", 1),
     "balancedness": ("imbalance", "features", ".2f", None),
-    "agop_error": ("AGOP ±", "WᵀW ~ AGOP^s (cosine)", ".1%", None),
+    "agop_error": ("AGOP ±", "WᵀW ~ AGOPˢ (cosine)", ".1%", None),
 }
 
 
@@ -110,9 +110,9 @@ _CSS = """
 .gramian{font:13px/1.45 system-ui,sans-serif;color:#1b1f24;background:#fff;max-width:100%;overflow-x:auto}
 .gramian table{border-collapse:collapse;font-variant-numeric:tabular-nums}
 .gramian caption{text-align:left;font-weight:600;padding:4px 0 8px}
-.gramian th,.gramian td{padding:4px 10px;text-align:right;border:0 solid #fff;border-width:1px
+.gramian th,.gramian td{padding:4px 8px;text-align:right;border:0 solid #fff;border-width:1px
 2px;background:none; background-clip:padding-box}
-.gramian td.start,.gramian th.start{border-left-width:18px}
+.gramian td.start,.gramian th.start{border-left-width:14px}
 .gramian th{font-weight:600;color:#57606a;white-space:nowrap}
 .gramian thead tr:first-child th{font-weight:400;font-size:11px;text-align:center;padding-bottom:0}
 .gramian thead tr:first-child th span{display:block;border-bottom:1px solid #d0d7de}
@@ -141,7 +141,9 @@ def html(rows: Sequence[Row], skipped: Mapping[str, str], settings: Mapping[str,
     starts = {
         name for before, name in zip(["", *names], names, strict=False) if _group(before) != _group(name)
     }
-    heads = "".join(f"<th{_start(name in starts)}>{escape(SHOWN[name][0])}</th>" for name in names)
+    heads = "".join(
+        f"<th{_start(name in starts)}>{escape(SHOWN[name][0].removeprefix('rank '))}</th>" for name in names
+    )
     body = "".join(
         f'<tr><td class="name">{escape(str(entry["layer"]))}</td>'
         f'<td class="kind">{escape(str(entry["kind"]))}</td>'
@@ -152,9 +154,7 @@ def html(rows: Sequence[Row], skipped: Mapping[str, str], settings: Mapping[str,
     )
     lines = "".join(f"<li>{escape(line)}</li>" for line in skipped_lines(skipped))
     notes = (
-        f"<details><summary>{len(skipped)} modules not measured</summary><ul>{lines}</ul></details>"
-        if lines
-        else ""
+        f"<details><summary>not measured: {len(skipped)}</summary><ul>{lines}</ul></details>" if lines else ""
     )
     return (
         f'<div class="gramian"><style>{_CSS}</style><table>'
