@@ -16,6 +16,7 @@ from gramian.core import cosine, pearson, psd_power
 from gramian.nets import FeatureReport, Monitor, compare, inspect
 from gramian.nets.adapters import lightning_callback, trainer_callback
 from gramian.nets.metrics import COLUMNS
+from gramian.nets.record import PSD
 from nets.models import Block, mlp, seeded
 
 X = torch.randn(20, 5, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
@@ -122,6 +123,16 @@ def test_similarity_names_its_mistakes():
             psd_power(torch.from_numpy(report.matrix("0", "fact_polar")), 0.5),
         )
     )
+
+
+def test_every_psd_matrix_has_a_spectrum():
+    report = full()
+    for layer in report.layers:
+        for name in PSD:
+            values = np.linalg.eigvalsh(report.matrix(layer, name))[::-1]
+            found = report.spectrum(layer, name)
+            np.testing.assert_allclose(found, values[: len(found)], atol=1e-9 * values[0])
+            assert np.all(np.abs(values[len(found) :]) <= 1e-9 * values[0])
 
 
 def test_spectra_and_directions():

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
 
 from gramian.nets.record import Unavailable
 
@@ -125,6 +126,9 @@ def _rank(report: FeatureReport, ax: Axes) -> None:
     ax.plot(x, _column(report, "effective_rank"), marker="o", color="#24292f", label="WᵀW")
     ax.plot(x, _column(report, "agop_effective_rank"), marker="o", color="#1f6feb", label="AGOP")
     ax.set(title="effective rank", yscale="log")
+    ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    ax.yaxis.set_major_formatter(ScalarFormatter())
+    ax.yaxis.set_minor_formatter(NullFormatter())
     ax.legend(frameon=False, fontsize=8)
 
 
@@ -172,7 +176,7 @@ def _image(M: np.ndarray, ax: Axes) -> None:
         ax.set_xlabel("diagonal", fontsize=8)
         return
     else:
-        bound = float(np.abs(M).max()) or 1.0
+        bound = float(np.quantile(np.abs(M), 0.995)) or 1.0  # a few large entries would leave the rest blank
         ax.imshow(M, cmap="RdBu_r", vmin=-bound, vmax=bound)
     ax.set_xticks([])
     ax.set_yticks([])

@@ -92,9 +92,8 @@ class LayerRecord:
         self._require(name)
         if not self.dense(name):
             raise Unavailable(
-                f"{name!r} of layer {self.name!r} is {self.dim(name)} × {self.dim(name)}, over "
-                f"max_dim={self.max_dim}: "
-                "use similarity(), spectrum() and directions(), which do not form it, or raise max_dim"
+                f"{name!r} of layer {self.name!r} has {self.dim(name)} rows, over max_dim={self.max_dim}: use "
+                "similarity(), spectrum() and directions(), which do not form it, or raise max_dim"
             )
         W = self.W
         if name in ("nfm", "bnfm"):
@@ -131,10 +130,10 @@ class LayerRecord:
             return self.W[0] if name == "nfm" else self.W[0].mT
         if self.sketched:
             return nystrom_factor(self.probed(name), self._probe(name))
-        if self.dense(name) and (side_of(name) == "output" or self.weight.shape[2] <= self.weight.shape[1]):
+        twin = {"agop": "ptk", "enfa": "benfa", "agop_centered": "ptk_centered"}.get(name)
+        if twin is None or self.weight.shape[2] <= self.weight.shape[1]:
             values, vectors = psd_eigh(self.blocks(name)[0])
             return (vectors * values.sqrt()).mT
-        twin = {"agop": "ptk", "enfa": "benfa", "agop_centered": "ptk_centered"}[name]
         values, vectors = psd_eigh(self._moment(twin)[0])
         return (vectors * values.sqrt()).mT @ self.W[0]
 
