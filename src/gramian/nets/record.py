@@ -92,7 +92,7 @@ class LayerRecord:
         self._require(name)
         if not self.dense(name):
             raise Unavailable(
-                f"{name!r} of layer {self.name!r} has {self.dim(name)} rows, over max_dim={self.max_dim}: use "
+                f"{name!r} of layer {self.name!r} has {self.dim(name)} rows > max_dim={self.max_dim}: use "
                 "similarity(), spectrum() and directions(), which do not form it, or raise max_dim"
             )
         W = self.W
