@@ -160,6 +160,13 @@ def test_tables_show_what_was_measured():
     console = Console(width=160, record=True, file=io.StringIO())
     console.print(report)
     assert "FACT" in console.export_text()
+    narrow = Console(width=70, record=True, file=io.StringIO())
+    narrow.print(report)
+    text = narrow.export_text()
+    assert "…" not in text
+    for words in ("NFA s=½", "FACT", "imbalance"):
+        assert words in text
+    assert max(len(line.rstrip()) for line in text.splitlines()) <= 70
     assert repr(report) == "FeatureReport(3 layers, 20 samples)"
     flat = report.metrics("net/")
     assert flat["net/0/fact_cos"] == report.rows[0]["fact_cos"]

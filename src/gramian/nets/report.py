@@ -15,7 +15,7 @@ from gramian.nets.alignment import corrupted_ptk, uncentered_nfa
 from gramian.nets.metrics import COLUMNS, row
 from gramian.nets.record import PSD, LayerRecord
 from gramian.nets.similarity import Metric, similarity
-from gramian.nets.table import html, rich_table
+from gramian.nets.table import TerminalTable, html
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -142,7 +142,7 @@ class FeatureReport:
         return plot_report(self) if layer is None else plot_layer(self, layer)
 
     def __rich__(self) -> RenderableType:
-        return rich_table(self.rows, self._skipped, self.settings)
+        return TerminalTable(self.rows, self._skipped, self.settings)
 
     def __str__(self) -> str:
         console = Console(width=160, force_terminal=False, no_color=True)

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from rich.console import Group, RenderableType
+from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
@@ -76,25 +77,45 @@ def skipped_lines(skipped: Mapping[str, str]) -> list[str]:
     return lines
 
 
-def rich_table(
-    rows: Sequence[Row], skipped: Mapping[str, str], settings: Mapping[str, Any]
-) -> RenderableType:
-    """The table for a terminal."""
-    table = Table(
-        title=headline(rows, settings), title_justify="left", title_style="bold", header_style="bold"
-    )
-    table.add_column("layer", no_wrap=True)
-    table.add_column("shape", justify="right", no_wrap=True)
-    names = columns(rows)
-    for name in names:
-        table.add_column(SHOWN[name][0], justify="right", no_wrap=True)
-    for entry in rows:
-        cells = [
-            Text(cell(name, float(entry[name])), style=_style(name, float(entry[name]))) for name in names
-        ]
-        table.add_row(str(entry["layer"]), str(entry["shape"]), *cells)
-    notes = [Text(f"not measured  {line}", style="dim") for line in skipped_lines(skipped)]
-    return Group(table, *notes)
+@dataclass(frozen=True)
+class TerminalTable:
+    """The table for a terminal; where it is wider than the screen its columns go on in another below."""
+
+    rows: Sequence[Row]
+    skipped: Mapping[str, str]
+    settings: Mapping[str, Any]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        title: str | None = headline(self.rows, self.settings)
+        for names in _fitting(self.rows, options.max_width):
+            table = Table(title=title, title_justify="left", title_style="bold", header_style="bold")
+            table.add_column("layer", no_wrap=True)
+            table.add_column("shape", justify="right", no_wrap=True)
+            for name in names:
+                table.add_column(SHOWN[name][0], justify="right", no_wrap=True)
+            for entry in self.rows:
+                values = [(name, float(entry[name])) for name in names]
+                cells = [Text(cell(name, value), style=_style(name, value)) for name, value in values]
+                table.add_row(str(entry["layer"]), str(entry["shape"]), *cells)
+            yield table
+            title = None
+        for line in skipped_lines(self.skipped):
+            yield Text(f"not measured  {line}", style="dim")
+
+
+def _fitting(rows: Sequence[Row], width: int) -> list[list[str]]:
+    """The shown columns in as many runs as the width asks for."""
+    first = sum(3 + max(len(name), *(len(str(entry[name])) for entry in rows)) for name in ("layer", "shape"))
+    runs: list[list[str]] = [[]]
+    used = first + 1
+    for name in columns(rows):
+        size = 3 + max(len(SHOWN[name][0]), *(len(cell(name, float(entry[name]))) for entry in rows))
+        if runs[-1] and used + size > width:
+            runs.append([])
+            used = first + 1
+        runs[-1].append(name)
+        used += size
+    return runs
 
 
 def _style(name: str, value: float) -> str:
