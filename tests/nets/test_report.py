@@ -195,6 +195,8 @@ def test_plots_draw_every_layer():
     assert {"FACT", "AGOP^½", "C-NFA"} <= lines
     assert len(figure.axes[0].lines[0].get_xdata()) == 3
     assert len(inspect(seeded(mlp), X).plot().axes) == 3
+    deep = seeded(lambda: nn.Sequential(*(nn.Linear(5, 5) for _ in range(9))))
+    assert "number" in inspect(deep, X).plot().axes[0].get_xlabel()
     one = report.plot("0")
     assert len(one.axes) == 6
     assert "cos" in one.axes[1].get_title()

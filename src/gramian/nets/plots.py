@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, ScalarFormatter
 
 from gramian.nets.record import Unavailable
 
@@ -94,12 +94,17 @@ def _history_label(column: str) -> str:
 
 
 def _layer_axis(report: FeatureReport, ax: Axes) -> range:
-    x = range(len(report.layers))
-    # At most twelve names fit; the others keep their ticks' places empty.
-    stride = max(1, math.ceil(len(x) / 12))
-    ax.set_xticks(list(x)[::stride], report.layers[::stride], fontsize=8)
-    if len(x) > 4:
-        ax.tick_params(axis="x", rotation=45)
+    """Names under the axis where they fit, numbers in the order of ``report.layers`` where there are many."""
+    names = report.layers
+    x = range(len(names))
+    if len(names) > 8:
+        ax.set_xlabel("layer (number in report.layers)")
+        ax.xaxis.set_major_locator(MaxNLocator(8, integer=True))
+        return x
+    short = [name if len(name) <= 16 else "…" + name[-15:] for name in names]
+    ax.set_xticks(list(x), short, fontsize=8)
+    if sum(map(len, short)) > 40:
+        ax.tick_params(axis="x", rotation=35)
         for label in ax.get_xticklabels():
             label.set_horizontalalignment("right")
     ax.set_xlabel("layer")
@@ -123,8 +128,8 @@ def _alignment(report: FeatureReport, ax: Axes) -> None:
 
 def _rank(report: FeatureReport, ax: Axes) -> None:
     x = _layer_axis(report, ax)
-    ax.plot(x, _column(report, "effective_rank"), marker="o", color="#24292f", label="WᵀW")
-    ax.plot(x, _column(report, "agop_effective_rank"), marker="o", color="#1f6feb", label="AGOP")
+    ax.plot(x, _column(report, "effective_rank"), marker="o", ms=4, color="#24292f", label="WᵀW")
+    ax.plot(x, _column(report, "agop_effective_rank"), marker="o", ms=4, color="#1f6feb", label="AGOP")
     ax.set(title="effective rank", yscale="log")
     ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     ax.yaxis.set_major_formatter(ScalarFormatter())
@@ -145,7 +150,7 @@ def _geometry(report: FeatureReport, ax: Axes) -> None:
     if not all(math.isnan(value) for value in nc4):
         ax.plot(x, nc4, marker="s", color="#bf8700", label="nearest class mean agrees (NC4)")
     ax.set(title="features and target", ylim=(min(0.0, ax.get_ylim()[0]), 1.03))
-    ax.legend(frameon=False, fontsize=8, loc="lower right")
+    ax.legend(frameon=False, fontsize=8)
 
 
 def _spectra(report: FeatureReport, ax: Axes) -> None:
