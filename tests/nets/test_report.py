@@ -324,6 +324,8 @@ def test_monitor_explains_its_mistakes():
     ]:
         with pytest.raises(ValueError, match=words):
             ask()
+    with pytest.raises(ValueError, match="data is an iterator"):
+        Monitor(model, iter([X]))
     with pytest.raises(ValueError, match="no virtual covariance shift yet"):
         Monitor(model, X).vcs("0")
 
@@ -335,6 +337,27 @@ def test_monitor_works_with_adamw_from_the_first_step():
     train(monitor, model, optimizer, 3)
     assert "0/fact_cos" not in monitor.history[0]
     assert "0/fact_cos" in monitor.history[1]
+
+
+def test_monitor_goes_on_without_fact_for_an_unknown_optimizer():
+    class Mine(torch.optim.SGD):
+        pass
+
+    class Other(torch.optim.Optimizer):
+        def __init__(self, params):
+            super().__init__(params, {"lr": 0.1, "weight_decay": 0.1})
+
+    model = seeded(mlp)
+    F.cross_entropy(model(X), LABELS).backward()
+    known = Monitor(
+        model, (X, LABELS), "cross_entropy", optimizer=Mine(model.parameters(), lr=0.1, weight_decay=0.1)
+    )
+    assert "0/fact_cos" in known.step()
+    monitor = Monitor(model, (X, LABELS), "cross_entropy", every=1, optimizer=Other(model.parameters()))
+    with pytest.warns(UserWarning, match="not known.*without FACT"):
+        assert "0/fact_cos" not in monitor.step()
+    assert "0/vcs_pearson" not in monitor.step()  # the weights have not moved
+    assert monitor.vcs("0").shape == (5,)
 
 
 @pytest.mark.parametrize("framework", ["lightning", "transformers"])

@@ -55,9 +55,8 @@ def inspect(
     loss
         The loss that was trained: ``"mse"``, ``"cross_entropy"``, a torch criterion (its ``reduction`` is
         honoured), any callable ``loss(output, target)`` that returns one value per sample ``(n,)`` or their
-        mean, or
-        ``"model"`` where the model's output carries ``.loss``. Without it the loss-free matrices are
-        measured.
+        mean, or ``"model"`` where the model's output carries ``.loss``. Without it the loss-free matrices
+        are measured.
     layers
         Names or patterns (``"encoder.*.query"``), or a function of ``(name, module)``; every layer by
         default.

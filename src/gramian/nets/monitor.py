@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,8 @@ import torch
 from torch import Tensor, nn
 
 from gramian.core import pearson
+from gramian.nets.batches import can_repeat
+from gramian.nets.decay import resolve_decay
 from gramian.nets.inspection import inspect
 from gramian.nets.layers import Layer, find_layers, unwrap
 from gramian.nets.report import FeatureReport
@@ -21,14 +24,13 @@ if TYPE_CHECKING:
 
 
 class Monitor:
-    """Measure a model every k steps of training, with the initial weights kept and the virtual covariance
-    shift summed.
+    """Measure a model every k steps of training, and sum its virtual covariance shift over all steps.
 
     Call :meth:`step` once per training step, between ``loss.backward()`` and ``optimizer.step()``. It adds
     this step's virtual covariance shift ``−η (Wᵀ∇L + ∇LᵀW)`` to the sum (paper E: it tracks the change of
-    WᵀW) and, every
-    ``every`` steps, the first included, runs :func:`gramian.nets.inspect` on ``data``. In between it costs
-    one product per weight (``vcs="diagonal"``), one matrix product per weight (``"full"``), or nothing
+    WᵀW) and, every ``every`` steps, the first included, runs :func:`gramian.nets.inspect` on ``data``, with
+    the weights the model had when the monitor was created as the initial ones. In between it costs one
+    product per weight (``vcs="diagonal"``), one matrix product per weight (``"full"``), or nothing
     (``"off"``).
 
     Parameters
@@ -39,8 +41,8 @@ class Monitor:
     every
         Steps between measurements.
     optimizer
-        Gives the learning rate of each weight and, unless ``weight_decay`` is given, the weight decay.
-        Without it η = 1.
+        Gives the learning rate of each weight and, unless ``weight_decay`` is given, the weight decay (FACT
+        is left out, with a warning, where its stationarity condition is not known). Without it η = 1.
     vcs
         Whether to sum the diagonal, the full matrix, or nothing.
     layers, **options
@@ -86,6 +88,10 @@ class Monitor:
             raise ValueError(f"every must be at least 1, got {every}")
         if vcs not in ("diagonal", "full", "off"):
             raise ValueError(f'vcs must be "diagonal", "full" or "off", got {vcs!r}')
+        if not can_repeat(data):
+            raise ValueError(
+                "data is an iterator, which is empty after one measurement: pass a list or a loader"
+            )
         if "initial" in options:
             raise ValueError(
                 "initial: the Monitor keeps the weights it was created with; create it before training"
@@ -100,6 +106,7 @@ class Monitor:
         self.history: list[dict[str, float]] = []
         self.report: FeatureReport | None = None
         self._vcs_kind = vcs
+        self._decay_unknown = False
         found, _ = find_layers(unwrap(model), layers)
         self._layers = {layer.name: layer for layer in found}
         self._vcs: dict[str, Tensor] = {}
@@ -123,7 +130,7 @@ class Monitor:
     def measure(self) -> dict[str, float]:
         """Measure now, whatever the step."""
         grads = [(p, p.grad) for p in self.model.parameters()]
-        decay = self.weight_decay if self.weight_decay is not None else self._optimizer_decay()
+        decay = self.weight_decay if self.weight_decay is not None else self._known_decay()
         self.report = inspect(
             self.model, self.data, self.loss, weight_decay=decay, initial=self.initial, **self.options
         )
@@ -174,8 +181,16 @@ class Monitor:
         """One number over training, NaN where it was not measured."""
         return [entry.get(key, math.nan) for entry in self.history]
 
-    def _optimizer_decay(self) -> torch.optim.Optimizer | None:
-        # Before the first step AdamW has no state, and inspect then says so in the report instead of FACT.
+    def _known_decay(self) -> torch.optim.Optimizer | None:
+        if self.optimizer is None or self._decay_unknown:
+            return None
+        try:
+            for name, layer in self._layers.items():
+                resolve_decay(self.optimizer, name, layer.weight())
+        except ValueError as error:
+            self._decay_unknown = True
+            warnings.warn(f"{error}; the monitor goes on without FACT", stacklevel=4)
+            return None
         return self.optimizer
 
     def _learning_rate(self, parameter: Tensor) -> float:
