@@ -48,9 +48,9 @@ def batches(
     """Go through ``data``: a tensor (or array), a tuple of tensors ``(X, y)``, or any iterable of batches.
 
     A batch is a tensor, a tuple or list whose last element is the target, or a mapping whose target stands
-    under
-    ``labels`` (or ``label``, ``target``, ``y``). ``keep_target`` also leaves it among the keyword arguments,
-    for models that compute their own loss. ``unpack(batch) -> (args, kwargs, target)`` overrides all of this.
+    under ``labels`` (or ``label``, ``target``, ``y``). ``keep_target`` also leaves it among the keyword
+    arguments, for models that compute their own loss. ``unpack(batch) -> (args, kwargs, target)`` overrides
+    all of this.
 
     >>> [batch.size for batch in batches(torch.zeros(5, 2), batch_size=2)]
     [2, 2, 1]

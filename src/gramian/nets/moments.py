@@ -54,8 +54,7 @@ class SecondMoment:
     """``Σ d dᵀ`` over the rows d of a layer's output gradients, on the cheaper side.
 
     ``side="output"`` keeps ``Σ d dᵀ (g, m, m)``; ``"input"`` keeps ``Σ (Wᵀd)(Wᵀd)ᵀ (g, k, k)``; ``"sketch"``
-    keeps
-    ``Σ d dᵀP (m, 2q)`` with ``P = [WΩ, Ω']``, from which both sides follow.
+    keeps ``Σ d dᵀP (m, 2q)`` with ``P = [WΩ, Ω']``, from which both sides follow.
 
     >>> W = torch.eye(2, dtype=torch.float64)[None]
     >>> moment = SecondMoment(W, "output")

@@ -68,9 +68,8 @@ class FeatureReport:
         On the layer's input side (k, k): ``nfm``, ``agop``, ``agop_centered``, ``enfa``, ``fact``,
         ``fact_sym`` ½(F + Fᵀ), ``fact_polar`` (F Fᵀ)^½, ``vcs``, and with ``initial`` ``nfm_initial`` and
         ``nfm_change``. On its output side (m, m): ``bnfm``, ``ptk`` (also called ``bagop``), ``benfa``,
-        ``bfact``,
-        ``ptk_change``. A grouped layer gives one block per group. A name that was not measured raises a
-        ValueError that says what to pass.
+        ``bfact``, ``ptk_change``. A grouped layer gives one block per group. A name that was not measured
+        raises a ValueError that says what to pass.
         """
         blocks = self.record(layer).blocks(name)
         return torch.block_diag(*blocks).numpy()
