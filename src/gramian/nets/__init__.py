@@ -1,0 +1,33 @@
+"""Instruments for networks: what every layer of any PyTorch model has learned.
+
+:func:`inspect` measures a model on data, :class:`Monitor` does so during training, :func:`compare` sets two
+checkpoints (or a network and a kernel machine) side by side. May import ``core`` and ``features`` only.
+
+>>> import torch
+>>> from gramian.nets import inspect
+>>> model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2))
+>>> report = inspect(model, torch.eye(4))
+>>> report.matrix("0", "agop").shape
+(4, 4)
+"""
+
+from gramian.nets.compare import Comparison, compare
+from gramian.nets.geometry import balancedness, neural_collapse, surrogate, target_linearity
+from gramian.nets.inspection import inspect
+from gramian.nets.layers import LayerForm, register_layer
+from gramian.nets.monitor import Monitor
+from gramian.nets.report import FeatureReport
+
+__all__ = [
+    "Comparison",
+    "FeatureReport",
+    "LayerForm",
+    "Monitor",
+    "balancedness",
+    "compare",
+    "inspect",
+    "neural_collapse",
+    "register_layer",
+    "surrogate",
+    "target_linearity",
+]

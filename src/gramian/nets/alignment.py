@@ -1,0 +1,108 @@
+"""How far the weights of a layer agree with what the rest of the network asks of them (papers A, B, C)."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from gramian.core import cosine, psd_eigh
+
+
+def congruence(W: Float[Tensor, "*g m k"], K: Float[Tensor, "*g m m"]) -> Float[Tensor, "*g k k"]:
+    """``WᵀKW``: with K the pre-activation tangent kernel this is the AGOP, exactly (paper A, Proposition 2).
+
+    >>> congruence(2 * torch.eye(2), torch.eye(2)).diag()
+    tensor([4., 4.])
+    """
+    return W.mT @ K @ W
+
+
+def uncentered_nfa(W: Float[Tensor, "*g m k"], K: Float[Tensor, "*g m m"]) -> float:
+    """UC-NFA ``ρ(WᵀW, WᵀKW)``.
+
+    >>> round(uncentered_nfa(torch.eye(3), torch.eye(3)), 6)
+    1.0
+    """
+    return cosine(W.mT @ W, congruence(W, K))
+
+
+def centered_nfa(
+    W: Float[Tensor, "*g m k"], W0: Float[Tensor, "*g m k"], K: Float[Tensor, "*g m m"]
+) -> float:
+    """C-NFA ``ρ(W̄ᵀW̄, W̄ᵀKW̄)`` with ``W̄ = W − W₀``: the alignment that training brought. NaN at initialisation.
+
+    With ``K̄``, built from ``∂f/∂z − ∂f₀/∂z``, in place of K this is the double-centred NFA.
+
+    >>> round(centered_nfa(torch.eye(2), torch.zeros(2, 2), torch.eye(2)), 6)
+    1.0
+    """
+    return uncentered_nfa(W - W0, K)
+
+
+def ptk_centered_nfa(W0: Float[Tensor, "*g m k"], K_bar: Float[Tensor, "*g m m"]) -> float:
+    """PTK-centred NFA ``ρ(W₀ᵀW₀, W₀ᵀK̄W₀)``: the alignment of the tangents with the initial weights.
+
+    >>> round(ptk_centered_nfa(torch.eye(2), torch.eye(2)), 6)
+    1.0
+    """
+    return uncentered_nfa(W0, K_bar)
+
+
+def corrupted_ptk(K: Float[Tensor, "m m"], rng: torch.Generator) -> Float[Tensor, "m m"]:
+    """``Q``: the eigenvalues of K with Haar-random eigenvectors (paper A's control for what the spectrum
+    alone does).
+
+    >>> K = torch.diag(torch.tensor([2.0, 1.0]))
+    >>> round(float(corrupted_ptk(K, torch.Generator().manual_seed(0)).trace()), 5)
+    3.0
+    """
+    values, _ = psd_eigh(K)
+    Q, R = torch.linalg.qr(torch.randn(K.shape, generator=rng, dtype=K.dtype))
+    Q = Q * R.diagonal().sign()  # QR alone is not Haar: its signs are a convention of the algorithm
+    return (Q * values) @ Q.mT
+
+
+def power_alignment(
+    values: Float[Tensor, " p"],
+    quadratic: Float[Tensor, " p"],
+    norm: float,
+    powers: Float[Tensor, " s"],
+) -> Float[Tensor, " s"]:
+    """``ρ(A, B^s)`` for many s from the eigenpairs ``(λⱼ, vⱼ)`` of B: ``Σ λⱼˢ vⱼᵀAvⱼ / (‖A‖ √Σ λⱼ²ˢ)``.
+
+    >>> power_alignment(torch.ones(2), torch.ones(2), 2**0.5, torch.tensor([0.5, 1.0]))
+    tensor([1.0000, 1.0000])
+    """
+    logs = values.log() - values.log().max()
+    weights = torch.exp(powers[:, None] * logs)
+    return weights @ quadratic / (norm * weights.norm(dim=1))
+
+
+def best_power(
+    values: Float[Tensor, " p"],
+    quadratic: Float[Tensor, " p"],
+    norm: float,
+    low: float = 0.02,
+    high: float = 3.0,
+) -> tuple[float, float]:
+    """The exponent s in ``[low, high]`` that maximises ``ρ(A, B^s)``, and the cosine there.
+
+    The exponent is NaN where it does not matter: when B has one direction, or several of equal strength.
+
+    >>> A = torch.tensor([4.0, 1.0])
+    >>> s, rho = best_power(A**3, A, float(A.norm()))
+    >>> round(s, 3), round(rho, 6)
+    (0.333, 1.0)
+    """
+    a, b = torch.tensor([low, high], dtype=values.dtype).log().tolist()
+    if values.max() <= values.min() * (1 + 1e-9):
+        return math.nan, float(power_alignment(values, quadratic, norm, values.new_ones(1)))
+    for _ in range(4):  # each pass narrows the bracket by 32
+        grid = torch.linspace(a, b, 65, dtype=values.dtype)
+        best = int(power_alignment(values, quadratic, norm, grid.exp()).argmax())
+        a, b = float(grid[max(best - 1, 0)]), float(grid[min(best + 1, 64)])
+    s = torch.tensor([(a + b) / 2], dtype=values.dtype).exp()
+    return float(s), float(power_alignment(values, quadratic, norm, s))

@@ -1,0 +1,174 @@
+"""From whatever holds the data to (arguments, keyword arguments, target), one batch at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+TARGET_KEYS = ("labels", "label", "targets", "target", "y")
+OUTPUT_KEYS = ("logits", "last_hidden_state", "prediction", "out", "output")
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What one forward pass needs, and the target beside it (None when the data has none)."""
+
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    target: Any
+    size: int
+
+    def first(self, count: int) -> Batch:
+        """The first ``count`` samples of this batch."""
+
+        def cut(value: Any) -> Any:
+            return value[:count] if isinstance(value, Tensor) and value.shape[:1] == (self.size,) else value
+
+        return replace(self, args=_walk(self.args, cut), kwargs=_walk(self.kwargs, cut),
+                       target=_walk(self.target, cut), size=count)  # fmt: skip
+
+
+Unpack = Callable[[Any], tuple[tuple[Any, ...], dict[str, Any], Any]]
+
+
+def batches(
+    data: Any,
+    *,
+    device: torch.device | str = "cpu",
+    batch_size: int = 256,
+    keep_target: bool = False,
+    unpack: Unpack | None = None,
+    max_samples: int | None = None,
+) -> Iterator[Batch]:
+    """Go through ``data``: a tensor (or array), a tuple of tensors ``(X, y)``, or any iterable of batches.
+
+    A batch is a tensor, a tuple or list whose last element is the target, or a mapping whose target stands
+    under ``labels`` (or ``label``, ``target``, ``y``). ``keep_target`` also leaves it among the keyword
+    arguments, for models that compute their own loss. ``unpack(batch) -> (args, kwargs, target)`` overrides
+    all of this.
+
+    >>> [batch.size for batch in batches(torch.zeros(5, 2), batch_size=2)]
+    [2, 2, 1]
+    >>> next(iter(batches([{"x": torch.zeros(3, 2), "labels": torch.ones(3)}]))).target
+    tensor([1., 1., 1.])
+    """
+    seen = 0
+    for raw in _pieces(data, batch_size):
+        batch = _read(raw, device, keep_target, unpack)
+        if max_samples is not None and seen + batch.size > max_samples:
+            batch = batch.first(max_samples - seen)
+        if batch.size:
+            yield batch
+        seen += batch.size
+        if max_samples is not None and seen >= max_samples:
+            return
+
+
+def can_repeat(data: Any) -> bool:
+    """Whether going through ``data`` a second time gives it again (False for generators and iterators).
+
+    >>> can_repeat([torch.zeros(2, 2)]), can_repeat(iter([torch.zeros(2, 2)]))
+    (True, False)
+    """
+    return not isinstance(data, Iterator)
+
+
+def _pieces(data: Any, batch_size: int) -> Iterable[Any]:
+    if isinstance(data, Tensor | np.ndarray):
+        return torch.as_tensor(data).split(batch_size)
+    arrays = isinstance(data, tuple) and all(isinstance(part, Tensor | np.ndarray) for part in data)
+    if arrays and data:
+        parts = [torch.as_tensor(part) for part in data]
+        if len({part.shape[0] for part in parts}) > 1:
+            raise ValueError(
+                f"data is a tuple of arrays with {[part.shape[0] for part in parts]} rows; they must agree "
+                "(pass a list if each element is a batch of its own)"
+            )
+        return zip(*(part.split(batch_size) for part in parts), strict=True)
+    if isinstance(data, Mapping) or not isinstance(data, Iterable):
+        raise ValueError(
+            f"data must be a tensor, a tuple (X, y) or an iterable of batches, got {type(data).__name__}"
+            + (": wrap a single dict batch in a list" if isinstance(data, Mapping) else "")
+        )
+    return data
+
+
+def _read(raw: Any, device: torch.device | str, keep_target: bool, unpack: Unpack | None) -> Batch:
+    if unpack is not None:
+        args, kwargs, target = unpack(raw)
+        args, kwargs = tuple(args), dict(kwargs)
+    elif isinstance(raw, Mapping):
+        kwargs = dict(raw)
+        key = next((key for key in TARGET_KEYS if key in kwargs), None)
+        target = None if key is None else kwargs[key] if keep_target else kwargs.pop(key)
+        args = ()
+    elif isinstance(raw, tuple | list):
+        args, kwargs, target = (tuple(raw), {}, None) if len(raw) == 1 else (tuple(raw[:-1]), {}, raw[-1])
+    else:
+        args, kwargs, target = (raw,), {}, None
+
+    def move(value: Any) -> Any:
+        if isinstance(value, np.ndarray):
+            value = torch.as_tensor(value)
+        return value.to(device) if isinstance(value, Tensor) else value
+
+    args, kwargs, target = _walk(args, move), _walk(kwargs, move), _walk(target, move)
+    first = next(_tensors((args, kwargs)), None)
+    if first is None or first.ndim == 0:
+        raise ValueError(
+            f"a batch of type {type(raw).__name__} holds no tensor with a batch dimension; pass "
+            "unpack=lambda batch: (args, kwargs, target)"
+        )
+    return Batch(args, kwargs, target, int(first.shape[0]))
+
+
+def _walk(value: Any, change: Callable[[Any], Any]) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _walk(item, change) for key, item in value.items()}
+    if isinstance(value, tuple | list):
+        return type(value)([_walk(item, change) for item in value]) if type(value) in (tuple, list) else value
+    return change(value)
+
+
+def _tensors(value: Any) -> Iterator[Tensor]:
+    if isinstance(value, Tensor):
+        yield value
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from _tensors(item)
+    elif isinstance(value, tuple | list):
+        for item in value:
+            yield from _tensors(item)
+
+
+def output_tensor(output: Any, size: int) -> Tensor:
+    """The model's output as one tensor whose first dimension is the batch.
+
+    Of a mapping the logits (or last hidden state), of a tuple the first tensor.
+
+    >>> output_tensor({"logits": torch.zeros(2, 3), "aux": None}, 2).shape
+    torch.Size([2, 3])
+    """
+    chosen = output
+    if isinstance(output, Mapping):
+        key = next((key for key in OUTPUT_KEYS if isinstance(output.get(key), Tensor)), None)
+        chosen = output[key] if key is not None else next(_tensors(output), None)
+    elif isinstance(output, tuple | list):
+        chosen = next(_tensors(output), None)
+    if not isinstance(chosen, Tensor) or not chosen.is_floating_point():
+        raise ValueError(
+            f"the model returned {type(output).__name__}, in which no floating-point tensor was found; pass "
+            "output=lambda result: tensor"
+        )
+    if chosen.ndim == 0 or chosen.shape[0] != size:
+        raise ValueError(
+            f"the model's output has shape {tuple(chosen.shape)} for a batch of {size}: its first "
+            "dimension must be "
+            "the batch; pass output=lambda result: tensor to choose or rearrange it"
+        )
+    return chosen

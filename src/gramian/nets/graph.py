@@ -1,0 +1,68 @@
+"""How layers follow one another, read from the autograd graph: residual paths and parallel branches
+included."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from torch import Tensor
+
+from gramian.nets.capture import Call
+
+
+def layer_graph(
+    output: Tensor, calls: Mapping[str, Sequence[Call]]
+) -> tuple[dict[str, int], list[tuple[str, str]]]:
+    """Depth of each layer, and the pairs that follow each other with no other layer between.
+
+    Depth counts the layers on the longest path from a layer to the output, itself included, so that 1 /
+    depth is the exponent of paper C for the network that starts at this layer (1 / L for the first one).
+
+    >>> import torch
+    >>> from torch import nn
+    >>> from gramian.nets.capture import Capture
+    >>> from gramian.nets.layers import find_layers
+    >>> model = nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 1))
+    >>> with Capture(model, find_layers(model)[0]) as capture:
+    ...     layer_graph(model(torch.ones(4, 2)), capture.calls)
+    ({'2': 1, '0': 2}, [('0', '2')])
+    """
+    at: dict[Any, list[str]] = {}
+    for name, uses in calls.items():
+        for call in uses:
+            at.setdefault(call.edge.node, []).append(name)
+    # For every node: how many layers lie on the longest path from the output down to it, and which layers
+    # come next towards the output. Children are visited after all their parents.
+    depth: dict[Any, int] = {}
+    above: dict[Any, frozenset[str]] = {}
+    result: dict[str, int] = {}
+    pairs: dict[tuple[str, str], None] = {}
+    for node in _from_output(output.grad_fn):
+        names = at.get(node, [])
+        for name in names:
+            result[name] = max(result.get(name, 0), depth.get(node, 0) + 1)
+            pairs.update({(name, after): None for after in sorted(above.get(node, ())) if after != name})
+        here = depth.get(node, 0) + bool(names)
+        leads_to = frozenset(names) if names else above.get(node, frozenset())
+        for child, _ in node.next_functions:
+            if child is not None:
+                depth[child] = max(depth.get(child, 0), here)
+                above[child] = above.get(child, frozenset()) | leads_to
+    return result, sorted(pairs)
+
+
+def _from_output(root: Any) -> list[Any]:
+    """All nodes of the graph, parents (nearer the output) before children."""
+    order: list[Any] = []
+    done: set[Any] = set()
+    stack: list[tuple[Any, bool]] = [(root, False)]
+    while stack:
+        node, finished = stack.pop()
+        if finished:
+            order.append(node)
+        elif node is not None and node not in done:
+            done.add(node)
+            stack.append((node, True))
+            stack.extend((child, False) for child, _ in node.next_functions)
+    return order[::-1]

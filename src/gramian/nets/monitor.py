@@ -1,0 +1,242 @@
+"""Monitor: the same measurements while a network trains."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from gramian.core import pearson
+from gramian.nets.batches import can_repeat
+from gramian.nets.decay import resolve_decay
+from gramian.nets.inspection import inspect
+from gramian.nets.layers import Layer, find_layers, unwrap
+from gramian.nets.report import FeatureReport
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+
+class Monitor:
+    """Measure a model every k steps of training, and sum its virtual covariance shift over all steps.
+
+    Call :meth:`step` once per training step, between ``loss.backward()`` and ``optimizer.step()``. It adds
+    this step's virtual covariance shift ``−η (Wᵀ∇L + ∇LᵀW)`` to the sum (paper E: it tracks the change of
+    WᵀW) and, every ``every`` steps, the first included, runs :func:`gramian.nets.inspect` on ``data``, with
+    the weights the model had when the monitor was created as the initial ones. In between it costs one
+    product per weight (``vcs="diagonal"``), one matrix product per weight (``"full"``), or nothing
+    (``"off"``).
+
+    Parameters
+    ----------
+    model, data, loss
+        As for :func:`gramian.nets.inspect`; ``data`` is a fixed probe set that can be gone through again and
+        again.
+    every
+        Steps between measurements.
+    optimizer
+        Gives the learning rate of each weight and, unless ``weight_decay`` is given, the weight decay (FACT
+        is left out, with a warning, where its stationarity condition is not known). Without it η = 1.
+    vcs
+        Whether to sum the diagonal, the full matrix, or nothing.
+    layers, **options
+        Passed to :func:`gramian.nets.inspect`.
+    log
+        ``log(metrics, step)`` is called after every measurement with a flat ``dict[str, float]``: the
+        signature of most trackers, ``wandb.log`` among them.
+
+    Examples
+    --------
+    >>> with torch.random.fork_rng():
+    ...     _ = torch.manual_seed(0)
+    ...     model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
+    ...     X = torch.randn(32, 4)
+    >>> optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    >>> monitor = Monitor(model, (X, X[:, :1]), loss="mse", every=5, optimizer=optimizer)
+    >>> for _ in range(11):
+    ...     optimizer.zero_grad()
+    ...     nn.functional.mse_loss(model(X), X[:, :1]).backward()
+    ...     _ = monitor.step()
+    ...     optimizer.step()
+    >>> monitor.steps
+    [0, 5, 10]
+    >>> monitor.metrics["0/c_nfa_cos"] > 0
+    True
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        data: Any,
+        loss: Any = None,
+        *,
+        every: int = 100,
+        optimizer: torch.optim.Optimizer | None = None,
+        vcs: str = "diagonal",
+        layers: str | Sequence[str] | Callable[[str, nn.Module], bool] | None = None,
+        weight_decay: float | torch.optim.Optimizer | Mapping[str, float] | None = None,
+        log: Callable[[dict[str, float], int], Any] | None = None,
+        **options: Any,
+    ):
+        if every < 1:
+            raise ValueError(f"every must be at least 1, got {every}")
+        if vcs not in ("diagonal", "full", "off"):
+            raise ValueError(f'vcs must be "diagonal", "full" or "off", got {vcs!r}')
+        if not can_repeat(data):
+            raise ValueError(
+                "data is an iterator, which is empty after one measurement: pass a list or a loader"
+            )
+        if "initial" in options:
+            raise ValueError(
+                "initial: the Monitor keeps the weights it was created with; create it before training"
+            )
+        self.model, self.data, self.loss = model, data, loss
+        self.every, self.optimizer, self.log = every, optimizer, log
+        self.weight_decay = weight_decay
+        self.options = {"layers": layers, **options}
+        self.initial = {key: value.detach().clone() for key, value in unwrap(model).state_dict().items()}
+        self.count = 0
+        self.steps: list[int] = []
+        self.history: list[dict[str, float]] = []
+        self.report: FeatureReport | None = None
+        self._vcs_kind = vcs
+        self._decay_unknown = False
+        found, _ = find_layers(unwrap(model), layers)
+        self._layers = {layer.name: layer for layer in found}
+        self._vcs: dict[str, Tensor] = {}
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        """The last measurement, flat."""
+        if not self.history:
+            raise ValueError("nothing was measured yet: call step() or measure()")
+        return dict(self.history[-1])
+
+    def step(self) -> dict[str, float] | None:
+        """Count one training step; returns the measurement when this step takes one."""
+        due = self.count % self.every == 0
+        found = self.measure() if due else None
+        if self._vcs_kind != "off":
+            self._add_shift()
+        self.count += 1
+        return found
+
+    def measure(self) -> dict[str, float]:
+        """Measure now, whatever the step."""
+        grads = [(p, p.grad) for p in self.model.parameters()]
+        decay = self.weight_decay if self.weight_decay is not None else self._known_decay()
+        self.report = inspect(
+            self.model, self.data, self.loss, weight_decay=decay, initial=self.initial, **self.options
+        )
+        for p, grad in grads:
+            assert p.grad is grad  # inspect asks for gradients by name and never accumulates into .grad
+        found = self.report.metrics() | self._shift_metrics()
+        if self.report.settings["loss"] is not None:
+            found["loss"] = float(self.report.settings["loss"])
+        self.steps.append(self.count)
+        self.history.append(found)
+        if self.log is not None:
+            self.log(dict(found), self.count)
+        return found
+
+    def vcs(self, layer: str) -> np.ndarray:
+        """The summed virtual covariance shift of a layer: its diagonal (k,), or the matrix (k, k) for
+        ``vcs="full"``.
+
+        A grouped layer gives one per group.
+        """
+        if self._vcs_kind == "off":
+            raise ValueError('vcs="off": create the Monitor with vcs="diagonal" or "full"')
+        if layer not in self._vcs:
+            raise ValueError(
+                f"layer {layer!r} has no virtual covariance shift yet; there are {list(self._vcs)}"
+            )
+        return self._vcs[layer].squeeze(0).double().cpu().numpy()
+
+    def to_pandas(self) -> pd.DataFrame:
+        """All measurements, one row per measured step (needs pandas)."""
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise ImportError(
+                "to_pandas needs pandas: pip install pandas (history has the same numbers)"
+            ) from error
+        return pd.DataFrame(self.history, index=pd.Index(self.steps, name="step"))
+
+    def plot(
+        self, columns: Sequence[str] = ("nfa_cos", "c_nfa_cos"), layers: Sequence[str] | None = None
+    ) -> Figure:
+        """Columns over training, one panel per layer, and the loss (paper A, Fig. 2)."""
+        from gramian.nets.plots import plot_history
+
+        return plot_history(self, columns, layers)
+
+    def series(self, key: str) -> list[float]:
+        """One number over training, NaN where it was not measured."""
+        return [entry.get(key, math.nan) for entry in self.history]
+
+    def _known_decay(self) -> torch.optim.Optimizer | None:
+        if self.optimizer is None or self._decay_unknown:
+            return None
+        try:
+            for name, layer in self._layers.items():
+                resolve_decay(self.optimizer, name, layer.weight())
+        except ValueError as error:
+            self._decay_unknown = True
+            warnings.warn(f"{error}; the monitor goes on without FACT", stacklevel=4)
+            return None
+        return self.optimizer
+
+    def _learning_rate(self, parameter: Tensor) -> float:
+        if self.optimizer is None:
+            return 1.0
+        for group in self.optimizer.param_groups:
+            if any(p is parameter for p in group["params"]):
+                return float(group["lr"])
+        return 0.0
+
+    @torch.no_grad()
+    def _add_shift(self) -> None:
+        for name, layer in self._layers.items():
+            weight = layer.weight()
+            grad = weight.grad if weight.is_leaf else None
+            if grad is None:
+                continue
+            W, G = layer.matrix(weight), layer.matrix(grad.to_dense() if grad.is_sparse else grad)
+            eta = self._learning_rate(weight)
+            if self._vcs_kind == "diagonal":
+                shift = (W * G).sum(1).mul_(-2 * eta)
+            else:
+                cross = W.mT @ G
+                shift = (cross + cross.mT).mul_(-eta)
+            if name not in self._vcs:
+                # float64 wherever the device has it: thousands of small steps are added.
+                kind = torch.float32 if weight.device.type == "mps" else torch.float64
+                self._vcs[name] = torch.zeros(shift.shape, dtype=kind, device=weight.device)
+            self._vcs[name] += shift
+
+    def _shift_metrics(self) -> dict[str, float]:
+        found = {}
+        for name, total in self._vcs.items():
+            layer: Layer = self._layers[name]
+            W = layer.matrix(layer.weight().detach()).double()
+            W0 = layer.matrix(self._start_of(layer)).double()
+            if self._vcs_kind == "diagonal":
+                change = W.square().sum(1) - W0.square().sum(1)
+            else:
+                change = W.mT @ W - W0.mT @ W0
+            found[f"{name}/vcs_pearson"] = pearson(total.double().cpu(), change.cpu())
+        return {key: value for key, value in found.items() if not math.isnan(value)}
+
+    def _start_of(self, layer: Layer) -> Tensor:
+        model = unwrap(self.model)
+        path = next(name for name, module in model.named_modules() if module is layer.module)
+        return self.initial[f"{path}.{layer.parameter}" if path else layer.parameter].to(
+            layer.weight().device
+        )

@@ -1,0 +1,160 @@
+"""FeatureReport: what inspect returns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from rich.console import Console, RenderableType
+
+from gramian.nets.alignment import corrupted_ptk, uncentered_nfa
+from gramian.nets.metrics import COLUMNS, row
+from gramian.nets.record import PSD, LayerRecord
+from gramian.nets.similarity import Metric, similarity
+from gramian.nets.table import TerminalTable, html
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+
+class FeatureReport:
+    """One row per layer, and every matrix behind it.
+
+    Printing it shows a table, in a notebook it is drawn as HTML, :meth:`to_pandas` has all columns and
+    :meth:`describe` says what each of them means. Numbers that were not measured are NaN.
+
+    >>> import torch
+    >>> from gramian.nets import inspect
+    >>> model = torch.nn.Linear(3, 1, bias=False)
+    >>> report = inspect(model, torch.eye(3))
+    >>> report.layers, report.skipped
+    (['model'], {})
+    >>> report.matrix("model", "ptk")
+    array([[1.]])
+    """
+
+    def __init__(
+        self, records: Mapping[str, LayerRecord], skipped: Mapping[str, str], settings: Mapping[str, Any]
+    ):
+        self._records = dict(records)
+        self._skipped = dict(skipped)
+        self.settings = dict(settings)
+
+    @property
+    def layers(self) -> list[str]:
+        """Names of the measured layers, in the order of the forward pass."""
+        return list(self._records)
+
+    @property
+    def skipped(self) -> dict[str, str]:
+        """Modules with weights that were not measured, and why."""
+        return dict(self._skipped)
+
+    def record(self, layer: str) -> LayerRecord:
+        """The streamed sums of one layer."""
+        if layer not in self._records:
+            why = f": {self._skipped[layer]}" if layer in self._skipped else f"; there are {self.layers}"
+            raise ValueError(f"layer {layer!r} was not measured{why}")
+        return self._records[layer]
+
+    def matrix(self, layer: str, name: str) -> np.ndarray:
+        """A feature matrix as a float64 array.
+
+        On the layer's input side (k, k): ``nfm``, ``agop``, ``agop_centered``, ``enfa``, ``fact``,
+        ``fact_sym`` ½(F + Fᵀ), ``fact_polar`` (F Fᵀ)^½, ``vcs``, and with ``initial`` ``nfm_initial`` and
+        ``nfm_change``. On its output side (m, m): ``bnfm``, ``ptk`` (also called ``bagop``), ``benfa``,
+        ``bfact``, ``ptk_change``. A grouped layer gives one block per group. A name that was not measured
+        raises a ValueError that says what to pass.
+        """
+        blocks = self.record(layer).blocks(name)
+        return torch.block_diag(*blocks).numpy()
+
+    def similarity(self, layer: str, a: str, b: str, power: float = 1.0, metric: Metric = "cosine") -> float:
+        """``ρ(A, B^power)``: cosine, or Pearson's correlation of the entries (papers A, C; papers B, D)."""
+        return similarity(self.record(layer), a, b, power=power, metric=metric)
+
+    def spectrum(self, layer: str, name: str = "nfm") -> np.ndarray:
+        """Positive eigenvalues of a PSD matrix, largest first."""
+        self._psd(name)
+        values = torch.cat([values for values, _ in self.record(layer).eigenpairs(name)])
+        return values.sort(descending=True).values.numpy()
+
+    def directions(self, layer: str, name: str = "nfm", k: int = 5) -> np.ndarray:
+        """The k strongest directions ``(k, d)`` of a PSD matrix, as unit rows with fixed signs."""
+        self._psd(name)
+        pairs = self.record(layer).eigenpairs(name)
+        size = pairs[0][1].shape[0]
+        found: list[tuple[float, torch.Tensor]] = []
+        for g, (values, vectors) in enumerate(pairs):
+            for value, vector in zip(values[:k].tolist(), vectors.mT[:k], strict=True):
+                whole = torch.zeros(size * len(pairs), dtype=vector.dtype)
+                whole[g * size : (g + 1) * size] = vector
+                found.append((value, whole))
+        found.sort(key=lambda pair: -pair[0])
+        return torch.stack([vector for _, vector in found[:k]]).numpy()
+
+    def corrupted_nfa(self, layer: str, seed: int = 0) -> float:
+        """``ρ(WᵀW, WᵀQW)`` with Q the tangent kernel's spectrum in random directions: the NFA by chance."""
+        record = self.record(layer)
+        rng = torch.Generator().manual_seed(seed)
+        Q = torch.stack([corrupted_ptk(K, rng) for K in record.blocks("ptk")])
+        return uncentered_nfa(record.W, Q)
+
+    @cached_property
+    def rows(self) -> list[dict[str, float | int | str]]:
+        """One dict per layer, keys as in :meth:`describe`."""
+        return [row(record) for record in self._records.values()]
+
+    def metrics(self, prefix: str = "") -> dict[str, float]:
+        """All measured numbers as one flat dict ``{prefix}{layer}/{column}``, for any experiment tracker."""
+        return {
+            f"{prefix}{entry['layer']}/{name}": float(value)
+            for entry in self.rows
+            for name, value in entry.items()
+            if isinstance(value, int | float) and not math.isnan(value)
+        }
+
+    def to_pandas(self) -> pd.DataFrame:
+        """All columns as a DataFrame indexed by layer (needs pandas)."""
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise ImportError(
+                "to_pandas needs pandas: pip install pandas (report.rows has the same numbers)"
+            ) from error
+        return pd.DataFrame(self.rows, columns=list(COLUMNS)).set_index("layer")
+
+    @staticmethod
+    def describe() -> dict[str, str]:
+        """Column → what it says."""
+        return dict(COLUMNS)
+
+    def plot(self, layer: str | None = None) -> Figure:
+        """A figure of all layers (alignment, spectra, geometry), or of the matrices of one."""
+        from gramian.nets.plots import plot_layer, plot_report
+
+        return plot_report(self) if layer is None else plot_layer(self, layer)
+
+    def __rich__(self) -> RenderableType:
+        return TerminalTable(self.rows, self._skipped, self.settings)
+
+    def __str__(self) -> str:
+        console = Console(width=160, force_terminal=False, no_color=True)
+        with console.capture() as captured:
+            console.print(self.__rich__())
+        return captured.get().rstrip()
+
+    def __repr__(self) -> str:
+        return f"FeatureReport({len(self.layers)} layers, {self.settings.get('samples')} samples)"
+
+    def _repr_html_(self) -> str:
+        return html(self.rows, self._skipped, self.settings)
+
+    def _psd(self, name: str) -> None:
+        if name not in PSD:
+            raise ValueError(f"{name!r} is not positive semi-definite; choose one of {', '.join(PSD)}")

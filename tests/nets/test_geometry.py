@@ -1,0 +1,193 @@
+"""Target linearity, surrogates, neural collapse, balancedness: laws, and equality with scikit-learn."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from sklearn.linear_model import LinearRegression, Ridge
+from torch import nn
+
+from gramian.nets import balancedness, inspect, neural_collapse, surrogate, target_linearity
+from gramian.nets.geometry import FeatureMoments
+from nets.models import Block, cnn, mlp, seeded
+
+G = torch.Generator().manual_seed(7)
+H = torch.randn(40, 6, generator=G, dtype=torch.float64) + 3
+Y = torch.randn(40, 2, generator=G, dtype=torch.float64) + H[:, :2] + 5
+
+
+@pytest.mark.parametrize("ridge", [0.0, 0.5, 20.0])
+def test_target_linearity_is_the_r2_of_ridge(ridge):
+    model = Ridge(alpha=ridge) if ridge else LinearRegression()
+    predicted = model.fit(H.numpy(), Y.numpy()).predict(H.numpy())
+    expected = 1 - ((Y.numpy() - predicted) ** 2).sum() / ((Y - Y.mean(0)) ** 2).sum().item()
+    assert target_linearity(H, Y, ridge) == pytest.approx(expected, abs=1e-10)
+
+
+def test_target_linearity_without_centring_is_the_formula():
+    gamma, Yc = 0.7, Y - Y.mean(0)
+    fit = H @ torch.linalg.solve(H.mT @ H + gamma * torch.eye(6, dtype=H.dtype), H.mT @ Yc)
+    expected = 1 - float((Yc - fit).square().sum() / Yc.square().sum())
+    assert target_linearity(H, Y, gamma, center=False) == pytest.approx(expected, abs=1e-10)
+    # Woodbury: the error is ‖γ(HHᵀ + γI)⁻¹Y‖²
+    error = gamma * torch.linalg.solve(H @ H.mT + gamma * torch.eye(40, dtype=H.dtype), Yc)
+    assert 1 - float(error.square().sum() / Yc.square().sum()) == pytest.approx(expected, abs=1e-9)
+
+
+def test_dead_and_constant_features_do_no_harm():
+    dead = torch.cat([H, torch.zeros(40, 2, dtype=H.dtype), torch.ones(40, 1, dtype=H.dtype)], 1)
+    assert target_linearity(dead, Y, 0.0) == pytest.approx(target_linearity(H, Y, 0.0), abs=1e-9)
+    assert math.isnan(target_linearity(H, torch.ones(40, 1, dtype=H.dtype), 0.1))
+
+
+def test_surrogate_is_the_trace():
+    Yc = Y - Y.mean(0)
+    assert surrogate(H, Y) == pytest.approx(float((Yc.mT @ H @ H.mT @ Yc).trace()))
+
+
+def test_balancedness_of_a_balanced_pair_and_of_any_other():
+    U = torch.linalg.qr(torch.randn(4, 4, generator=torch.Generator().manual_seed(0)))[0]
+    s = torch.tensor([3.0, 2.0, 1.0, 0.5])
+    assert balancedness(U * s, (U * s).mT) == pytest.approx(0.0, abs=1e-6)
+    assert balancedness(torch.eye(4), 2 * torch.eye(4)) == pytest.approx(0.75)
+
+
+def features(collapse, classes=4, n=200, d=9):
+    """Class means on a simplex with noise of size ``1 − collapse``."""
+    g = torch.Generator().manual_seed(2)
+    simplex = torch.eye(classes, d, dtype=torch.float64) - torch.eye(classes, d, dtype=torch.float64).mean(0)
+    labels = torch.arange(n) % classes
+    noise = torch.randn(n, d, generator=g, dtype=torch.float64)
+    return simplex[labels] + (1 - collapse) * noise, nn.functional.one_hot(labels, classes).double(), simplex
+
+
+def test_collapse_falls_to_zero_as_classes_tighten():
+    seen = []
+    for collapse in (0.0, 0.9, 1.0):
+        Hc, onehot, simplex = features(collapse)
+        moments = FeatureMoments(9, 4)
+        moments.add(Hc[:77], onehot[:77])
+        moments.add(Hc[77:], onehot[77:])
+        seen.append(neural_collapse(moments, simplex))
+    for name in ("nc1", "nc2_norm", "nc2_angle", "nc3"):
+        assert seen[0][name] > seen[1][name] > seen[2][name]
+        assert seen[2][name] == pytest.approx(0, abs=1e-9)
+
+
+def test_nc1_equals_the_definition():
+    Hc, onehot, _ = features(0.3)
+    labels = onehot.argmax(1)
+    means = torch.stack([Hc[labels == c].mean(0) for c in range(4)])
+    within = sum((h - means[c]).outer(h - means[c]) for h, c in zip(Hc, labels, strict=True)) / len(Hc)
+    M = means - means.mean(0)
+    expected = float(torch.trace(within @ torch.linalg.pinv(M.mT @ M / 4, rtol=1e-10))) / 4
+    moments = FeatureMoments(9, 4)
+    moments.add(Hc, onehot)
+    assert neural_collapse(moments)["nc1"] == pytest.approx(expected, rel=1e-8)
+
+
+def test_inspect_measures_the_layers_own_features():
+    model = seeded(mlp).eval()
+    X = torch.randn(60, 5, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    labels = torch.arange(60) % 3
+    report = inspect(model, (X, labels), "cross_entropy", ridge=0.01, batch_size=7)
+    onehot = nn.functional.one_hot(labels, 3).double()
+    with torch.no_grad():
+        inputs = {"0": X, "2": model[:2](X), "4": model[:4](X)}
+        predicted = model(X).argmax(1)
+    for entry in report.rows:
+        Hl = inputs[entry["layer"]]
+        centred = Hl - Hl.mean(0)
+        gamma = 0.01 * float(centred.square().sum()) / Hl.shape[1]
+        assert entry["target_linearity_gamma"] == pytest.approx(gamma)
+        assert entry["target_linearity"] == pytest.approx(target_linearity(Hl, onehot, gamma), abs=1e-9)
+        Z = Hl @ model[int(entry["layer"])].weight.detach().mT
+        assert entry["surrogate"] == pytest.approx(surrogate(Z, onehot) / 60**2, rel=1e-8)
+        assert entry["surrogate_input"] == pytest.approx(surrogate(Hl, onehot) / 60**2, rel=1e-8)
+        means = torch.stack([Hl[labels == c].mean(0) for c in range(3)])
+        nearest = torch.cdist(Hl, means).argmin(1)
+        assert entry["nc4"] == pytest.approx(float((nearest == predicted).double().mean()))
+    assert not math.isnan(report.rows[-1]["nc3"])
+    assert math.isnan(report.rows[0]["nc3"])
+
+
+def test_positions_are_averaged():
+    model = seeded(
+        lambda: nn.Sequential(nn.Conv2d(3, 4, 3), nn.Flatten(), nn.LazyLinear(2)), dtype=torch.float32
+    )
+    X = torch.randn(20, 3, 5, 5, generator=torch.Generator().manual_seed(1))
+    with torch.no_grad(), torch.random.fork_rng():
+        model(X)
+    y = torch.randn(20, 2, generator=torch.Generator().manual_seed(2))
+    entry = inspect(model, (X, y), "mse").rows[0]
+    pooled = X.double().mean((2, 3))
+    assert entry["target_linearity"] == pytest.approx(
+        target_linearity(pooled, y.double(), entry["target_linearity_gamma"])
+    )
+
+
+def test_attention_features_are_tokens_of_the_right_sample():
+    tokens = torch.randint(0, 11, (30, 4), generator=torch.Generator().manual_seed(1))
+    labels = torch.arange(30) % 3
+    rows = {}
+    for first in (True, False):
+        model = seeded(lambda first=first: Block(batch_first=first))
+        rows[first] = inspect(model, (tokens, labels), "cross_entropy").rows
+    for a, b in zip(rows[True], rows[False], strict=True):
+        for name in ("target_linearity", "nc1", "nc4", "surrogate"):
+            np.testing.assert_allclose(a[name], b[name], rtol=1e-9, err_msg=f"{a['layer']} {name}")
+
+
+def test_geometry_can_be_switched_off_and_needs_targets():
+    model, X = seeded(mlp), torch.zeros(4, 5, dtype=torch.float64)
+    assert math.isnan(inspect(model, X).rows[0]["target_linearity"])
+    report = inspect(model, (X, torch.zeros(4, 3, dtype=torch.float64)), geometry=False)
+    assert math.isnan(report.rows[0]["target_linearity"])
+
+
+def test_one_pass_data_has_no_nc4():
+    X = torch.randn(12, 5, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    labels = torch.arange(12) % 3
+    report = inspect(seeded(mlp), iter([(X, labels)]), "cross_entropy")
+    assert math.isnan(report.rows[0]["nc4"])
+    assert not math.isnan(report.rows[0]["nc1"])
+
+
+def test_grouped_convolutions_have_geometry():
+    X = torch.randn(8, 4, 7, 9, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+
+    def build():
+        model = cnn()
+        model(X.float())
+        return model
+
+    rows = inspect(seeded(build), (X, torch.arange(8) % 3), "cross_entropy").rows
+    assert all(not math.isnan(entry["target_linearity"]) for entry in rows)
+
+
+def test_fewer_samples_than_features_are_warned_about():
+    X = torch.randn(6, 5, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    with pytest.warns(UserWarning, match="6 samples for up to 7 features in 2 layers"):
+        inspect(seeded(mlp), (X, X[:, :3]))
+
+
+def test_binary_labels_and_flat_targets_are_values():
+    model = seeded(lambda: nn.Sequential(nn.Linear(5, 4), nn.Tanh(), nn.Linear(4, 1)))
+    X = torch.randn(30, 5, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    y = (X[:, 0] > 0).long()
+    found = [
+        inspect(model, (X, target)).rows[0]["target_linearity"] for target in (y, y[:, None], y.double())
+    ]
+    gamma = 1e-3 * float((X - X.mean(0)).square().sum()) / 5
+    assert found == pytest.approx([target_linearity(X, y[:, None].double(), gamma)] * 3)
+
+
+def test_token_ids_are_not_regressed_on():
+    model = seeded(lambda: nn.Linear(5, 3))
+    X = torch.randn(10, 4, 5, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    ids = torch.ones(10, 4, dtype=torch.long)
+    report = inspect(model, [(X, ids), (X[:, :2], ids[:, :2])], outputs=4)
+    assert math.isnan(report.rows[0]["target_linearity"])
+    ragged = inspect(model, [(X, X[:, :, 0]), (X[:, :2], X[:, :2, 0])], outputs=4)
+    assert math.isnan(ragged.rows[0]["target_linearity"])

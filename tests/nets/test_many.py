@@ -1,0 +1,170 @@
+"""Many outputs by random projections, wide layers through thin factors, very wide ones by sketches; flat
+memory."""
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from gramian.nets import inspect
+from nets.models import Block, mlp, seeded
+
+
+def data(n, d, seed=1):
+    return torch.randn(n, d, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def wide_head(outputs=40):
+    return nn.Sequential(nn.Linear(6, 9), nn.Tanh(), nn.Linear(9, outputs))
+
+
+def distance(a, b):
+    return np.linalg.norm(a - b) / np.linalg.norm(b)
+
+
+def test_projections_are_unbiased_and_the_error_bar_is_honest():
+    model, X = seeded(wide_head), data(12, 6)
+    exact = inspect(model, X).matrix("0", "agop")
+    found = [inspect(model, X, outputs=8, seed=seed) for seed in range(60)]
+    estimates = [report.matrix("0", "agop") for report in found]
+    errors = np.array([distance(estimate, exact) for estimate in estimates])
+    bars = np.array([report.rows[0]["agop_error"] for report in found])
+    # the mean of 60 runs has an error √60 smaller than one run's: unbiased
+    assert distance(np.mean(estimates, 0), exact) < 2.5 * errors.mean() / np.sqrt(60)
+    # the bar estimates the root mean square error
+    assert np.sqrt((bars**2).mean()) == pytest.approx(np.sqrt((errors**2).mean()), rel=0.2)
+    more = np.mean(
+        [distance(inspect(model, X, outputs=128, seed=s).matrix("0", "agop"), exact) for s in range(8)]
+    )
+    assert more < 0.5 * errors.mean()
+
+
+def test_projections_leave_the_loss_matrices_exact_and_refuse_centring():
+    model, X = seeded(wide_head), data(12, 6)
+    y = data(12, 40, seed=2)
+    one, two = (inspect(model, (X, y), "mse", weight_decay=0.1, outputs=how) for how in ("all", 4))
+    for name in ("enfa", "fact", "vcs", "nfm"):
+        np.testing.assert_allclose(one.matrix("0", name), two.matrix("0", name), rtol=1e-10, atol=1e-14)
+    with pytest.raises(ValueError, match="outputs='all'"):
+        two.matrix("0", "agop_centered")
+    assert "by 4 random projections" in str(two)
+    assert "AGOP ±" in str(two)
+    assert "AGOP ±" not in str(one)
+
+
+def test_a_vocabulary_is_projected_with_a_warning():
+    model = seeded(lambda: wide_head(600))
+    with pytest.warns(UserWarning, match="600 outputs were sampled with 64 random projections"):
+        report = inspect(model, data(5, 6))
+    assert 0 < report.rows[0]["agop_error"] < 0.5
+
+
+def test_projections_with_initial_weights():
+    model, start = seeded(wide_head), seeded(wide_head, seed=3)
+    X = data(30, 6)
+    exact, sampled = (inspect(model, X, initial=start, outputs=how) for how in ("all", 400))
+    assert distance(sampled.matrix("0", "ptk_change"), exact.matrix("0", "ptk_change")) < 0.15
+
+
+@pytest.mark.parametrize(
+    ("outputs", "words"), [(1, "at least 2"), ([], "must be"), ("some", "must be"), ([99], "0 to 2")]
+)
+def test_wrong_outputs_are_explained(outputs, words):
+    with pytest.raises(ValueError, match=words):
+        inspect(seeded(mlp), data(4, 5), outputs=outputs)
+
+
+def test_outputs_of_different_length_ask_for_projections():
+    model = seeded(lambda: nn.Linear(5, 2))
+    batches = [data(3, 5)[:, None].repeat(1, t, 1) for t in (2, 3)]
+    with pytest.raises(ValueError, match="different length"):
+        inspect(model, batches)
+    report = inspect(model, batches, outputs=64)
+    assert report.record("model").rows == 3 * 2 + 3 * 3
+
+
+PAIRS = [("nfm", "agop"), ("nfm", "fact"), ("agop", "enfa"), ("nfm", "agop_centered"), ("nfm", "nfm")]
+
+
+@pytest.mark.parametrize("metric", ["cosine", "pearson"])
+def test_wide_layers_agree_with_dense_ones_exactly(metric):
+    model, tokens = seeded(Block), torch.randint(0, 11, (6, 4), generator=torch.Generator().manual_seed(1))
+    labels = torch.tensor([0, 1, 2, 0, 1, 2])
+    dense, thin = (
+        inspect(model, (tokens, labels), "cross_entropy", weight_decay=0.1, max_dim=d) for d in (64, 10)
+    )
+    for a, b in PAIRS:
+        assert thin.similarity("embed", a, b, metric=metric) == pytest.approx(
+            dense.similarity("embed", a, b, metric=metric)
+        )
+    for power in (0.5, 0.3):
+        expected = dense.similarity("embed", "nfm", "agop", power, metric)
+        assert thin.similarity("embed", "nfm", "agop", power, metric) == pytest.approx(expected)
+    for column in (
+        "nfa_half_pearson",
+        "fact_residual",
+        "best_power",
+        "effective_rank",
+        "bfact_cos",
+        "agop_error",
+    ):
+        assert thin.rows[0][column] == pytest.approx(dense.rows[0][column], rel=1e-6)
+    np.testing.assert_allclose(thin.spectrum("embed", "agop"), dense.spectrum("embed", "agop"), rtol=1e-8)
+    np.testing.assert_allclose(
+        thin.directions("embed", "agop", 3), dense.directions("embed", "agop", 3), atol=1e-8
+    )
+    with pytest.raises(ValueError, match="max_dim=10"):
+        thin.matrix("embed", "agop")
+
+
+def test_layers_with_a_wide_output_are_kept_on_the_input_side():
+    model, X = seeded(wide_head), data(12, 6)
+    y = data(12, 40, seed=2)
+    one, two = (inspect(model, (X, y), "mse", weight_decay=0.1, max_dim=d) for d in (64, 20))
+    for name in ("agop", "agop_centered", "enfa", "fact"):
+        np.testing.assert_allclose(one.matrix("2", name), two.matrix("2", name), rtol=1e-9, atol=1e-13)
+    with pytest.raises(ValueError, match="max_dim=20"):
+        two.matrix("2", "ptk")
+
+
+def test_sketched_layers_are_close_and_their_probes_exact_in_the_limit():
+    model = seeded(lambda: nn.Sequential(nn.Linear(30, 40), nn.Tanh(), nn.Linear(40, 3)))
+    X, y = data(50, 30), data(50, 3, seed=2)
+    dense = inspect(model, (X, y), "mse", weight_decay=0.1)
+    thin = inspect(model, (X, y), "mse", weight_decay=0.1, max_dim=20, sketch=600)
+    assert thin.record("0").sketched
+    for a, b in [("nfm", "agop"), ("nfm", "fact"), ("bnfm", "ptk"), ("bnfm", "bfact"), ("nfm", "enfa")]:
+        assert thin.similarity("0", a, b) == pytest.approx(dense.similarity("0", a, b), abs=0.05)
+    # more probes than rank: Nyström's factor is exact, and with it powers, spectra and directions
+    np.testing.assert_allclose(thin.spectrum("0", "agop")[:10], dense.spectrum("0", "agop")[:10], rtol=1e-6)
+    assert thin.similarity("0", "nfm", "agop", power=0.5) == pytest.approx(
+        dense.similarity("0", "nfm", "agop", 0.5), abs=0.05
+    )
+    assert thin.rows[0]["nfa_half_cos"] == pytest.approx(dense.rows[0]["nfa_half_cos"], abs=1e-4)
+    with pytest.raises(ValueError, match="cosines only"):
+        thin.similarity("0", "nfm", "agop", metric="pearson")
+    with pytest.raises(ValueError, match="max_dim"):
+        thin.matrix("0", "agop")
+
+
+def test_memory_does_not_grow_with_samples():
+    """No tensor of an earlier batch is alive when the next one is asked for."""
+    model = seeded(mlp)
+    alive: list[weakref.ref] = []
+    counts = []
+
+    def stream(n):
+        for seed in range(n):
+            gc.collect()
+            counts.append(sum(ref() is not None for ref in alive))
+            batch = data(64, 5, seed)
+            alive.append(weakref.ref(batch))
+            yield batch, batch[:, :3].clone()
+            del batch
+
+    inspect(model, stream(8), "mse", weight_decay=0.1)
+    assert len(counts) == 8
+    assert max(counts) <= 1
