@@ -38,9 +38,7 @@ def weights_folder() -> Path:
 
 
 def sentences(count: int) -> tuple[list[str], torch.Tensor]:
-    with gzip.open(
-        Path(os.environ["GRAMIAN_DATA"]) / "text" / "sst2_dev.tsv.gz", "rt", encoding="utf-8"
-    ) as file:
+    with gzip.open(Path(os.environ["GRAMIAN_DATA"]) / "text" / "sst2_dev.tsv.gz", "rt", encoding="utf-8") as file:
         lines = [line.rstrip("\n").split("\t") for line in file]
     rows = [(line[0], int(line[1])) for line in lines if len(line) == 2 and line[1] in ("0", "1")][:count]
     return [text for text, _ in rows], torch.tensor([label for _, label in rows])

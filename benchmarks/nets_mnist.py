@@ -51,9 +51,7 @@ def main() -> None:
     batch = 128
     steps = epochs * (rows // batch)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps)
-    monitor = Monitor(
-        model, (X[:1000], y[:1000]), "cross_entropy", every=max(steps // 25, 1), optimizer=optimizer
-    )
+    monitor = Monitor(model, (X[:1000], y[:1000]), "cross_entropy", every=max(steps // 25, 1), optimizer=optimizer)
     before = inspect(model, (X[:1000], y[:1000]), "cross_entropy", weight_decay=optimizer)
     rng = torch.Generator().manual_seed(0)
     inside = 0.0
@@ -73,8 +71,7 @@ def main() -> None:
         train = (model(X).argmax(1) == y).float().mean()
         test = (model(X_test).argmax(1) == y_test).float().mean()
     print(
-        f"train accuracy {train:.4f}, test accuracy {test:.4f}, {total:.0f} s, of which "
-        f"{inside:.0f} s in the monitor"
+        f"train accuracy {train:.4f}, test accuracy {test:.4f}, {total:.0f} s, of which {inside:.0f} s in the monitor"
     )
     # On all training rows: FACT speaks about the very loss that was trained.
     report = inspect(model, (X, y), "cross_entropy", weight_decay=optimizer, initial=monitor.initial)

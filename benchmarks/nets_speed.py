@@ -95,9 +95,7 @@ def by_suffix(
     return total
 
 
-def by_probes(
-    model: nn.Sequential, X: torch.Tensor, y: torch.Tensor, chunk: int
-) -> dict[str, dict[str, torch.Tensor]]:
+def by_probes(model: nn.Sequential, X: torch.Tensor, y: torch.Tensor, chunk: int) -> dict[str, dict[str, torch.Tensor]]:
     """Per-sample Jacobians with respect to every pre-activation in one jacrev; inputs' follow by W."""
     linear = [(str(j), module) for j, module in enumerate(model) if isinstance(module, nn.Linear)]
 
@@ -140,9 +138,7 @@ def one_by_one(function):
     return lambda *inputs: torch.stack([function(*sample) for sample in zip(*inputs, strict=True)])
 
 
-def by_loop(
-    model: nn.Sequential, X: torch.Tensor, y: torch.Tensor, chunk: int
-) -> dict[str, dict[str, torch.Tensor]]:
+def by_loop(model: nn.Sequential, X: torch.Tensor, y: torch.Tensor, chunk: int) -> dict[str, dict[str, torch.Tensor]]:
     """The same Jacobians one sample at a time; their products are still taken over the whole chunk."""
     return by_suffix(model, X, y, chunk, each=one_by_one)
 
@@ -160,9 +156,7 @@ def peak_mib() -> float:
 
 
 def memory_of(rows: int) -> dict[str, float]:
-    code = subprocess.run(
-        [sys.executable, __file__, "--memory", str(rows)], capture_output=True, text=True, check=True
-    )
+    code = subprocess.run([sys.executable, __file__, "--memory", str(rows)], capture_output=True, text=True, check=True)
     return json.loads(code.stdout.splitlines()[-1])
 
 
@@ -174,11 +168,7 @@ def main() -> None:
         stream(model, X, y, 500)  # libraries and buffers are in place
         before = peak_mib()
         seconds, _ = clock(stream, model, X, y, rows)
-        print(
-            json.dumps(
-                {"rows": rows, "seconds": round(seconds, 1), "peak_grows_by_mib": round(peak_mib() - before)}
-            )
-        )
+        print(json.dumps({"rows": rows, "seconds": round(seconds, 1), "peak_grows_by_mib": round(peak_mib() - before)}))
         return
     rows = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
     X, y = mnist(rows)

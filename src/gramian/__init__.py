@@ -1,4 +1,4 @@
-"""gramian: feature learning with kernel machines.
+"""gramian: feature learning with kernel machines and in networks.
 
 >>> from sklearn.datasets import load_diabetes
 >>> from gramian import RFMRegressor
@@ -8,8 +8,9 @@
 True
 """
 
+from gramian.nets import FeatureReport, Monitor, compare, inspect
 from gramian.rfm import RFMClassifier, RFMRegressor
 
 __version__ = "0.1.0"
 
-__all__ = ["RFMClassifier", "RFMRegressor", "__version__"]
+__all__ = ["FeatureReport", "Monitor", "RFMClassifier", "RFMRegressor", "__version__", "compare", "inspect"]

@@ -16,9 +16,7 @@ LINEAR = F.linear
 
 
 def hooks(model):
-    return sum(
-        len(m._forward_hooks) + len(m._forward_pre_hooks) + len(m._backward_hooks) for m in model.modules()
-    )
+    return sum(len(m._forward_hooks) + len(m._forward_pre_hooks) + len(m._backward_hooks) for m in model.modules())
 
 
 def data(n=6, d=5):
@@ -224,9 +222,7 @@ def test_registered_layer_equals_linear():
 
 
 def test_parametrised_weight_is_read_but_has_no_fact():
-    model = seeded(
-        lambda: nn.Sequential(nn.utils.parametrizations.weight_norm(nn.Linear(5, 4)), nn.Linear(4, 3))
-    )
+    model = seeded(lambda: nn.Sequential(nn.utils.parametrizations.weight_norm(nn.Linear(5, 4)), nn.Linear(4, 3)))
     y = data(6, 3)
     report = inspect(model, (data(), y), "mse", weight_decay=0.1)
     W = model[0].weight.detach()

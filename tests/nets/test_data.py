@@ -47,9 +47,7 @@ def test_every_form_of_data_gives_the_same(data):
     report = inspect(seeded(mlp), data, "mse", weight_decay=0.1)
     assert report.settings["samples"] == 10
     for name in ("agop", "enfa", "fact"):
-        np.testing.assert_allclose(
-            report.matrix("0", name), expected.matrix("0", name), rtol=1e-9, atol=1e-13
-        )
+        np.testing.assert_allclose(report.matrix("0", name), expected.matrix("0", name), rtol=1e-9, atol=1e-13)
 
 
 def test_dictionaries_and_the_models_own_loss():
@@ -61,9 +59,7 @@ def test_dictionaries_and_the_models_own_loss():
     expected = inspect(model.net, (X, LABELS), "cross_entropy", weight_decay=0.1)
     for loss in ("model", "cross_entropy", nn.CrossEntropyLoss()):
         report = inspect(model, batches, loss, weight_decay=0.1)
-        np.testing.assert_allclose(
-            report.matrix("net.0", "fact"), expected.matrix("0", "fact"), rtol=1e-9, atol=1e-13
-        )
+        np.testing.assert_allclose(report.matrix("net.0", "fact"), expected.matrix("0", "fact"), rtol=1e-9, atol=1e-13)
     with pytest.raises(ValueError, match="do the batches hold labels"):
         inspect(model, [{"x": X}], "model")
     with pytest.raises(ValueError, match="wrap a single dict"):
@@ -149,9 +145,7 @@ def test_a_summed_loss_is_averaged_over_batches():
     """With reduction="sum" a training step sees one batch's sum, so the objective is the mean over
     batches."""
     model = seeded(mlp)
-    per_batch = [
-        gradient(model, lambda f, s=s: (f[s] - Y[s]).square().sum()) for s in (slice(0, 5), slice(5, 10))
-    ]
+    per_batch = [gradient(model, lambda f, s=s: (f[s] - Y[s]).square().sum()) for s in (slice(0, 5), slice(5, 10))]
     expected = -(model[0].weight.mT @ (sum(per_batch) / 2)) / 0.2
     found = fact_of(model, nn.MSELoss(reduction="sum"), Y, batch_size=5)
     np.testing.assert_allclose(found, expected.detach().numpy(), rtol=1e-9, atol=1e-13)

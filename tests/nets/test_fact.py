@@ -166,7 +166,5 @@ def test_balanced_linear_network_keeps_the_law_along_gradient_flow(rng):
         k2 = velocity([w + h / 2 * k for w, k in zip(weights, k1, strict=True)])
         k3 = velocity([w + h / 2 * k for w, k in zip(weights, k2, strict=True)])
         k4 = velocity([w + h * k for w, k in zip(weights, k3, strict=True)])
-        weights = [
-            w + h / 6 * (a + 2 * b + 2 * c + d) for w, a, b, c, d in zip(weights, k1, k2, k3, k4, strict=True)
-        ]
+        weights = [w + h / 6 * (a + 2 * b + 2 * c + d) for w, a, b, c, d in zip(weights, k1, k2, k3, k4, strict=True)]
     assert losses[-1] < 0.3 * losses[0]  # the weights really moved

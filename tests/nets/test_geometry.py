@@ -113,9 +113,7 @@ def test_inspect_measures_the_layers_own_features():
 
 
 def test_positions_are_averaged():
-    model = seeded(
-        lambda: nn.Sequential(nn.Conv2d(3, 4, 3), nn.Flatten(), nn.LazyLinear(2)), dtype=torch.float32
-    )
+    model = seeded(lambda: nn.Sequential(nn.Conv2d(3, 4, 3), nn.Flatten(), nn.LazyLinear(2)), dtype=torch.float32)
     X = torch.randn(20, 3, 5, 5, generator=torch.Generator().manual_seed(1))
     with torch.no_grad(), torch.random.fork_rng():
         model(X)
@@ -176,9 +174,7 @@ def test_binary_labels_and_flat_targets_are_values():
     model = seeded(lambda: nn.Sequential(nn.Linear(5, 4), nn.Tanh(), nn.Linear(4, 1)))
     X = torch.randn(30, 5, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     y = (X[:, 0] > 0).long()
-    found = [
-        inspect(model, (X, target)).rows[0]["target_linearity"] for target in (y, y[:, None], y.double())
-    ]
+    found = [inspect(model, (X, target)).rows[0]["target_linearity"] for target in (y, y[:, None], y.double())]
     gamma = 1e-3 * float((X - X.mean(0)).square().sum()) / 5
     assert found == pytest.approx([target_linearity(X, y[:, None].double(), gamma)] * 3)
 

@@ -36,9 +36,7 @@ def test_projections_are_unbiased_and_the_error_bar_is_honest():
     assert distance(np.mean(estimates, 0), exact) < 2.5 * errors.mean() / np.sqrt(60)
     # the bar estimates the root mean square error
     assert np.sqrt((bars**2).mean()) == pytest.approx(np.sqrt((errors**2).mean()), rel=0.2)
-    more = np.mean(
-        [distance(inspect(model, X, outputs=128, seed=s).matrix("0", "agop"), exact) for s in range(8)]
-    )
+    more = np.mean([distance(inspect(model, X, outputs=128, seed=s).matrix("0", "agop"), exact) for s in range(8)])
     assert more < 0.5 * errors.mean()
 
 
@@ -93,9 +91,7 @@ PAIRS = [("nfm", "agop"), ("nfm", "fact"), ("agop", "enfa"), ("nfm", "agop_cente
 def test_wide_layers_agree_with_dense_ones_exactly(metric):
     model, tokens = seeded(Block), torch.randint(0, 11, (6, 4), generator=torch.Generator().manual_seed(1))
     labels = torch.tensor([0, 1, 2, 0, 1, 2])
-    dense, thin = (
-        inspect(model, (tokens, labels), "cross_entropy", weight_decay=0.1, max_dim=d) for d in (64, 10)
-    )
+    dense, thin = (inspect(model, (tokens, labels), "cross_entropy", weight_decay=0.1, max_dim=d) for d in (64, 10))
     for a, b in PAIRS:
         assert thin.similarity("embed", a, b, metric=metric) == pytest.approx(
             dense.similarity("embed", a, b, metric=metric)
@@ -113,9 +109,7 @@ def test_wide_layers_agree_with_dense_ones_exactly(metric):
     ):
         assert thin.rows[0][column] == pytest.approx(dense.rows[0][column], rel=1e-6)
     np.testing.assert_allclose(thin.spectrum("embed", "agop"), dense.spectrum("embed", "agop"), rtol=1e-8)
-    np.testing.assert_allclose(
-        thin.directions("embed", "agop", 3), dense.directions("embed", "agop", 3), atol=1e-8
-    )
+    np.testing.assert_allclose(thin.directions("embed", "agop", 3), dense.directions("embed", "agop", 3), atol=1e-8)
     with pytest.raises(ValueError, match="max_dim=10"):
         thin.matrix("embed", "agop")
 

@@ -100,9 +100,7 @@ def test_vcs_is_the_feature_function(rng):
     X = torch.randn(9, 4, generator=rng, dtype=torch.float64)
     y = torch.randn(9, 2, generator=rng, dtype=torch.float64)
     report = inspect(model, (X, y), "mse", step=0.3)
-    V = (
-        model(X) - y
-    ).detach() @ model.weight.detach()  # ℓ = mean over 2 outputs, so its gradient is (f − y) W
+    V = (model(X) - y).detach() @ model.weight.detach()  # ℓ = mean over 2 outputs, so its gradient is (f − y) W
     twin = virtual_covariance_shift(V, X, 0.3)
     assert np.allclose(report.matrix("model", "vcs"), twin.numpy(), atol=1e-12)
 
@@ -121,9 +119,7 @@ def test_batches_do_not_matter(case):
     one, many = inspect(model, X, batch_size=len(X)), inspect(model, X, batch_size=1)
     for layer in one.layers:
         for name in ("agop", "agop_centered", "ptk"):
-            np.testing.assert_allclose(
-                one.matrix(layer, name), many.matrix(layer, name), rtol=1e-10, atol=1e-13
-            )
+            np.testing.assert_allclose(one.matrix(layer, name), many.matrix(layer, name), rtol=1e-10, atol=1e-13)
 
 
 def test_a_chosen_output_is_one_term_of_the_sum(case):

@@ -25,9 +25,7 @@ LABELS = torch.arange(20) % 3
 
 def full(model=None, start=None):
     model = model or seeded(mlp)
-    return inspect(
-        model, (X, LABELS), "cross_entropy", weight_decay=0.1, initial=start or seeded(mlp, seed=9)
-    )
+    return inspect(model, (X, LABELS), "cross_entropy", weight_decay=0.1, initial=start or seeded(mlp, seed=9))
 
 
 def test_rows_agree_with_the_matrices():
@@ -235,9 +233,7 @@ def test_compare_with_a_kernel_machine():
         assert row["matrix"] == "nfm"
         for name in ("cosine", "pearson", "diagonal_pearson", "first_direction", "overlap"):
             assert row[name] == pytest.approx(1)
-    assert compare(np.ones(5), report).rows[0]["cosine"] == pytest.approx(
-        cosine(torch.from_numpy(M), torch.eye(5))
-    )
+    assert compare(np.ones(5), report).rows[0]["cosine"] == pytest.approx(cosine(torch.from_numpy(M), torch.eye(5)))
     for wrong, words in [
         (np.ones((3, 3)), "reads 5 features"),
         (np.ones((3, 2)), "square"),
@@ -349,9 +345,7 @@ def test_monitor_goes_on_without_fact_for_an_unknown_optimizer():
 
     model = seeded(mlp)
     F.cross_entropy(model(X), LABELS).backward()
-    known = Monitor(
-        model, (X, LABELS), "cross_entropy", optimizer=Mine(model.parameters(), lr=0.1, weight_decay=0.1)
-    )
+    known = Monitor(model, (X, LABELS), "cross_entropy", optimizer=Mine(model.parameters(), lr=0.1, weight_decay=0.1))
     assert "0/fact_cos" in known.step()
     monitor = Monitor(model, (X, LABELS), "cross_entropy", every=1, optimizer=Other(model.parameters()))
     with pytest.warns(UserWarning, match="not known.*without FACT"):
@@ -374,9 +368,7 @@ def test_adapters_step_the_monitor(framework, monkeypatch):
         logged = []
         logger = types.SimpleNamespace(log_metrics=lambda metrics, step: logged.append((step, metrics)))
         callback = lightning_callback(monitor)
-        callback.on_before_optimizer_step(
-            types.SimpleNamespace(logger=logger, global_step=7), None, optimizer
-        )
+        callback.on_before_optimizer_step(types.SimpleNamespace(logger=logger, global_step=7), None, optimizer)
         assert logged[0][0] == 7
         assert logged[0][1] == monitor.metrics
     else:

@@ -16,9 +16,7 @@ def lightning_callback(monitor: Monitor) -> Any:
 
     ``Trainer(callbacks=[lightning_callback(monitor)])``; works with ``lightning`` and ``pytorch_lightning``.
     """
-    base = _first(
-        "Lightning", ("lightning.pytorch.callbacks", "pytorch_lightning.callbacks"), "Callback", "lightning"
-    )
+    base = _first("Lightning", ("lightning.pytorch.callbacks", "pytorch_lightning.callbacks"), "Callback", "lightning")
 
     class GramianCallback(base):  # type: ignore[misc, valid-type]
         def on_before_optimizer_step(self, trainer: Any, pl_module: Any, optimizer: Any) -> None:

@@ -29,9 +29,7 @@ def uncentered_nfa(W: Float[Tensor, "*g m k"], K: Float[Tensor, "*g m m"]) -> fl
     return cosine(W.mT @ W, congruence(W, K))
 
 
-def centered_nfa(
-    W: Float[Tensor, "*g m k"], W0: Float[Tensor, "*g m k"], K: Float[Tensor, "*g m m"]
-) -> float:
+def centered_nfa(W: Float[Tensor, "*g m k"], W0: Float[Tensor, "*g m k"], K: Float[Tensor, "*g m m"]) -> float:
     """C-NFA ``ρ(W̄ᵀW̄, W̄ᵀKW̄)`` with ``W̄ = W − W₀``: the alignment that training brought. NaN at initialisation.
 
     With ``K̄``, built from ``∂f/∂z − ∂f₀/∂z``, in place of K this is the double-centred NFA.

@@ -45,9 +45,7 @@ class Options:
 class _Sums:
     """The running sums of one layer."""
 
-    def __init__(
-        self, layer: Layer, options: Options, halves: int, outputs: int | None, rng: torch.Generator
-    ):
+    def __init__(self, layer: Layer, options: Options, halves: int, outputs: int | None, rng: torch.Generator):
         W = layer.matrix(layer.weight().detach())
         g, m, k = W.shape
         side = choose_side(m, k, g, options.max_dim)
@@ -86,9 +84,7 @@ class Collector:
         self.depth: dict[str, int] = {}
         self.pairs: list[tuple[str, str]] = []
 
-    def forward(
-        self, capture: Capture, batch: Batch, state: dict[str, Tensor] | None = None
-    ) -> tuple[Any, Tensor]:
+    def forward(self, capture: Capture, batch: Batch, state: dict[str, Tensor] | None = None) -> tuple[Any, Tensor]:
         """Run the model, with other weights when ``state`` is given: its raw output, and the tensor of it."""
         self.features.clear()
         capture.clear(batch.size)
@@ -97,22 +93,16 @@ class Collector:
         else:
             # The state dict names a tied weight once per use, each with its value.
             raw = functional_call(self.model, state, batch.args, batch.kwargs, tie_weights=False)
-        return raw, output_tensor(
-            raw if self.options.output is None else self.options.output(raw), batch.size
-        )
+        return raw, output_tensor(raw if self.options.output is None else self.options.output(raw), batch.size)
 
     def add(self, capture: Capture, batch: Batch) -> None:
         """Add one batch to all sums."""
         raw, f = self.forward(capture, batch)
         calls = capture.take()
         if not bool(torch.isfinite(f).all()):
-            raise ValueError(
-                f"the model's output is not finite in batch {self.batches}: nothing can be measured"
-            )
+            raise ValueError(f"the model's output is not finite in batch {self.batches}: nothing can be measured")
         if not f.requires_grad:
-            raise ValueError(
-                "the model's output carries no gradient (does it run under torch.no_grad or detach?)"
-            )
+            raise ValueError("the model's output carries no gradient (does it run under torch.no_grad or detach?)")
         if not self.sums:
             self._start(f, calls)
         if self.options.geometry:
@@ -147,33 +137,23 @@ class Collector:
         elif isinstance(outputs, Sequence) and not isinstance(outputs, str) and len(outputs):
             self.chosen = [int(c) for c in outputs]
             if not all(0 <= c < self.output_count for c in self.chosen):
-                raise ValueError(
-                    f"outputs={list(outputs)}: the model has outputs 0 to {self.output_count - 1}"
-                )
+                raise ValueError(f"outputs={list(outputs)}: the model has outputs 0 to {self.output_count - 1}")
         else:
-            raise ValueError(
-                f'outputs must be "all", a number of projections or a list of outputs, got {outputs!r}'
-            )
+            raise ValueError(f'outputs must be "all", a number of projections or a list of outputs, got {outputs!r}')
         self.depth, self.pairs = layer_graph(f, calls)
         fixed = len(self.chosen) if self.chosen is not None else None
         for layer in self.layers:
             halves = len(self.projections) or 1
             self.sums[layer.name] = _Sums(layer, self.options, halves, fixed, self.rng)
 
-    def _loss(
-        self, capture: Capture, calls: dict[str, list[Call]], raw: Any, f: Tensor, batch: Batch
-    ) -> None:
+    def _loss(self, capture: Capture, calls: dict[str, list[Call]], raw: Any, f: Tensor, batch: Batch) -> None:
         if self.loss is None:
             value = raw.get("loss") if isinstance(raw, Mapping) else getattr(raw, "loss", None)
             if not isinstance(value, Tensor):
-                raise ValueError(
-                    "loss='model', but the model's output has no .loss: do the batches hold labels?"
-                )
+                raise ValueError("loss='model', but the model's output has no .loss: do the batches hold labels?")
         else:
             if batch.target is None:
-                raise ValueError(
-                    "a loss was given, but the batches hold no target: yield (input, target) pairs"
-                )
+                raise ValueError("a loss was given, but the batches hold no target: yield (input, target) pairs")
             value = self.loss(f, batch.target)
         total = batch_total(value, batch.size, self.reduction)
         self.loss_total += float(total.detach())

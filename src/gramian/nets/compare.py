@@ -44,9 +44,7 @@ class Comparison:
         try:
             import pandas as pd
         except ImportError as error:
-            raise ImportError(
-                "to_pandas needs pandas: pip install pandas (rows has the same numbers)"
-            ) from error
+            raise ImportError("to_pandas needs pandas: pip install pandas (rows has the same numbers)") from error
         return pd.DataFrame(self.rows, columns=self.columns).set_index(self.columns[0])
 
     def __rich__(self) -> RenderableType:
@@ -68,9 +66,7 @@ class Comparison:
     def _repr_html_(self) -> str:
         head = "".join(f"<th>{escape(name)}</th>" for name in self.columns)
         body = "".join(
-            "<tr>"
-            + "".join(f"<td>{escape(_show(entry.get(n, math.nan)))}</td>" for n in self.columns)
-            + "</tr>"
+            "<tr>" + "".join(f"<td>{escape(_show(entry.get(n, math.nan)))}</td>" for n in self.columns) + "</tr>"
             for entry in self.rows
         )
         notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)

@@ -91,6 +91,5 @@ class FeatureWatch:
     def agreement(self, means: dict[str, Tensor], predicted: Tensor) -> dict[str, int]:
         """Per layer: samples of the last forward pass whose nearest class mean is the predicted class."""
         return {
-            name: int((nearest_mean(self.shown[name][0].cpu(), mu) == predicted).sum())
-            for name, mu in means.items()
+            name: int((nearest_mean(self.shown[name][0].cpu(), mu) == predicted).sum()) for name, mu in means.items()
         }

@@ -13,9 +13,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 
-def target_linearity(
-    H: Float[Tensor, "n k"], Y: Float[Tensor, "n c"], ridge: float, *, center: bool = True
-) -> float:
+def target_linearity(H: Float[Tensor, "n k"], Y: Float[Tensor, "n c"], ridge: float, *, center: bool = True) -> float:
     """``TL_γ(H, Y) = 1 − ‖Y − H(HᵀH + γI)⁻¹HᵀY‖² / ‖Y − Ȳ‖²``, columns of Y centred; γ is ``ridge``.
 
     ``center`` subtracts the mean feature from H too, so that the linear model has an intercept.

@@ -11,9 +11,7 @@ from torch import Tensor
 from gramian.nets.capture import Call
 
 
-def layer_graph(
-    output: Tensor, calls: Mapping[str, Sequence[Call]]
-) -> tuple[dict[str, int], list[tuple[str, str]]]:
+def layer_graph(output: Tensor, calls: Mapping[str, Sequence[Call]]) -> tuple[dict[str, int], list[tuple[str, str]]]:
     """Depth of each layer, and the pairs that follow each other with no other layer between.
 
     Depth counts the layers on the longest path from a layer to the output, itself included, so that 1 /

@@ -190,9 +190,7 @@ def _add_nc4(
             records[name].geometry["nc4"] = count / seen
 
 
-def _initial_tensors(
-    model: nn.Module, initial: nn.Module | Mapping[str, Tensor] | None
-) -> dict[str, Tensor] | None:
+def _initial_tensors(model: nn.Module, initial: nn.Module | Mapping[str, Tensor] | None) -> dict[str, Tensor] | None:
     if initial is None:
         return None
     computed = [name for name, module in model.named_modules() if parametrize.is_parametrized(module)]

@@ -254,9 +254,7 @@ def _why_not(module: nn.Module) -> str | None:
     if not own:
         return None
     if isinstance(module, nn.RNNBase):
-        return (
-            f"{kind} multiplies by its weights in one fused call: use cells (nn.{kind}Cell) or your own loop"
-        )
+        return f"{kind} multiplies by its weights in one fused call: use cells (nn.{kind}Cell) or your own loop"
     if all(not isinstance(p, UninitializedParameter) and p.ndim < 2 for p in own):
         return f"{kind} has no weight matrix (it scales or shifts coordinates one by one)"
     return f"no normal form is known for {kind}: teach it with gramian.nets.register_layer"

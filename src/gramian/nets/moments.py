@@ -14,9 +14,7 @@ from torch import Tensor
 
 Side = Literal["output", "input", "sketch"]
 
-ENOUGH_ROWS = (
-    2048  # rows gathered before a product: long products run nearer the machine's peak than many short ones
-)
+ENOUGH_ROWS = 2048  # rows gathered before a product: long products run nearer the machine's peak than many short ones
 
 
 @dataclass(frozen=True)

@@ -89,13 +89,9 @@ class Monitor:
         if vcs not in ("diagonal", "full", "off"):
             raise ValueError(f'vcs must be "diagonal", "full" or "off", got {vcs!r}')
         if not can_repeat(data):
-            raise ValueError(
-                "data is an iterator, which is empty after one measurement: pass a list or a loader"
-            )
+            raise ValueError("data is an iterator, which is empty after one measurement: pass a list or a loader")
         if "initial" in options:
-            raise ValueError(
-                "initial: the Monitor keeps the weights it was created with; create it before training"
-            )
+            raise ValueError("initial: the Monitor keeps the weights it was created with; create it before training")
         self.model, self.data, self.loss = model, data, loss
         self.every, self.optimizer, self.log = every, optimizer, log
         self.weight_decay = weight_decay
@@ -154,9 +150,7 @@ class Monitor:
         if self._vcs_kind == "off":
             raise ValueError('vcs="off": create the Monitor with vcs="diagonal" or "full"')
         if layer not in self._vcs:
-            raise ValueError(
-                f"layer {layer!r} has no virtual covariance shift yet; there are {list(self._vcs)}"
-            )
+            raise ValueError(f"layer {layer!r} has no virtual covariance shift yet; there are {list(self._vcs)}")
         return self._vcs[layer].squeeze(0).double().cpu().numpy()
 
     def to_pandas(self) -> pd.DataFrame:
@@ -164,14 +158,10 @@ class Monitor:
         try:
             import pandas as pd
         except ImportError as error:
-            raise ImportError(
-                "to_pandas needs pandas: pip install pandas (history has the same numbers)"
-            ) from error
+            raise ImportError("to_pandas needs pandas: pip install pandas (history has the same numbers)") from error
         return pd.DataFrame(self.history, index=pd.Index(self.steps, name="step"))
 
-    def plot(
-        self, columns: Sequence[str] = ("nfa_cos", "c_nfa_cos"), layers: Sequence[str] | None = None
-    ) -> Figure:
+    def plot(self, columns: Sequence[str] = ("nfa_cos", "c_nfa_cos"), layers: Sequence[str] | None = None) -> Figure:
         """Columns over training, one panel per layer, and the loss (paper A, Fig. 2)."""
         from gramian.nets.plots import plot_history
 
@@ -237,6 +227,4 @@ class Monitor:
     def _start_of(self, layer: Layer) -> Tensor:
         model = unwrap(self.model)
         path = next(name for name, module in model.named_modules() if module is layer.module)
-        return self.initial[f"{path}.{layer.parameter}" if path else layer.parameter].to(
-            layer.weight().device
-        )
+        return self.initial[f"{path}.{layer.parameter}" if path else layer.parameter].to(layer.weight().device)

@@ -77,9 +77,7 @@ def plot_history(monitor: Monitor, columns: Sequence[str], layers: Sequence[str]
                     label=_history_label(column), lw=1.8)  # fmt: skip
         loss = np.array(monitor.series("loss"))
         if np.isfinite(loss).any():
-            ax.plot(
-                monitor.steps, loss / np.nanmax(loss), color="#8c959f", ls=":", label="loss / its largest"
-            )
+            ax.plot(monitor.steps, loss / np.nanmax(loss), color="#8c959f", ls=":", label="loss / its largest")
         ax.set(title=f"layer {name}", xlabel="training step", ylim=(min(0.0, ax.get_ylim()[0]), 1.02))
         ax.spines[["top", "right"]].set_visible(False)
     figure.axes[0].set_ylabel("cosine")

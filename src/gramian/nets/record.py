@@ -103,9 +103,7 @@ class LayerRecord:
         if name == "nfm_change":
             return grams(W) - grams(self._initial())
         if name in ("fact", "fact_sym", "fact_polar"):
-            F = torch.stack(
-                [fact(w, g, self.decay.weight_decay, n=1) for w, g in zip(W, self._rest(), strict=True)]
-            )
+            F = torch.stack([fact(w, g, self.decay.weight_decay, n=1) for w, g in zip(W, self._rest(), strict=True)])
             how = {"fact_sym": "average", "fact_polar": "polar"}.get(name)
             return F if how is None else torch.stack([fact_symmetric(f, how) for f in F])  # type: ignore[arg-type]
         if name == "bfact":
@@ -122,9 +120,7 @@ class LayerRecord:
     def factor(self, name: str) -> Float[Tensor, "r d"]:
         """Thin ``Y (r, d)`` with ``YᵀY`` = a PSD matrix of a one-group layer (≈ where it is sketched)."""
         if name not in PSD:
-            raise Unavailable(
-                f"{name!r} is not positive semi-definite, so it has no factor; choose one of {PSD}"
-            )
+            raise Unavailable(f"{name!r} is not positive semi-definite, so it has no factor; choose one of {PSD}")
         self._require(name)
         if name in ("nfm", "bnfm"):
             return self.W[0] if name == "nfm" else self.W[0].mT
@@ -221,8 +217,7 @@ class LayerRecord:
         if side_of(name) == "output":
             if side != "output":
                 raise Unavailable(
-                    f"{name!r} of layer {self.name!r} has {W.shape[1]} rows, over max_dim={self.max_dim}: "
-                    "raise max_dim"
+                    f"{name!r} of layer {self.name!r} has {W.shape[1]} rows, over max_dim={self.max_dim}: raise max_dim"
                 )
             return moment
         return congruence(W, moment) if side == "output" else moment
@@ -257,9 +252,7 @@ class LayerRecord:
 
     def _initial(self) -> Float[Tensor, "g m k"]:
         if self.initial is None:
-            raise Unavailable(
-                "this needs the initial weights: pass initial=state_dict (or the untrained model)"
-            )
+            raise Unavailable("this needs the initial weights: pass initial=state_dict (or the untrained model)")
         return self.initial.double()
 
     def _probe(self, name: str) -> Float[Tensor, "d q"]:

@@ -38,9 +38,7 @@ class FeatureReport:
     array([[1.]])
     """
 
-    def __init__(
-        self, records: Mapping[str, LayerRecord], skipped: Mapping[str, str], settings: Mapping[str, Any]
-    ):
+    def __init__(self, records: Mapping[str, LayerRecord], skipped: Mapping[str, str], settings: Mapping[str, Any]):
         self._records = dict(records)
         self._skipped = dict(skipped)
         self.settings = dict(settings)

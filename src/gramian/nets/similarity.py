@@ -19,9 +19,7 @@ from gramian.nets.sketch import gram_eigh, probed_cosine
 Metric = Literal["cosine", "pearson"]
 
 
-def similarity(
-    record: LayerRecord, a: str, b: str, *, power: float = 1.0, metric: Metric = "cosine"
-) -> float:
+def similarity(record: LayerRecord, a: str, b: str, *, power: float = 1.0, metric: Metric = "cosine") -> float:
     """``ρ(A, B^s)`` or its Pearson twin; both matrices must live on the same side of the layer."""
     if metric not in ("cosine", "pearson"):
         raise ValueError(f'metric must be "cosine" or "pearson", got {metric!r}')
@@ -29,8 +27,7 @@ def similarity(
         raise ValueError(f"power must be positive, got {power}")
     if side_of(a) != side_of(b):
         raise ValueError(
-            f"{a!r} lives on the layer's {side_of(a)} side and {b!r} on its {side_of(b)} side: they "
-            "have no common size"
+            f"{a!r} lives on the layer's {side_of(a)} side and {b!r} on its {side_of(b)} side: they have no common size"
         )
     if record.dense(a):
         return block_similarity(record.blocks(a), _powered(record, b, power), metric)
@@ -39,9 +36,7 @@ def similarity(
     return _wide(record, a, b, power, metric)
 
 
-def block_similarity(
-    A: Float[Tensor, "g d d"], B: Float[Tensor, "g d d"], metric: Metric = "cosine"
-) -> float:
+def block_similarity(A: Float[Tensor, "g d d"], B: Float[Tensor, "g d d"], metric: Metric = "cosine") -> float:
     """Similarity of two block-diagonal matrices; the zeros between the blocks count in Pearson's means.
 
     >>> A = torch.stack([torch.eye(2), 2 * torch.eye(2)])

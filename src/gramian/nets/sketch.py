@@ -9,9 +9,7 @@ from torch import Tensor
 from gramian.core import fix_signs
 
 
-def nystrom_factor(
-    AO: Float[Tensor, "d q"], omega: Float[Tensor, "d q"], tol: float = 1e-10
-) -> Float[Tensor, "r d"]:
+def nystrom_factor(AO: Float[Tensor, "d q"], omega: Float[Tensor, "d q"], tol: float = 1e-10) -> Float[Tensor, "r d"]:
     """Thin ``Y (r, d)`` with ``YᵀY ≈ A`` for a PSD matrix known by ``AΩ``: Nyström's ``AΩ (ΩᵀAΩ)⁺ (AΩ)ᵀ``.
 
     Exact when the rank of A is at most q.

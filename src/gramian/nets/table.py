@@ -152,16 +152,10 @@ def html(rows: Sequence[Row], skipped: Mapping[str, str], settings: Mapping[str,
     for name in names:
         title = SHOWN[name][1]
         groups = (
-            [*groups[:-1], (title, groups[-1][1] + 1)]
-            if groups and groups[-1][0] == title
-            else [*groups, (title, 1)]
+            [*groups[:-1], (title, groups[-1][1] + 1)] if groups and groups[-1][0] == title else [*groups, (title, 1)]
         )
-    top = "".join(
-        f'<th class="start" colspan="{count}"><span>{escape(title)}</span></th>' for title, count in groups
-    )
-    starts = {
-        name for before, name in zip(["", *names], names, strict=False) if _group(before) != _group(name)
-    }
+    top = "".join(f'<th class="start" colspan="{count}"><span>{escape(title)}</span></th>' for title, count in groups)
+    starts = {name for before, name in zip(["", *names], names, strict=False) if _group(before) != _group(name)}
     heads = "".join(
         f"<th{_start(name in starts)}>{escape(SHOWN[name][0].removeprefix('rank '))}</th>" for name in names
     )
@@ -174,9 +168,7 @@ def html(rows: Sequence[Row], skipped: Mapping[str, str], settings: Mapping[str,
         for entry in rows
     )
     lines = "".join(f"<li>{escape(line)}</li>" for line in skipped_lines(skipped))
-    notes = (
-        f"<details><summary>not measured: {len(skipped)}</summary><ul>{lines}</ul></details>" if lines else ""
-    )
+    notes = f"<details><summary>not measured: {len(skipped)}</summary><ul>{lines}</ul></details>" if lines else ""
     return (
         f'<div class="gramian"><style>{_CSS}</style><table>'
         f"<caption>{escape(headline(rows, settings))}</caption>"
