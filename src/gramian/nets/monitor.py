@@ -217,10 +217,7 @@ class Monitor:
             layer: Layer = self._layers[name]
             W = layer.matrix(layer.weight().detach()).double()
             W0 = layer.matrix(self._start_of(layer)).double()
-            if self._vcs_kind == "diagonal":
-                change = W.square().sum(1) - W0.square().sum(1)
-            else:
-                change = W.mT @ W - W0.mT @ W0
+            change = W.square().sum(1) - W0.square().sum(1) if self._vcs_kind == "diagonal" else W.mT @ W - W0.mT @ W0
             found[f"{name}/vcs_pearson"] = pearson(total.double().cpu(), change.cpu())
         return {key: value for key, value in found.items() if not math.isnan(value)}
 
