@@ -135,15 +135,14 @@ class KernelOperator:
         self, X: Float[Tensor, "m d"], coef: Float[Tensor, "n c"], *, stable: bool = True
     ) -> Float[Tensor, "m c"]:
         """``k(X, X_train) coef``; if ``stable`` each row is the same to the last bit whatever batch it is in."""
-        padded = pad_outputs(coef.to(self.wide)) if stable else coef.to(self.wide)
-        out = padded.new_empty(X.shape[0], coef.shape[1])
+        weights = pad_outputs(coef.to(self.wide)) if stable else coef.to(self.dtype)
+        out = torch.empty(X.shape[0], coef.shape[1], dtype=self.wide, device=X.device)
         _ = self.points.wide_factors if stable else None
         for rows, block in full_rows(X) if stable else ((rows, X[rows]) for rows in spans(len(X), self.tile)):
             new = self.prepare(block)
-            total = padded.new_zeros(len(new), padded.shape[1])
+            total = weights.new_zeros(len(new), weights.shape[1])
             for cols in spans(self.n, _COLUMNS):
-                tile = self.kernel.block(new, self.points[cols], quick=not stable)
-                total += tile.to(self.wide) @ padded[cols]
+                total += self.kernel.block(new, self.points[cols], quick=not stable).to(weights.dtype) @ weights[cols]
             out[rows] = total[: rows.stop - rows.start, : coef.shape[1]]
         return out
 

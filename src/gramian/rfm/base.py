@@ -210,7 +210,7 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.best_round_ = fitted.round
         self.update_ = fitted.problem.update
         self.kernel_ = fitted.machine.kernel
-        self.ridge_ = self.rounds_[fitted.round].ridge
+        self.ridge_ = fitted.ridge
         self.support_ = np.ones(d, dtype=bool) if fitted.support is None else fitted.support.cpu().numpy()
         self.feature_matrix_ = fitted.features.cpu().numpy().astype(np.float64)
         values, vectors = psd_eigh(torch.from_numpy(self.feature_matrix_))

@@ -66,6 +66,7 @@ class Fitted:
 
     machine: KernelMachine
     features: Float[Tensor, "d d"]
+    ridge: float
     round: int
     problem: Problem
     records: tuple[Round, ...]
@@ -116,9 +117,9 @@ def fit(
         replace(record, score=score) for record, score in zip(run.records, verdict.scores[verdict.run], strict=True)
     )
     machine = run.machines[verdict.round]
-    features, support = machine.matrix(), None
+    features, support, ridge = machine.matrix(), None, records[verdict.round].ridge
     if settings.threshold is not None:
-        machine, support = _thresholded(settings, run.problem, features, X, Y, weights, workspace)
+        machine, support, ridge = _thresholded(settings, run.problem, features, X, Y, weights, workspace)
     parts = [fold[verdict.run] for fold in held]
     kept = None
     if parts:
@@ -126,7 +127,7 @@ def fit(
     evaluated = None
     if eval_set is not None:
         evaluated = machine.predict(eval_set[0] if support is None else eval_set[0][:, support])
-    return Fitted(machine, features, verdict.round, run.problem, records, support, kept, evaluated)
+    return Fitted(machine, features, ridge, verdict.round, run.problem, records, support, kept, evaluated)
 
 
 def threshold_support(M: Float[Tensor, "d d"], threshold: float) -> Bool[Tensor, " d"]:
@@ -242,15 +243,15 @@ def _thresholded(
     Y: Tensor,
     weights: Tensor | None,
     workspace: Workspace,
-) -> tuple[KernelMachine, Tensor]:
+) -> tuple[KernelMachine, Tensor, float]:
     """RFM-T: kernel ridge regression with the base kernel on the coordinates M singles out."""
     assert settings.threshold is not None
     support = threshold_support(M, settings.threshold)
     if not bool(support.any()):
         raise ValueError(f"threshold={settings.threshold} leaves no column: lower it")
     chooser = settings.chooser(problem.kernel)
-    (_, machine), *_ = rounds(replace(problem, n_rounds=0), X[:, support], Y, chooser, weights, workspace)
-    return machine, support
+    (record, machine), *_ = rounds(replace(problem, n_rounds=0), X[:, support], Y, chooser, weights, workspace)
+    return machine, support, record.ridge
 
 
 def _fitting_update(kernel: Kernel, update: Update) -> Update:
