@@ -84,3 +84,13 @@ def test_bad_arguments():
         cosine(one, torch.ones(2, 2))
     with pytest.raises(ValueError, match="power"):
         psd_power(one, 0.0)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_roots_of_a_low_rank_matrix_stay_of_low_rank(dtype, rng):
+    """Squaring before taking a root would leave eigenvalues of size ε^¼ where there are none."""
+    u, v = torch.randn(5, 1, generator=rng, dtype=dtype), torch.randn(5, 1, generator=rng, dtype=dtype)
+    M = torch.eye(5, dtype=dtype)
+    for root in (fact_symmetric(u @ v.T), fact_geometric(u @ v.T, M)):
+        values = torch.linalg.eigvalsh(root).abs().sort(descending=True).values
+        assert values[1] < 10 * torch.finfo(dtype).eps ** 0.5 * values[0]

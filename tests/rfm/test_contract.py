@@ -16,6 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from gramian import RFMClassifier, RFMRegressor
 from gramian.features import Agop
 from gramian.kernels import Gaussian, Laplace
+from gramian.solvers import Direct
 
 
 @parametrize_with_checks([RFMRegressor(n_rounds=2), RFMClassifier(n_rounds=2)])
@@ -38,6 +39,10 @@ def test_nested_parameters_reach_kernel_update_and_solver():
     assert model.get_params()["kernel__bandwidth"] == 3.0
     copy = clone(model)
     assert copy.get_params() == model.get_params()
+    # options of one owner are set together: each alone would not be a kernel
+    assert RFMRegressor(kernel="lp").set_params(kernel__exponent=1.5, kernel__p=1.5).kernel.exponent == 1.5
+    assert RFMRegressor().set_params(update__power=0.5).update == Agop(power=0.5)
+    assert RFMRegressor().set_params(solver__tol=1e-8).solver.tol == 1e-8
     with pytest.raises(ValueError, match="no option 'width'"):
         model.set_params(kernel__width=1)
     with pytest.raises(ValueError, match="have options of their own"):
@@ -127,6 +132,10 @@ def test_an_evaluation_set_chooses_the_round(friedman, select):
     labels = y > y.mean()
     classifier = RFMClassifier(n_rounds=1).fit(X[:100], labels[:100], eval_set=(X[100:], labels[100:]))
     assert classifier.score(X[100:], labels[100:]) > 0.7
+    with pytest.raises(ValueError, match="eval_set has 2 targets per row, and y has 1"):
+        RFMRegressor().fit(X[:100], y[:100], eval_set=(X[100:], np.column_stack([y, y])[100:]))
+    column = RFMClassifier(n_rounds=1).fit(X[:100], labels[:100], eval_set=(X[100:], labels[100:, None]))
+    assert column.best_round_ == classifier.best_round_
     with pytest.raises(ValueError, match="which the training rows do not"):
         RFMClassifier(n_rounds=1).fit(X[:100], labels[:100].astype(int), eval_set=(X[100:], np.full(50, 7)))
 
@@ -160,9 +169,10 @@ def test_ctrl_c_keeps_what_is_finished(friedman, monkeypatch):
         return real(*args)
 
     monkeypatch.setattr(module, "_next_metric", interrupt)
-    with pytest.warns(UserWarning, match="interrupted: 2 of 6 rounds"):
+    with pytest.warns(UserWarning, match="interrupted: 2 of 6 rounds .* the last of them is kept"):
         model = RFMRegressor(update="agop").fit(X, y)
     assert len(model.rounds_) == 2
+    assert model.best_round_ == 1
     assert np.isfinite(model.predict(X)).all()
     monkeypatch.setattr(module, "_next_metric", real)
     at_once = lambda *a: (_ for _ in ()).throw(KeyboardInterrupt)  # noqa: E731
@@ -179,6 +189,37 @@ def test_past_the_budget_the_solver_changes_and_says_so(friedman):
         model = RFMRegressor(max_memory="14MB", **options).fit(X, y)
     assert "converged" in model.rounds_[0].status
     np.testing.assert_allclose(model.predict(X), reference.predict(X), rtol=1e-3)
+
+
+def test_the_budget_and_the_threads_hold_for_calibration_too(monkeypatch):
+    X, y = make_friedman1(n_samples=1200, random_state=0)
+    seen = []
+    real = Direct.loo
+
+    def spy(self, operator, *args, **kwargs):
+        seen.append((self.bytes_needed(operator.n, operator.dtype), operator.max_bytes, torch.get_num_threads()))
+        return real(self, operator, *args, **kwargs)
+
+    monkeypatch.setattr(Direct, "loo", spy)
+    model = RFMClassifier(kernel=Laplace(3.0), ridge=1e-2, n_rounds=0, max_memory="14MB", n_threads=1)
+    with pytest.warns(UserWarning, match="conjugate gradients"):
+        model.fit(X, y > y.mean())
+    ((needed, allowed, threads),) = seen
+    assert needed <= allowed
+    assert threads == 1
+    assert model.score(X, y > y.mean()) > 0.8
+
+
+def test_probabilities_of_few_rows_stay_humble():
+    X = np.linspace(-1, 1, 12)[:, None]
+    p = RFMClassifier(n_rounds=0).fit(X, X[:, 0] > 0).predict_proba(X)
+    assert 0.6 < p.max() < 0.999
+
+
+def test_the_last_round_is_the_last_however_few_the_rows():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(8, 3))
+    assert RFMRegressor(n_rounds=2, select_round="last").fit(X, X[:, 0]).best_round_ == 2
 
 
 def test_auto_kernel_chooses_among_two_norms():

@@ -117,12 +117,19 @@ def test_extreme_scales(model, y, scale):
         assert (predicted == reference).all()
 
 
-def test_unscaled_extremes_are_an_answer_or_an_error():
-    model = RFMRegressor(kernel=Laplace("median"), standardize=False, n_rounds=1, update="agop", select_round="last")
-    for scale in (1e-20, 1e20):
-        np.testing.assert_allclose(
-            model.fit(X * scale, Y).predict(X * scale), model.fit(X, Y).predict(X), rtol=1e-4, atol=1e-4
-        )
+@pytest.mark.parametrize(("offset", "scale"), [(1e6, 1.0), (1e8, 1.0), (0.0, 1e20), (0.0, 1e-25)])
+def test_unscaled_extremes(offset, scale):
+    """Without standardising, and where float32 is the default: digits are kept, or float64 takes over."""
+    rng = np.random.default_rng(1)
+    rows = np.round(rng.normal(size=(1100, 3)), 3)
+    target = rows[:, 0] - 2 * rows[:, 1]
+    model = RFMRegressor(kernel=Laplace("median"), ridge=1e-3, n_rounds=0, standardize=False)
+    reference = model.fit(rows, target).predict(rows[:50])
+    moved = offset + scale * rows
+    np.testing.assert_allclose(model.fit(moved, target).predict(moved[:50]), reference, rtol=1e-3, atol=1e-3)
+    if scale != 1:
+        with pytest.raises(ValueError, match="out of reach for float32"):
+            model.set_params(dtype="float32").fit(moved, target)
 
 
 def test_repeated_rows():
@@ -171,6 +178,12 @@ def test_more_columns_than_rows():
         ({"max_memory": "lots"}, "memory"),
         ({"max_memory": 10}, "raise max_memory"),
         ({"n_threads": 0}, "n_threads"),
+        ({"n_threads": 1.5}, "n_threads"),
+        ({"ridge": None}, "ridge"),
+        ({"threshold": "a"}, "threshold"),
+        ({"device": "meta"}, "holds no numbers"),
+        ({"max_memory": float("inf")}, "memory"),
+        ({"random_state": -1}, "random_state"),
     ],
 )
 def test_bad_parameters_are_named(params, word):

@@ -195,3 +195,30 @@ def test_solvers_and_formats_agree(data, solver, dtype):
     reference = RFMRegressor(**options).fit(X, y).predict(Xt)
     model = RFMRegressor(**options | {"solver": solver, "dtype": dtype}).fit(X, y)
     np.testing.assert_allclose(model.predict(Xt), reference, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("weight", [1e-12, 1e-4, 1e6])
+def test_the_common_size_of_all_weights_changes_nothing(data, weight):
+    X, y, Xt, _ = data
+    plain = RFMRegressor(n_rounds=1).fit(X, y).predict(Xt)
+    scaled = RFMRegressor(n_rounds=1).fit(X, y, sample_weight=np.full(len(X), weight)).predict(Xt)
+    np.testing.assert_allclose(scaled, plain, rtol=1e-6, atol=1e-8)
+
+
+def test_the_bandwidth_search_sees_more_than_the_nearest_valley():
+    """The leave-one-out error of a wavy target also falls towards flat kernels, where it ends at the mean."""
+    rng = np.random.default_rng(0)
+    X, Xt = rng.normal(size=(300, 3)), rng.normal(size=(300, 3))
+    wave = lambda X: np.sin(3 * X[:, 0])  # noqa: E731
+    y = wave(X) + 0.3 * rng.normal(size=300)
+    model = RFMRegressor(kernel="gaussian", ridge=1e-3, n_rounds=0).fit(X, y)
+    assert model.score(Xt, wave(Xt)) > 0.3
+
+
+def test_a_ridge_float32_cannot_solve_is_looked_at_in_float64():
+    """A smooth noiseless target wants the smallest ridge, which float32 has no factor for."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1100, 4))
+    model = RFMRegressor(kernel="matern", update="agop", n_rounds=1, select_round="last").fit(X, np.sin(X[:, 0]))
+    assert all(record.ridge <= 1e-4 for record in model.rounds_)
+    assert all(np.isfinite(record.loo) for record in model.rounds_)

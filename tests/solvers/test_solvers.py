@@ -81,8 +81,11 @@ def test_float32_gives_way_to_float64_when_it_must(rng):
 def test_no_room_for_float64_is_said(rng):
     X = torch.randn(400, 3, generator=rng)
     operator = KernelOperator(Gaussian(3.0), X, max_bytes=Direct().bytes_needed(400, torch.float32))
-    with pytest.warns(ConvergenceWarning, match="max_memory"):
+    with pytest.warns(ConvergenceWarning) as record:
         Direct().solve(operator, torch.randn(400, 1, generator=rng, dtype=torch.float64), 1e-8)
+    told = [str(warning.message) for warning in record]
+    assert any("more than max_memory" in message for message in told)
+    assert any("added to its diagonal" in message for message in told)  # and then it does what it can
 
 
 def test_repeated_rows_with_no_ridge_survive_where_their_targets_agree(rng):
@@ -199,3 +202,18 @@ def test_a_clean_solve_is_silent(rng):
         warnings.simplefilter("error")
         Direct().solve(operator, Y, 1e-2)
         ConjugateGradient().solve(operator, Y, 1e-2)
+
+
+@pytest.mark.parametrize("ridge", [1e-3, 1e-4, 1e-5])
+@pytest.mark.parametrize("kernel", [Laplace(3.0), Laplace(30.0)], ids=str)
+@pytest.mark.parametrize("centers", [0, 100])
+def test_small_ridges_without_a_direct_solver_to_fall_back_on(kernel, ridge, centers, rng):
+    """Where conjugate gradients are the only choice they must converge: float32 rows, no room for the matrix."""
+    X = torch.randn(800, 5, generator=rng)
+    y = torch.sin(X[:, :1].double())
+    operator = KernelOperator(kernel, X, max_bytes=2_000_000)
+    assert Direct().bytes_needed(800, torch.float32) > operator.max_bytes
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        solution = ConjugateGradient(centers=centers, tol=1e-5, max_steps=1500).solve(operator, y, ridge)
+    assert solution.info.residual <= 1e-5

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -34,9 +35,13 @@ def resolve_device(device: str | torch.device = "auto") -> torch.device:
     """
     if str(device) != "auto":
         try:
-            return torch.device(device)
-        except RuntimeError as error:
-            raise ValueError(f"device={device!r} is not a torch device: {error}") from error
+            chosen = torch.device(device)
+            torch.zeros(1, device=chosen)
+        except (RuntimeError, AssertionError) as error:
+            raise ValueError(f"device={device!r} cannot be used here: {str(error).splitlines()[0]}") from error
+        if chosen.type == "meta":
+            raise ValueError('device="meta" holds no numbers; use "cpu"')
+        return chosen
     if torch.cuda.is_available():
         return torch.device("cuda")
     if torch.backends.mps.is_available():
@@ -82,8 +87,8 @@ def parse_bytes(size: int | float | str) -> int:
         if match is None:
             raise ValueError(f'a memory size is a number of bytes or a string such as "8GB", got {size!r}')
         value = float(match[1]) * _UNITS[match[2]]
-    if not value > 0:
-        raise ValueError(f"a memory size must be positive, got {size!r}")
+    if not 0 < value < float("inf"):
+        raise ValueError(f"a memory size must be positive and finite, got {size!r}")
     return int(value)
 
 
@@ -108,7 +113,7 @@ def free_bytes(device: torch.device) -> int:
     if meminfo.exists():
         match = re.search(r"MemAvailable:\s+(\d+) kB", meminfo.read_text())
         if match:
-            return int(match[1]) * 1024
+            return int(min(int(match[1]) * 1024, _container_bytes()))
     return _physical_bytes() // 2
 
 
@@ -122,7 +127,7 @@ def resolve_memory(max_memory: int | float | str | None, device: torch.device) -
 
 
 @contextmanager
-def threads(n: int | None) -> Iterator[None]:
+def threads(n: Any) -> Iterator[None]:
     """Run a block with n torch threads and put the old number back after it; ``None`` leaves it alone.
 
     >>> with threads(1):
@@ -132,14 +137,22 @@ def threads(n: int | None) -> Iterator[None]:
     if n is None:
         yield
         return
-    if n < 1:
-        raise ValueError(f"n_threads must be at least 1, got {n}")
+    if not (isinstance(n, int) and n >= 1):
+        raise ValueError(f"n_threads must be an integer of at least 1, got {n!r}")
     before = torch.get_num_threads()
     torch.set_num_threads(n)
     try:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+def _container_bytes() -> float:
+    """What the control group leaves to this process; infinite where there is none, or it sets no limit."""
+    limit, used = Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current")
+    if not (limit.exists() and used.exists()) or limit.read_text().strip() == "max":
+        return float("inf")
+    return max(int(limit.read_text()) - int(used.read_text()), 0)
 
 
 def _physical_bytes() -> int:

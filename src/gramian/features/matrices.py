@@ -17,7 +17,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from gramian.core import psd_power, symmetrize
+from gramian.core import symmetrize
 
 Reduction = Literal["mean", "sum"]
 
@@ -125,7 +125,7 @@ def fact_symmetric(F: Float[Tensor, "k k"], how: Literal["average", "polar"] = "
     if how == "average":
         return symmetrize(F)
     if how == "polar":
-        return psd_power(F @ F.mT, 0.5)
+        return _left_modulus(F, 1.0)
     raise ValueError(f'how must be "average" or "polar", got {how!r}')
 
 
@@ -138,8 +138,7 @@ def fact_geometric(F: Float[Tensor, "k k"], M: Float[Tensor, "k k"]) -> Float[Te
     >>> torch.allclose(fact_geometric(M, M), M)
     True
     """
-    FM = F @ M
-    return psd_power(FM @ FM.mT, 0.25)
+    return _left_modulus(F @ M, 0.5)
 
 
 def virtual_covariance_shift(
@@ -157,6 +156,12 @@ def virtual_covariance_shift(
     cross = V.mT @ H
     shift = -(step / n) * (cross + cross.mT)
     return shift if first_order else shift + (step / n) ** 2 * (V.mT @ V)
+
+
+def _left_modulus(A: Float[Tensor, "k k"], power: float) -> Float[Tensor, "k k"]:
+    """``(A Aᵀ)^{power/2}`` from the singular values: squaring first would turn round-off ε into ε^{power/2}."""
+    U, s, _ = torch.linalg.svd(A)
+    return symmetrize((U * s.pow(power)) @ U.mT)
 
 
 def _check_weight_decay(weight_decay: float) -> None:

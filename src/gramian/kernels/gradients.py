@@ -123,15 +123,30 @@ def _gradients_fit(operator: KernelOperator, coef: Coef) -> bool:
 
 
 def _all_gradients(operator: KernelOperator, coef: Coef) -> Float[Tensor, "n c k"]:
-    """Gradients at all training rows in kernel coordinates; each slope is computed once and serves both of its rows."""
+    """Gradients at all training rows in kernel coordinates; each slope is computed once and serves both of its rows.
+
+    ``Σⱼ cross_ij α_jc uⱼ`` and ``Σⱼ cross_ij α_jc`` are one product with ``[α ⊗ u, α]``; what belongs to uᵢ itself is
+    added once at the end. Tiles with near pairs, where the two nearly cancel, are summed on their own in a wide format.
+    """
     kernel, points = operator.kernel, operator.points
     assert isinstance(kernel, SmoothKernel)
-    G = points.u.new_zeros(operator.n, coef.shape[1], points.u.shape[1])
-    for rows, cols in upper_tiles(operator.n, operator.tile):
+    (n, c), k = coef.shape, points.u.shape[1]
+    coef = coef.to(points.u.dtype)
+    right = torch.cat([(coef[:, :, None] * points.u[:, None, :]).reshape(n, c * k), coef], dim=1)
+    sums = torch.zeros_like(right)
+    own_sign = 0
+    for rows, cols in upper_tiles(n, operator.tile):
         slopes = kernel.slopes(points[rows], points[cols], same=rows == cols, quick=True)
-        G[rows] += slopes.gradient(points[rows], points[cols], coef[cols])
-        if rows != cols:
-            G[cols] += slopes.transposed().gradient(points[cols], points[rows], coef[rows])
+        sides = [(rows, cols, slopes)] if rows == cols else [(rows, cols, slopes), (cols, rows, slopes.transposed())]
+        for i, j, side in sides:
+            if side.cross.dtype == right.dtype and not isinstance(side.own, Tensor):
+                own_sign = 0 if side.own is None else -1
+                sums[i].addmm_(side.cross, right[j])
+            else:
+                sums[i, : c * k] += side.gradient(points[i], points[j], coef[j]).flatten(1)
+    G = sums[:, : c * k].reshape(n, c, k)
+    if own_sign:
+        G += own_sign * sums[:, c * k :, None] * points.u[:, None, :]
     return G
 
 

@@ -4,12 +4,12 @@ measured."""
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from rich.console import Console, ConsoleOptions, RenderResult
+from rich.console import Console, ConsoleOptions
 from rich.table import Table
 from rich.text import Text
 
@@ -85,7 +85,7 @@ class TerminalTable:
     skipped: Mapping[str, str]
     settings: Mapping[str, Any]
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Table | Text]:
         title: str | None = headline(self.rows, self.settings)
         for names in _fitting(self.rows, options.max_width):
             table = Table(title=title, title_justify="left", title_style="bold", header_style="bold")

@@ -21,22 +21,25 @@ from gramian.kernels import Kernel, Laplace, Lp
 from gramian.rfm.data import Array, Rows, Scaler, check_columns, check_finite, merge_rows
 from gramian.rfm.fitting import Fitted, Settings, fit
 from gramian.solvers import BY_NAME as SOLVERS
-from gramian.solvers import Solver, choose
+from gramian.solvers import Direct, Solver, choose
 from gramian.solvers.base import warn_numbers
 
 log = logging.getLogger(__name__)
 
 _ONE_THREAD_ROWS = 1000
 R = TypeVar("R", bound="BaseRFM")
-_NESTED: dict[str, tuple[Any, Any]] = {
-    "kernel": (KERNELS, Kernel),
-    "update": (UPDATES, Update),
-    "solver": (SOLVERS, Solver),
+_NESTED: dict[str, tuple[Any, Any, Any]] = {
+    "kernel": (KERNELS, Kernel, Laplace()),
+    "update": (UPDATES, Update, Agop()),
+    "solver": (SOLVERS, Solver, Direct()),
 }
+"""Names, kind, and what "auto" stands for once one of its options is set."""
 
 
 class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Arguments and learned attributes of :class:`RFMRegressor` and :class:`RFMClassifier`, described there."""
+
+    _scales_target = True
 
     def __init__(
         self,
@@ -80,14 +83,21 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """Set parameters; ``kernel__bandwidth=3.0`` replaces an option inside the kernel, update or solver."""
         own = {name: value for name, value in params.items() if "__" not in name}
         super().set_params(**own)
+        nested: dict[str, dict[str, Any]] = {}
         for name, value in params.items():
             owner, _, option = name.partition("__")
             if option:
                 if owner not in _NESTED:
                     raise ValueError(f"{name!r}: only {', '.join(_NESTED)} have options of their own")
-                registry, kind = _NESTED[owner]
-                current: Options = named(getattr(self, owner), registry, owner, kind)
-                setattr(self, owner, current.with_params(**{option: value}))
+                nested.setdefault(owner, {})[option] = value
+        # All options of one owner at once: each alone might not fit the others it has now.
+        for owner, options in nested.items():
+            registry, kind, default = _NESTED[owner]
+            current = getattr(self, owner)
+            chosen: Options = (
+                default if isinstance(current, str) and current == "auto" else named(current, registry, owner, kind)
+            )
+            setattr(self, owner, chosen.with_params(**options))
         return self
 
     # ---- learned attributes ------------------------------------------------------------------------------------
@@ -113,7 +123,8 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def transform(self, X: Any) -> Array:
         """Rows in learned coordinates: one column per learned direction, strongest first.
 
-        Euclidean distances between transformed rows are the distances ``(x − x')ᵀ M (x − x')`` the kernel sees.
+        Squared Euclidean distances between transformed rows are ``(x − x')ᵀ M (x − x')``, which is what the kernel sees
+        (with ``threshold``: what it saw when the columns were chosen).
         """
         return self._scaled(X) @ (self.components_.T * np.sqrt(self.explained_))
 
@@ -139,11 +150,10 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             raise ValueError(f'ridge_scaling must be None (K + λI) or "n" (K + nλI), got {self.ridge_scaling!r}')
         if not (isinstance(self.n_rounds, int | np.integer) and self.n_rounds >= 0):
             raise ValueError(f"n_rounds must be a non-negative integer, got {self.n_rounds!r}")
-        if isinstance(self.ridge, str) and self.ridge != "auto":
+        automatic = isinstance(self.ridge, str) and self.ridge == "auto"
+        if not automatic and not (_is_number(self.ridge) and 0 <= self.ridge < float("inf")):
             raise ValueError(f'ridge must be a non-negative number or "auto", got {self.ridge!r}')
-        if not isinstance(self.ridge, str) and not (self.ridge >= 0 and np.isfinite(self.ridge)):
-            raise ValueError(f'ridge must be a non-negative number or "auto", got {self.ridge!r}')
-        if self.threshold is not None and not 0 <= self.threshold < 1:
+        if self.threshold is not None and not (_is_number(self.threshold) and 0 <= self.threshold < 1):
             raise ValueError(f"threshold must be in [0, 1) or None, got {self.threshold!r}")
         max_bytes = resolve_memory(self.max_memory, device)
         if isinstance(self.solver, str) and self.solver == "auto":
@@ -158,7 +168,7 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             updates=_updates(self.update, d),
             n_rounds=int(self.n_rounds),
             select_last=self.select_round == "last",
-            ridge=None if isinstance(self.ridge, str) else float(self.ridge),
+            ridge=None if automatic else float(self.ridge),
             per_row_ridge=self.ridge_scaling == "n",
             solver=solver,
             threshold=self.threshold,
@@ -177,13 +187,14 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """Scale, move to torch, fit, and set the attributes both estimators have. Y is ``(n, c)``."""
         d = rows.X.shape[1]
         weights = rows.weights_or_ones
-        self._scaler = Scaler.fit(rows.X, weights) if self.standardize else Scaler.identity(d)
-        if isinstance(self, _HasClasses):
-            self._target_scaler = Scaler.fit(Y, weights, center=self.fit_intercept, scale=False)
-        else:
-            self._target_scaler = Scaler.fit(Y, weights, center=self.fit_intercept)
+        if self.standardize:
+            self._scaler = Scaler.fit(rows.X, weights)
+        else:  # where only differences count, centring changes nothing but saves digits
+            centered = all(kernel.translation_invariant for kernel in _kernels(self.kernel))
+            self._scaler = Scaler.fit(rows.X, weights, center=centered, scale=False)
+        self._target_scaler = Scaler.fit(Y, weights, center=self.fit_intercept, scale=self._scales_target)
         device = resolve_device(self.device)
-        dtype = resolve_dtype(self.dtype, len(rows), device)
+        dtype = self._dtype(self._scaler.apply(rows.X), device)
         settings = self._settings(len(rows), d, device, dtype)
 
         def tensor(values: Array, wide: bool = False) -> torch.Tensor:
@@ -219,7 +230,20 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.explained_ = values[keep].numpy()
         return fitted
 
-    def _threads(self, n: int) -> int | None:
+    def _dtype(self, scaled: Array, device: torch.device) -> torch.dtype:
+        size = float(np.abs(scaled).max(initial=0.0))
+        dtype = resolve_dtype(self.dtype, len(scaled), device)
+        if dtype == torch.float32 and not (size == 0 or 1e-12 < size < 1e12):
+            # Squares of such coordinates do not fit into float32.
+            if self.dtype != "auto" or device.type == "mps":
+                raise ValueError(
+                    f"X has entries of size {size:.1g}, out of reach for float32: "
+                    'use standardize=True or dtype="float64"'
+                )
+            return torch.float64
+        return dtype
+
+    def _threads(self, n: int) -> Any:
         # Below some hundred rows a second thread costs more than it brings, and on a busy machine a hundred times more.
         return 1 if self.n_threads is None and n <= _ONE_THREAD_ROWS else self.n_threads
 
@@ -255,7 +279,7 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         out[:, :, self.support_] = part.cpu().numpy()
         return out * self._target_scaler.scale[:, None] / self._scaler.scale
 
-    def _eval_arrays(self, eval_set: Any) -> tuple[Array, NDArray[Any]] | None:
+    def _eval_arrays(self, eval_set: Any, outputs: int) -> tuple[Array, NDArray[Any]] | None:
         if eval_set is None:
             return None
         try:
@@ -265,6 +289,9 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         check_columns(X)
         X, y = validate_data(self, X, y, dtype=np.float64, reset=False, multi_output=True, ensure_all_finite=False)
         check_finite(X, getattr(self, "feature_names_in_", None))
+        width = 1 if y.ndim == 1 else y.shape[1]
+        if width != outputs:
+            raise ValueError(f"eval_set has {width} targets per row, and y has {outputs}")
         return X, y
 
     @staticmethod
@@ -281,10 +308,6 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return merge_rows(X, y, weights)
 
 
-class _HasClasses:
-    """Marks the classifier: its targets are codes, which are centred but not scaled."""
-
-
 def _kernels(kernel: str | Kernel) -> tuple[Kernel, ...]:
     if isinstance(kernel, str) and kernel == "auto":
         return Laplace(), Lp()
@@ -297,7 +320,13 @@ def _updates(update: str | Update, d: int) -> tuple[Update, ...]:
     return (named(update, UPDATES, "update", Update),)  # type: ignore[type-abstract]
 
 
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
+
+
 def _seed(random_state: Any) -> int:
     if isinstance(random_state, int | np.integer):
+        if random_state < 0:
+            raise ValueError(f"random_state must not be negative, got {random_state}")
         return int(random_state)
     return int(check_random_state(random_state).randint(2**31 - 1))

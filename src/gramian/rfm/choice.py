@@ -139,8 +139,9 @@ class Replay(Chooser):
 class LeaveOneOut(Chooser):
     """Ridge, bandwidth factor, or both, by the exact leave-one-out error given M.
 
-    The search starts where the last round ended and walks while the error falls. Beyond 2,000 rows the error is taken
-    on a random part of them: both numbers describe the function (its length scale, its noise), not the sample size.
+    The first round looks at bandwidths over the whole range, since the error has more than one valley; later ones
+    walk from where the last ended, both ways, while the error falls. Beyond 2,000 rows the error is taken on a random
+    part of them: both numbers describe the function (its length scale, its noise), not the sample size.
 
     Parameters
     ----------
@@ -182,8 +183,10 @@ class LeaveOneOut(Chooser):
         at = self._factor_at if free else _FACTORS.index(1.0)
         best = search.at(at, self._ridge_at)
         if free:
-            best = _walk(search.at, best, at, 2)
-            best = _walk(search.at, best, best[1], 1)
+            if self._ridge_at is None:
+                best = min([best, *(search.at(f, best[2]) for f in range(0, len(_FACTORS), 4))])
+            best = _walk(search.at, best, 2)
+            best = _walk(search.at, best, 1)
         error, factor_at, ridge_at = best
         self._factor_at, self._ridge_at = factor_at, ridge_at
         chosen = _times(base, _FACTORS[factor_at])
@@ -211,7 +214,9 @@ class _Search:
         self.workspace, self.ridge = workspace, ridge
         self.seen: dict[int, Found] = {}
         points = base.prepare(X, metric, base.center(X))
-        self.scale = float(base.diagonal(points).mean()) or 1.0
+        # Row i gets the ridge λ/wᵢ: with weights far from 1 the grid must move along.
+        weight = 1.0 if weights is None else float(weights.mean())
+        self.scale = (float(base.diagonal(points).mean()) or 1.0) * weight
 
     def ridge_value(self, at: int) -> float:
         return self.scale * RIDGES[at] if self.ridge is None else self.ridge
@@ -225,12 +230,11 @@ class _Search:
             errors = self._errors(operator, [0])
         elif self.X.shape[0] <= 600:
             errors = self._errors(operator, list(range(len(RIDGES))))
-        elif near is None:
-            errors = self._errors(operator, list(_COARSE))
-            best = min(errors, key=errors.__getitem__, default=_COARSE[-1])
-            errors |= self._errors(operator, [i for i in (best - 1, best + 1) if 0 <= i < len(RIDGES)])
         else:
-            errors = self._errors(operator, [i for i in (near - 1, near, near + 1) if 0 <= i < len(RIDGES)])
+            errors = {} if near is None else self._errors(operator, _around(near))
+            if not errors:
+                errors = self._errors(operator, list(_COARSE))
+                errors |= self._errors(operator, _around(min(errors, key=errors.__getitem__, default=_COARSE[-1])))
         best = min(errors, key=errors.__getitem__, default=len(RIDGES) - 1)
         self.seen[factor] = (errors.get(best, math.inf), factor, best)
         return self.seen[factor]
@@ -247,18 +251,21 @@ class _Search:
         return float((self.weights * square).sum() / self.weights.sum())
 
 
-def _walk(at: Callable[[int, int], Found], best: Found, start: int, stride: int) -> Found:
-    """Walk from ``start`` up, and if that does not help down, by ``stride`` while the error falls."""
+def _around(index: int) -> list[int]:
+    return [i for i in (index - 1, index, index + 1) if 0 <= i < len(RIDGES)]
+
+
+def _walk(at: Callable[[int, int], Found], best: Found, stride: int) -> Found:
+    """Walk from the best factor up and down by ``stride`` while the error falls."""
+    start = best[1]
     for direction in (stride, -stride):
-        position, moved = start + direction, False
+        position = start + direction
         while 0 <= position < len(_FACTORS):
             found = at(position, best[2])
             if not found[0] < best[0]:
                 break
-            best, moved = found, True
+            best = found
             position += direction
-        if moved:
-            break
     return best
 
 

@@ -10,11 +10,15 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
+from torch import Tensor
 
-from gramian.rfm.base import BaseRFM, _HasClasses
+from gramian.core import threads
+from gramian.kernels import KernelOperator
+from gramian.rfm.base import BaseRFM
 from gramian.rfm.calibration import fit_temperature, log_probabilities
 from gramian.rfm.data import Array, Rows
 from gramian.rfm.fitting import Fitted
+from gramian.rfm.machine import KernelMachine
 from gramian.solvers import Direct
 
 _CALIBRATION_ROWS = 1000
@@ -73,7 +77,7 @@ _ARGUMENTS = """Parameters
     best_round_ : int
         The round that was kept.
     kernel_, update_, ridge_
-        The kernel with its bandwidth, the update and the ridge of that round.
+        The kernel with its bandwidth, the update, and the ridge really added to K (``nλ`` with ``ridge_scaling="n"``).
     support_ : ndarray of bool (d,)
         Columns in use; not all of them only with ``threshold``.
     machine_ : KernelMachine
@@ -87,7 +91,7 @@ class RFMRegressor(RegressorMixin, BaseRFM):
     """Recursive feature machine for regression, with one or several targets.
 
     A kernel machine that learns a feature matrix M from the average gradient outer product of its own predictor, and
-    is fitted again with the kernel ``k(x, z) = φ((x − z)ᵀM(x − z))``, a few times. Needs no validation set.
+    is fitted again with the kernel ``φ(r)``, ``r² = (x − z)ᵀM(x − z)``, a few times. Needs no validation set.
 
     {arguments}
 
@@ -117,7 +121,7 @@ class RFMRegressor(RegressorMixin, BaseRFM):
         y = np.asarray(y, dtype=np.float64)
         self._flat = y.ndim == 1
         rows = self._merged(X, y, sample_weight)
-        evaluation = self._eval_arrays(eval_set)
+        evaluation = self._eval_arrays(eval_set, 1 if self._flat else y.shape[1])
         if evaluation is not None:
             evaluation = evaluation[0], evaluation[1].astype(np.float64).reshape(len(evaluation[1]), -1)
         self._fit_rows(rows, rows.y.reshape(len(rows), -1), None, evaluation)
@@ -134,7 +138,7 @@ class RFMRegressor(RegressorMixin, BaseRFM):
         return tags
 
 
-class RFMClassifier(ClassifierMixin, BaseRFM, _HasClasses):
+class RFMClassifier(ClassifierMixin, BaseRFM):
     """Recursive feature machine for classification, with two or more classes.
 
     Least squares on class codes (±1 for two classes, one-hot for more) with a kernel that learns its own features;
@@ -144,7 +148,8 @@ class RFMClassifier(ClassifierMixin, BaseRFM, _HasClasses):
     classes_ : ndarray
         The labels, sorted.
     temperature_ : float
-        Divides the scores before the softmax.
+        Divides the scores before the softmax. Fitted on the evaluation set or on held-out folds; where there are none,
+        on leave-one-out scores given M.
 
     Examples
     --------
@@ -155,6 +160,8 @@ class RFMClassifier(ClassifierMixin, BaseRFM, _HasClasses):
     >>> model.score(X[1::2], y[1::2]) > 0.9
     True
     """
+
+    _scales_target = False
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, eval_set: Any = None) -> RFMClassifier:
         """Fit to rows X (n, d) and labels y (n,).
@@ -181,12 +188,13 @@ class RFMClassifier(ClassifierMixin, BaseRFM, _HasClasses):
                 "a classifier needs at least two classes"
             )
         labels = rows.y.astype(np.intp)
-        evaluation, evaluated_labels = self._eval_arrays(eval_set), None
+        evaluation, evaluated_labels = self._eval_arrays(eval_set, 1), None
         if evaluation is not None:
-            evaluated_labels = self._encode(evaluation[1])
+            evaluated_labels = self._encode(evaluation[1].ravel())
             evaluation = evaluation[0], self._codes(evaluated_labels)
         fitted = self._fit_rows(rows, self._codes(labels), labels, evaluation)
-        self.temperature_ = 1 / self._inverse_temperature(fitted, rows, labels, evaluated_labels)
+        with threads(self._threads(len(rows))):
+            self.temperature_ = 1 / self._inverse_temperature(fitted, rows, labels, evaluated_labels)
         return self
 
     def decision_function(self, X: Any) -> Array:
@@ -230,14 +238,23 @@ class RFMClassifier(ClassifierMixin, BaseRFM, _HasClasses):
             at = fitted.held_out.rows.cpu().numpy()
             scores, chosen, weights = fitted.held_out.outputs, labels[at], weights[at]
         else:
-            machine = fitted.machine
-            rng = torch.Generator().manual_seed(0)
-            at_rows = torch.randperm(machine.n, generator=rng)[:_CALIBRATION_ROWS].to(machine.X.device)
-            at = at_rows.cpu().numpy()
-            Y = torch.as_tensor(self._target_scaler.apply(self._codes(labels)), device=machine.X.device)
-            loo = Direct().loo(machine.operator, Y, self.ridge_, at_rows, weights=machine.weights)
-            scores, chosen, weights = Y[at_rows] - loo, labels[at], weights[at]
+            scores, at = self._leave_one_out(fitted.machine, labels)
+            chosen, weights = labels[at], weights[at]
         return fit_temperature(self._target_scaler.undo(scores.cpu().numpy().astype(np.float64)), chosen, weights)
+
+    def _leave_one_out(self, machine: KernelMachine, labels: NDArray[np.intp]) -> tuple[Tensor, NDArray[np.intp]]:
+        """Exact leave-one-out scores of some rows, given M; within a random part where n² is beyond the budget."""
+        order = torch.randperm(machine.n, generator=torch.Generator().manual_seed(0)).to(machine.X.device)
+        Y = torch.as_tensor(self._target_scaler.apply(self._codes(labels)), device=machine.X.device)
+        most = machine.n
+        while machine.max_bytes is not None and Direct().bytes_needed(most, machine.X.dtype) > machine.max_bytes:
+            most //= 2
+        part = order[:most] if most < machine.n else order.sort().values
+        weights = None if machine.weights is None else machine.weights[part]
+        operator = KernelOperator(machine.kernel, machine.X[part], machine.metric, machine.max_bytes)
+        rows = torch.randperm(most, generator=torch.Generator().manual_seed(1))[:_CALIBRATION_ROWS].to(part.device)
+        loo = Direct().loo(operator, Y[part], self.ridge_, rows, weights=weights)
+        return Y[part][rows] - loo, part[rows].cpu().numpy()
 
 
 for _estimator in (RFMRegressor, RFMClassifier):

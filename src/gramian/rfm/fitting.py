@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import logging
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -22,8 +21,6 @@ from gramian.rfm.machine import KernelMachine
 from gramian.rfm.rounds import Problem, Round, rounds
 from gramian.rfm.selection import HeldOut, Run, Verdict, decide, fold_count, held_out, splits, squared_errors
 from gramian.solvers import Solver, Workspace
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -111,7 +108,8 @@ def fit(
         errors = [squared_errors(list(parts), Y, weights) for parts in zip(*held, strict=True)]
         verdict = decide([e for e, _ in errors], errors[0][1], settings.select_last)
     else:
-        verdict = _without_judges(runs, undecided and settings.n_rounds > 0 and complete and not folds)
+        too_few = undecided and complete and not folds and not settings.select_last
+        verdict = _without_judges(runs, too_few)
     run = runs[verdict.run]
     records = tuple(
         replace(record, score=score) for record, score in zip(run.records, verdict.scores[verdict.run], strict=True)
@@ -170,7 +168,8 @@ def _run_all(
             runs.append(Run(problem, tuple(chooser.path[: len(finished)]), records, machines))
         if interrupted:
             warnings.warn(
-                f"interrupted: {len(finished)} of {problem.n_rounds + 1} rounds are done, and the best of them is kept",
+                f"interrupted: {len(finished)} of {problem.n_rounds + 1} rounds are done; without an evaluation set to "
+                "choose by, the last of them is kept",
                 stacklevel=2,
             )
             return runs, False
@@ -210,7 +209,12 @@ def _judge(
                 parts.append(held_out(run, X, Y, weights, train, out, workspace, settings.per_row_ridge, tick))
             done.append(parts)
     except KeyboardInterrupt:
-        warnings.warn(f"interrupted: the round is chosen by {len(done)} of {folds} folds", stacklevel=2)
+        how = (
+            f"the round is chosen by {len(done)} of {folds} folds"
+            if done
+            else "no fold is done, the last round is kept"
+        )
+        warnings.warn(f"interrupted: {how}", stacklevel=2)
     return done
 
 
@@ -230,7 +234,7 @@ def _on_eval_set(runs: list[Run], eval_set: EvalSet, settings: Settings) -> Verd
 
 
 def _without_judges(runs: list[Run], too_few_rows: bool) -> Verdict:
-    """Nothing was held out: the last round as asked for, or round 0 where rows are too few to trust more."""
+    """Nothing was held out: the last round, or round 0 where rows are too few to trust more."""
     scores = [[float("nan")] * len(run.records) for run in runs]
     return Verdict(0, 0 if too_few_rows else len(runs[0].records) - 1, scores)
 

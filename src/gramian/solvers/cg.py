@@ -1,8 +1,8 @@
 """Conjugate gradients with a Nyström preconditioner, column by column, never trusting its own residual.
 
 Several outputs advance together and each stops on its own. The residual that recursion carries drifts from the true
-one, so it is replaced from time to time; if the true one stops falling the method restarts, then hands over to the
-direct solver if there is room for it, and says so.
+one, so it is replaced from time to time; if the true one stops falling for long, the direct solver takes over where
+there is room for it, and that is said.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from gramian.solvers.direct import Direct
 from gramian.solvers.nystrom import NystromPreconditioner
 
 Product = Callable[[Tensor], Tensor]
-_PATIENCE = 3
-"""Residual replacements without real progress before the iteration counts as stalled."""
+_PATIENCE = 6
+"""Computations of the true residual without progress before it counts as stalled: it may rise for a while."""
 
 
 @dataclass(frozen=True)
@@ -63,8 +63,8 @@ class ConjugateGradient(Solver):
     seed: int = 0
 
     def bytes_needed(self, n: int, dtype: torch.dtype) -> int:
-        """Peak memory without a cached matrix: the preconditioner's columns, twice while it is made."""
-        return int(2 * n * min(self.centers, n) * torch.finfo(dtype).bits // 8)
+        """Peak memory without a cached matrix: the preconditioner's columns, and its factor in the wide format."""
+        return int(n * min(self.centers, n) * (torch.finfo(dtype).bits // 8 + 8))
 
     def solve(
         self,
@@ -136,47 +136,35 @@ class ConjugateGradient(Solver):
     def _iterate(
         self, product: Product, precondition: Product, Y: Tensor, X: Tensor
     ) -> tuple[Tensor, int, float, bool]:
-        """Preconditioned conjugate gradients; returns the best iterate, steps, its true residual, stalled or not."""
+        """Preconditioned conjugate gradients; returns the best iterate, steps, its true residual, stalled or not.
+
+        Each column stops when its own residual is small. Every ``refresh`` steps the residual is computed anew; the
+        search direction survives that, unless the recursion had drifted away.
+        """
         R = Y - product(X)
-        errors = relative_residual(R, Y)
-        best, best_error, idle = X.clone(), errors, 0
+        Z = precondition(R)
+        P, rz = Z, (R * Z).sum(dim=0)
+        best, best_error, idle = X, relative_residual(R, Y), 0
         step = 0
         while step < self.max_steps and bool((best_error > self.tol).any()) and idle < _PATIENCE:
-            X, R, taken = self._cycle(product, precondition, X, Y - product(X), Y, self.max_steps - step)
-            step += taken
-            errors = relative_residual(R, Y)
-            idle = 0 if bool((errors < 0.5 * best_error).any()) else idle + 1
-            better = errors < best_error
-            best = torch.where(better, X, best)
-            best_error = torch.where(better, errors, best_error)
-            X = best.clone()
-        return best, step, float(best_error.max()), idle >= _PATIENCE
-
-    def _cycle(
-        self, product: Product, precondition: Product, X: Tensor, R: Tensor, Y: Tensor, limit: int
-    ) -> tuple[Tensor, Tensor, int]:
-        """At most ``refresh`` steps from a true residual; returns the iterate and its true residual.
-
-        ``X, R`` are not modified. A column takes no further step once its residual is below ``tol``.
-        """
-        Z = precondition(R)
-        P = Z
-        rz = (R * Z).sum(dim=0)
-        X = X.clone()
-        taken = 0
-        for _ in range(min(limit, max(self.refresh, 1))):
-            active = relative_residual(R, Y) > 0.5 * self.tol
-            if not bool(active.any()):
-                break
             AP = product(P)
             curvature = (P * AP).sum(dim=0)
-            active &= curvature > 0
-            step = torch.where(active, rz / torch.where(active, curvature, 1), 0)
-            X = X + step * P
-            R = R - step * AP
+            active = (curvature > 0) & (relative_residual(R, Y) > 0.1 * self.tol)
+            length = torch.where(active, rz / torch.where(active, curvature, 1), 0)
+            X = X + length * P
+            R = R - length * AP
+            step += 1
+            fresh = step % self.refresh == 0 or step == self.max_steps
+            drifted = torch.zeros_like(active)
+            if fresh or not bool((relative_residual(R, Y) > 0.5 * self.tol).any()):
+                true = Y - product(X)
+                drifted = (true - R).norm(dim=0) > 0.1 * true.norm(dim=0)
+                R, errors = true, relative_residual(true, Y)
+                idle = 0 if bool((errors < 0.9 * best_error).any()) else idle + fresh
+                better = errors < best_error
+                best, best_error = torch.where(better, X, best), torch.where(better, errors, best_error)
             Z = precondition(R)
             rz_new = (R * Z).sum(dim=0)
-            P = Z + torch.where(active, rz_new / torch.where(rz != 0, rz, 1), 0) * P
+            P = Z + torch.where(drifted | (rz == 0), 0, rz_new / torch.where(rz == 0, 1, rz)) * P
             rz = rz_new
-            taken += 1
-        return X, Y - product(X), max(taken, 1)
+        return best, step, float(best_error.max()), idle >= _PATIENCE

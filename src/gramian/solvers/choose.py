@@ -24,7 +24,7 @@ def choose(n: int, dtype: torch.dtype, max_bytes: int) -> tuple[Solver, str]:
     need = Direct().bytes_needed(n, dtype)
     if need <= max_bytes:
         return Direct(), f"direct: {format_bytes(need)} of {format_bytes(max_bytes)}"
-    cg = ConjugateGradient(centers=max(100, min(1000, int(max_bytes / (4 * n * torch.finfo(dtype).bits // 8)))))
+    cg = ConjugateGradient(centers=max(100, min(1000, int(max_bytes / (2 * n * (torch.finfo(dtype).bits // 8 + 8))))))
     smallest = cg.bytes_needed(n, dtype)
     if smallest > max_bytes:
         raise ValueError(

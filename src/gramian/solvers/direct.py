@@ -119,8 +119,8 @@ class Direct(Solver):
         """Solutions and exact leave-one-out residuals for several ridges of one matrix.
 
         The residual of row i without row i in the fit is ``αᵢ / [(K + λ)⁻¹]ᵢᵢ``: no refit is needed. The kernel
-        matrix is computed once; up to 600 rows one eigendecomposition serves all ridges. Ridges too small for the
-        matrix to be positive definite are left out.
+        matrix is computed once; up to 600 rows one eigendecomposition serves all ridges. Ridges that float32 cannot
+        solve are tried in float64, and those too small for the matrix to be positive definite are left out.
 
         >>> import torch
         >>> from gramian.kernels import Gaussian, KernelOperator
@@ -140,11 +140,21 @@ class Direct(Solver):
                     alpha = spectral.solve(Yw, ridge)
                     points.append((ridge, alpha, spectral.inverse_diagonal(ridge)))
         else:
-            factor = CholeskyFactor(_fill(operator, weights, workspace))
-            for ridge in ridges:
-                if factor.factorize(ridge):
-                    alpha, _, _ = self._refine(factor, Yw)
-                    points.append((ridge, alpha, factor.inverse_diagonal().to(operator.wide)))
+            left = list(ridges)
+            for matrix in dict.fromkeys([operator, operator.widened()]):
+                if not left:
+                    break
+                factor, failed = CholeskyFactor(_fill(matrix, weights, workspace)), []
+                for ridge in left:
+                    alpha, residual = Yw, float("inf")
+                    if factor.factorize(ridge):
+                        alpha, _, residual = self._refine(factor, Yw)
+                    if residual <= max(self.tol, _ACCEPTABLE):
+                        points.append((ridge, alpha, factor.inverse_diagonal().to(operator.wide)))
+                    else:
+                        failed.append(ridge)
+                left = failed
+            points.sort(key=lambda point: ridges.index(point[0]))
         # With weights, coefficient and inverse carry √w and w: the residual of the unscaled system has 1/√w.
         return [
             RidgePoint(ridge, _scaled(alpha, weights), _unscaled(alpha / inverse[:, None], weights))

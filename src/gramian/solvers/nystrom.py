@@ -51,15 +51,15 @@ class NystromPreconditioner:
         # Directions below round-off of the working format are noise: they would make B blow up.
         keep = values > len(values) * torch.finfo(operator.dtype).eps * values[-1]
         root_inverse = vectors[:, keep] / values[keep].sqrt()
-        self.B = (C @ root_inverse.to(C.dtype)).to(C.dtype)
+        # In the wide format: (R − B·inside)/ridge cancels, and a small ridge would amplify float32 round-off.
+        self.B = torch.empty(n, int(keep.sum()), dtype=wide, device=C.device)
         gram = torch.zeros(self.B.shape[1], self.B.shape[1], dtype=wide, device=C.device)
         for rows in spans(n, 8192):
-            block = self.B[rows].to(wide)
-            gram += block.mT @ block
+            self.B[rows] = C[rows].to(wide) @ root_inverse
+            gram += self.B[rows].mT @ self.B[rows]
         gram.diagonal().add_(self.ridge)
         self.inner = torch.linalg.cholesky(gram)
 
     def __call__(self, R: Float[Tensor, "n c"]) -> Float[Tensor, "n c"]:
         """``(K̂ + ridge·I)⁻¹ R``."""
-        inside = torch.cholesky_solve((self.B.mT @ R.to(self.B.dtype)).to(R.dtype), self.inner)
-        return (R - (self.B @ inside.to(self.B.dtype)).to(R.dtype)) / self.ridge
+        return (R - self.B @ torch.cholesky_solve(self.B.mT @ R, self.inner)) / self.ridge
