@@ -9,8 +9,9 @@ May import ``core``, ``kernels``, ``solvers`` and ``features``.
 np.int64(0)
 """
 
+from gramian.rfm.choice import Rows
 from gramian.rfm.estimators import RFMClassifier, RFMRegressor
 from gramian.rfm.machine import KernelMachine
 from gramian.rfm.rounds import Problem, Round, rounds
 
-__all__ = ["KernelMachine", "Problem", "RFMClassifier", "RFMRegressor", "Round", "rounds"]
+__all__ = ["KernelMachine", "Problem", "RFMClassifier", "RFMRegressor", "Round", "Rows", "rounds"]

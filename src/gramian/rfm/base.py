@@ -18,7 +18,8 @@ from gramian.features import BY_NAME as UPDATES
 from gramian.features import Agop, Update
 from gramian.kernels import BY_NAME as KERNELS
 from gramian.kernels import Kernel, Laplace, Lp
-from gramian.rfm.data import Array, Rows, Scaler, check_columns, check_finite, merge_rows
+from gramian.rfm.choice import Rows
+from gramian.rfm.data import Array, Scaler, Table, check_columns, check_finite, merge_rows
 from gramian.rfm.fitting import Fitted, Settings, fit
 from gramian.solvers import BY_NAME as SOLVERS
 from gramian.solvers import Direct, Solver, choose
@@ -179,7 +180,7 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def _fit_rows(
         self,
-        rows: Rows,
+        rows: Table,
         Y: Array,
         strata: NDArray[Any] | None,
         eval_set: tuple[Array, Array] | None,
@@ -208,14 +209,12 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 tensor(self._target_scaler.apply(eval_set[1]), wide=True),
             )
         with threads(self._threads(len(rows))):
-            fitted = fit(
-                settings,
+            data = Rows(
                 tensor(self._scaler.apply(rows.X)),
                 tensor(self._target_scaler.apply(Y), wide=True),
                 None if rows.weights is None else tensor(rows.weights, wide=True),
-                strata,
-                evaluation,
             )
+            fitted = fit(settings, data, strata, evaluation)
         self.machine_ = fitted.machine
         self.rounds_ = list(fitted.records)
         self.best_round_ = fitted.round
@@ -295,7 +294,7 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return X, y
 
     @staticmethod
-    def _merged(X: Array, y: NDArray[Any], sample_weight: Any) -> Rows:
+    def _merged(X: Array, y: NDArray[Any], sample_weight: Any) -> Table:
         weights = None
         if sample_weight is not None:
             weights = np.asarray(sample_weight, dtype=np.float64)

@@ -37,20 +37,31 @@ class Choice:
     factor: float = 1.0
 
 
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Training rows as the machine sees them: inputs, targets that are centred and scaled, and weights."""
+
+    X: Float[Tensor, "n d"]
+    Y: Float[Tensor, "n c"]
+    weights: Float[Tensor, " n"] | None = None
+
+    def __len__(self) -> int:
+        return self.X.shape[0]
+
+    def __getitem__(self, rows: Tensor) -> Rows:
+        return Rows(self.X[rows], self.Y[rows], None if self.weights is None else self.weights[rows])
+
+    @property
+    def total_weight(self) -> float:
+        """The number of rows, or the sum of their weights."""
+        return float(len(self) if self.weights is None else self.weights.sum())
+
+
 class Chooser(ABC):
     """Says which ridge and bandwidth a round uses."""
 
     @abstractmethod
-    def choose(
-        self,
-        index: int,
-        kernel: Kernel,
-        metric: Metric,
-        X: Float[Tensor, "n d"],
-        Y: Float[Tensor, "n c"],
-        weights: Float[Tensor, " n"] | None,
-        workspace: Workspace,
-    ) -> Choice:
+    def choose(self, index: int, kernel: Kernel, metric: Metric, data: Rows, workspace: Workspace) -> Choice:
         """The choice for round ``index``."""
 
 
@@ -68,11 +79,6 @@ def median_distance(kernel: Kernel, metric: Metric, X: Float[Tensor, "n d"], see
     apart = distances[torch.triu(torch.ones_like(distances, dtype=torch.bool), 1)]
     positive = apart[apart > 0]
     return float(positive.median()) if len(positive) else 1.0
-
-
-def total_weight(X: Float[Tensor, "n d"], weights: Float[Tensor, " n"] | None) -> float:
-    """The number of rows, or the sum of their weights."""
-    return float(X.shape[0] if weights is None else weights.sum())
 
 
 def base_kernel(kernel: Kernel, metric: Metric, X: Float[Tensor, "n d"], seed: int) -> Kernel:
@@ -93,19 +99,10 @@ class Fixed(Chooser):
     seed: int = 0
     per_row: bool = False
 
-    def choose(
-        self,
-        index: int,
-        kernel: Kernel,
-        metric: Metric,
-        X: Float[Tensor, "n d"],
-        Y: Float[Tensor, "n c"],
-        weights: Float[Tensor, " n"] | None,
-        workspace: Workspace,
-    ) -> Choice:
+    def choose(self, index: int, kernel: Kernel, metric: Metric, data: Rows, workspace: Workspace) -> Choice:
         """See :meth:`Chooser.choose`."""
-        ridge = self.ridge * total_weight(X, weights) if self.per_row else self.ridge
-        return Choice(base_kernel(kernel, metric, X, self.seed), ridge)
+        ridge = self.ridge * data.total_weight if self.per_row else self.ridge
+        return Choice(base_kernel(kernel, metric, data.X, self.seed), ridge)
 
 
 @dataclass(frozen=True)
@@ -120,19 +117,10 @@ class Replay(Chooser):
     shrink: float = 1.0
     """Multiplies each ridge: below 1 for a part of the rows where ridges grow with their number."""
 
-    def choose(
-        self,
-        index: int,
-        kernel: Kernel,
-        metric: Metric,
-        X: Float[Tensor, "n d"],
-        Y: Float[Tensor, "n c"],
-        weights: Float[Tensor, " n"] | None,
-        workspace: Workspace,
-    ) -> Choice:
+    def choose(self, index: int, kernel: Kernel, metric: Metric, data: Rows, workspace: Workspace) -> Choice:
         """See :meth:`Chooser.choose`."""
         earlier = self.path[index]
-        base = base_kernel(kernel, metric, X, self.seed)
+        base = base_kernel(kernel, metric, data.X, self.seed)
         return Choice(_times(base, earlier.factor), self.shrink * earlier.ridge, factor=earlier.factor)
 
 
@@ -159,26 +147,16 @@ class LeaveOneOut(Chooser):
         self._ridge_at: int | None = None
         self._factor_at = _FACTORS.index(1.0)
 
-    def choose(
-        self,
-        index: int,
-        kernel: Kernel,
-        metric: Metric,
-        X: Float[Tensor, "n d"],
-        Y: Float[Tensor, "n c"],
-        weights: Float[Tensor, " n"] | None,
-        workspace: Workspace,
-    ) -> Choice:
+    def choose(self, index: int, kernel: Kernel, metric: Metric, data: Rows, workspace: Workspace) -> Choice:
         """See :meth:`Chooser.choose`."""
-        base = base_kernel(kernel, metric, X, self.seed)
+        base = base_kernel(kernel, metric, data.X, self.seed)
         ridge = self.ridge
         if ridge is not None and self.per_row:
-            ridge *= total_weight(X, weights)
-        if X.shape[0] > _LOO_ROWS:
+            ridge *= data.total_weight
+        if len(data) > _LOO_ROWS:
             rng = torch.Generator().manual_seed(self.seed + 1)
-            part = torch.randperm(X.shape[0], generator=rng)[:_LOO_ROWS].to(X.device)
-            X, Y, weights = X[part], Y[part], None if weights is None else weights[part]
-        search = _Search(base, metric, X, Y, weights, workspace, ridge)
+            data = data[torch.randperm(len(data), generator=rng)[:_LOO_ROWS].to(data.X.device)]
+        search = _Search(base, metric, data, workspace, ridge)
         free = kernel.has_bandwidth and kernel.bandwidth == "auto"  # type: ignore[attr-defined]
         at = self._factor_at if free else _FACTORS.index(1.0)
         best = search.at(at, self._ridge_at)
@@ -200,22 +178,13 @@ Found = tuple[float, int, int]
 class _Search:
     """Leave-one-out errors of one round, remembered by (factor, ridge)."""
 
-    def __init__(
-        self,
-        base: Kernel,
-        metric: Metric,
-        X: Tensor,
-        Y: Tensor,
-        weights: Tensor | None,
-        workspace: Workspace,
-        ridge: float | None,
-    ) -> None:
-        self.base, self.metric, self.X, self.Y, self.weights = base, metric, X, Y, weights
+    def __init__(self, base: Kernel, metric: Metric, data: Rows, workspace: Workspace, ridge: float | None) -> None:
+        self.base, self.metric, self.data = base, metric, data
         self.workspace, self.ridge = workspace, ridge
         self.seen: dict[int, Found] = {}
-        points = base.prepare(X, metric, base.center(X))
+        points = base.prepare(data.X, metric, base.center(data.X))
         # Row i gets the ridge λ/wᵢ: with weights far from 1 the grid must move along.
-        weight = 1.0 if weights is None else float(weights.mean())
+        weight = data.total_weight / len(data)
         self.scale = (float(base.diagonal(points).mean()) or 1.0) * weight
 
     def ridge_value(self, at: int) -> float:
@@ -225,10 +194,10 @@ class _Search:
         """The best ridge for a factor: among all to begin with, else around the one that was best elsewhere."""
         if factor in self.seen:
             return self.seen[factor]
-        operator = KernelOperator(_times(self.base, _FACTORS[factor]), self.X, self.metric)
+        operator = KernelOperator(_times(self.base, _FACTORS[factor]), self.data.X, self.metric)
         if self.ridge is not None:
             errors = self._errors(operator, [0])
-        elif self.X.shape[0] <= 600:
+        elif len(self.data) <= 600:
             errors = self._errors(operator, list(range(len(RIDGES))))
         else:
             errors = {} if near is None else self._errors(operator, _around(near))
@@ -241,14 +210,13 @@ class _Search:
 
     def _errors(self, operator: KernelOperator, indices: list[int]) -> dict[int, float]:
         values = {self.ridge_value(i): i for i in indices}
-        points = Direct().path(operator, self.Y, list(values), weights=self.weights, workspace=self.workspace)
+        points = Direct().path(operator, self.data.Y, list(values), weights=self.data.weights, workspace=self.workspace)
         return {values[p.ridge]: self._mean(p.loo) for p in points}
 
     def _mean(self, residuals: Tensor) -> float:
         square = residuals.square().mean(dim=1)
-        if self.weights is None:
-            return float(square.mean())
-        return float((self.weights * square).sum() / self.weights.sum())
+        weights = self.data.weights
+        return float(square.mean() if weights is None else (weights * square).sum() / weights.sum())
 
 
 def _around(index: int) -> list[int]:

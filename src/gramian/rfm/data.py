@@ -91,7 +91,7 @@ class Scaler:
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class Table:
     """Distinct rows with their targets and weights, in canonical order."""
 
     X: Array
@@ -107,7 +107,7 @@ class Rows:
         return np.ones(len(self)) if self.weights is None else self.weights
 
 
-def merge_rows(X: Array, y: NDArray[Any], weights: Array | None) -> Rows:
+def merge_rows(X: Array, y: NDArray[Any], weights: Array | None) -> Table:
     """Leave out rows of weight 0, merge equal ones, sort.
 
     >>> rows = merge_rows(np.array([[2.0], [-1.0], [2.0]]), np.array([5.0, 6.0, 5.0]), None)
@@ -130,7 +130,7 @@ def merge_rows(X: Array, y: NDArray[Any], weights: Array | None) -> Rows:
     starts = np.flatnonzero(new)
     total = np.add.reduceat(w, starts)
     plain = bool((total == 1).all())
-    return Rows(X[starts], y[starts], None if plain else total)
+    return Table(X[starts], y[starts], None if plain else total)
 
 
 def _row_keys(rows: Array) -> NDArray[Any]:

@@ -16,7 +16,7 @@ from gramian.core import threads
 from gramian.kernels import KernelOperator
 from gramian.rfm.base import BaseRFM
 from gramian.rfm.calibration import fit_temperature, log_probabilities
-from gramian.rfm.data import Array, Rows
+from gramian.rfm.data import Array, Table
 from gramian.rfm.fitting import Fitted
 from gramian.rfm.machine import KernelMachine
 from gramian.solvers import Direct
@@ -228,7 +228,7 @@ class RFMClassifier(ClassifierMixin, BaseRFM):
         return np.searchsorted(self.classes_, y)
 
     def _inverse_temperature(
-        self, fitted: Fitted, rows: Rows, labels: NDArray[np.intp], evaluated: NDArray[np.intp] | None
+        self, fitted: Fitted, rows: Table, labels: NDArray[np.intp], evaluated: NDArray[np.intp] | None
     ) -> float:
         """Fitted on the evaluation set, on folds, or on exact leave-one-out scores, whichever there is."""
         weights = rows.weights_or_ones

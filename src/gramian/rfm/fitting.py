@@ -16,7 +16,7 @@ from torch import Tensor
 from gramian.core.progress import progress
 from gramian.features import Update
 from gramian.kernels import Kernel
-from gramian.rfm.choice import Choice, Chooser, Fixed, LeaveOneOut
+from gramian.rfm.choice import Choice, Chooser, Fixed, LeaveOneOut, Rows
 from gramian.rfm.machine import KernelMachine
 from gramian.rfm.rounds import Problem, Round, rounds
 from gramian.rfm.selection import HeldOut, Run, Verdict, decide, fold_count, held_out, splits, squared_errors
@@ -77,14 +77,7 @@ class Fitted:
 EvalSet = tuple[Float[Tensor, "m d"], Float[Tensor, "m c"]]
 
 
-def fit(
-    settings: Settings,
-    X: Float[Tensor, "n d"],
-    Y: Float[Tensor, "n c"],
-    weights: Float[Tensor, " n"] | None = None,
-    strata: np.ndarray | None = None,
-    eval_set: EvalSet | None = None,
-) -> Fitted:
+def fit(settings: Settings, data: Rows, strata: np.ndarray | None = None, eval_set: EvalSet | None = None) -> Fitted:
     """Run the rounds of every problem on all rows, judge them, keep the best round.
 
     Rounds and updates are judged on the evaluation set if there is one, else by folds in which the features are
@@ -94,18 +87,18 @@ def fit(
     """
     problems = settings.problems
     undecided = len(problems) > 1 or (settings.n_rounds > 0 and not settings.select_last)
-    folds = fold_count(len(X)) if undecided and eval_set is None else 0
+    folds = fold_count(len(data)) if undecided and eval_set is None else 0
     workspace = Workspace()
     steps = len(problems) * (settings.n_rounds + 1) * (1 + folds)
     with progress("fitting", steps, settings.show_progress) as tick:
-        runs, complete = _run_all(settings, problems, X, Y, weights, workspace, tick)
+        runs, complete = _run_all(settings, problems, data, workspace, tick)
         held: list[list[HeldOut]] = []
         if folds and complete:
-            held = _judge(runs, X, Y, weights, strata, folds, settings, workspace, tick)
+            held = _judge(runs, data, strata, folds, settings, workspace, tick)
     if eval_set is not None:
         verdict = _on_eval_set(runs, eval_set, settings)
     elif held:
-        errors = [squared_errors(list(parts), Y, weights) for parts in zip(*held, strict=True)]
+        errors = [squared_errors(list(parts), data) for parts in zip(*held, strict=True)]
         verdict = decide([e for e, _ in errors], errors[0][1], settings.select_last)
     else:
         too_few = undecided and complete and not folds and not settings.select_last
@@ -117,7 +110,7 @@ def fit(
     machine = run.machines[verdict.round]
     features, support, ridge = machine.matrix(), None, records[verdict.round].ridge
     if settings.threshold is not None:
-        machine, support, ridge = _thresholded(settings, run.problem, features, X, Y, weights, workspace)
+        machine, support, ridge = _thresholded(settings, run.problem, features, data, workspace)
     parts = [fold[verdict.run] for fold in held]
     kept = None
     if parts:
@@ -144,9 +137,7 @@ def threshold_support(M: Float[Tensor, "d d"], threshold: float) -> Bool[Tensor,
 def _run_all(
     settings: Settings,
     problems: list[Problem],
-    X: Tensor,
-    Y: Tensor,
-    weights: Tensor | None,
+    data: Rows,
     workspace: Workspace,
     tick: Callable[[], None],
 ) -> tuple[list[Run], bool]:
@@ -156,7 +147,7 @@ def _run_all(
         finished: list[tuple[Round, KernelMachine]] = []
         interrupted = False
         try:
-            for step in rounds(problem, X, Y, chooser, weights, workspace):
+            for step in rounds(problem, data, chooser, workspace):
                 finished.append(step)
                 tick()
         except KeyboardInterrupt:
@@ -191,9 +182,7 @@ class _Recording(Chooser):
 
 def _judge(
     runs: list[Run],
-    X: Tensor,
-    Y: Tensor,
-    weights: Tensor | None,
+    data: Rows,
     strata: np.ndarray | None,
     folds: int,
     settings: Settings,
@@ -203,10 +192,10 @@ def _judge(
     """Predictions ``[fold][run]`` of held-out rows; folds that Ctrl-C cut short are left out."""
     done: list[list[HeldOut]] = []
     try:
-        for train, out in splits(len(X), folds, settings.seed, strata):
+        for train, out in splits(len(data), folds, settings.seed, strata):
             parts = []
             for run in runs:
-                parts.append(held_out(run, X, Y, weights, train, out, workspace, settings.per_row_ridge, tick))
+                parts.append(held_out(run, data, train, out, workspace, settings.per_row_ridge, tick))
             done.append(parts)
     except KeyboardInterrupt:
         how = (
@@ -243,9 +232,7 @@ def _thresholded(
     settings: Settings,
     problem: Problem,
     M: Tensor,
-    X: Tensor,
-    Y: Tensor,
-    weights: Tensor | None,
+    data: Rows,
     workspace: Workspace,
 ) -> tuple[KernelMachine, Tensor, float]:
     """RFM-T: kernel ridge regression with the base kernel on the coordinates M singles out."""
@@ -254,7 +241,8 @@ def _thresholded(
     if not bool(support.any()):
         raise ValueError(f"threshold={settings.threshold} leaves no column: lower it")
     chooser = settings.chooser(problem.kernel)
-    (record, machine), *_ = rounds(replace(problem, n_rounds=0), X[:, support], Y, chooser, weights, workspace)
+    kept = Rows(data.X[:, support], data.Y, data.weights)
+    (record, machine), *_ = rounds(replace(problem, n_rounds=0), kept, chooser, workspace)
     return machine, support, record.ridge
 
 

@@ -12,12 +12,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float
-from torch import Tensor
 
 from gramian.features import Update
 from gramian.kernels import Identity, Kernel, Metric, as_metric
-from gramian.rfm.choice import Chooser
+from gramian.rfm.choice import Chooser, Rows
 from gramian.rfm.machine import KernelMachine
 from gramian.solvers import Solver, Workspace
 
@@ -58,12 +56,7 @@ class Problem:
 
 
 def rounds(
-    problem: Problem,
-    X: Float[Tensor, "n d"],
-    Y: Float[Tensor, "n c"],
-    chooser: Chooser,
-    weights: Float[Tensor, " n"] | None = None,
-    workspace: Workspace | None = None,
+    problem: Problem, data: Rows, chooser: Chooser, workspace: Workspace | None = None
 ) -> Iterator[tuple[Round, KernelMachine]]:
     """Yield the record and the machine of rounds 0, 1, …, ``problem.n_rounds``.
 
@@ -72,21 +65,21 @@ def rounds(
     Parameters
     ----------
     problem : Problem
-    X, Y : Tensor (n, d), (n, c)
-        Inputs, and targets that are already centred and scaled.
+    data : Rows
+        Inputs (n, d), targets (n, c) that are already centred and scaled, and perhaps weights.
     chooser : Chooser
         Says ridge and bandwidth of each round.
-    weights : Tensor (n,), optional
     workspace : Workspace, optional
         Memory for the solver, to share between runs.
     """
     workspace = Workspace() if workspace is None else workspace
     rng = torch.Generator().manual_seed(problem.seed)
+    X, Y, weights = data.X, data.Y, data.weights
     metric: Metric = Identity(X.shape[1], X.device)
     coef = None
     for index in range(problem.n_rounds + 1):
         begin = time.perf_counter()
-        choice = chooser.choose(index, problem.kernel, metric, X, Y, weights, workspace)
+        choice = chooser.choose(index, problem.kernel, metric, data, workspace)
         machine = KernelMachine(choice.kernel, metric, X, Y, weights, problem.max_bytes)
         solution = problem.solver.solve(
             machine.operator, Y, choice.ridge, weights=weights, start=coef, workspace=workspace

@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from gramian.rfm.choice import Choice, Replay
+from gramian.rfm.choice import Choice, Replay, Rows
 from gramian.rfm.machine import KernelMachine
 from gramian.rfm.rounds import Problem, Round, rounds
 from gramian.solvers import Workspace
@@ -69,9 +69,7 @@ def splits(n: int, folds: int, seed: int, strata: np.ndarray | None = None) -> I
 
 def held_out(
     run: Run,
-    X: Float[Tensor, "n d"],
-    Y: Float[Tensor, "n c"],
-    weights: Float[Tensor, " n"] | None,
+    data: Rows,
     train: Tensor,
     out: Tensor,
     workspace: Workspace,
@@ -82,16 +80,14 @@ def held_out(
 
     A run may stop early on a fold (a constant predictor); its last round then stands for the missing ones.
     """
-    train, out = train.to(X.device), out.to(X.device)
-    part = None if weights is None else weights[train]
-    shrink = 1.0
-    if per_row_ridge:
-        shrink = float(len(train) / len(X) if weights is None else part.sum() / weights.sum())  # type: ignore[union-attr]
+    train, out = train.to(data.X.device), out.to(data.X.device)
+    part = data[train]
+    shrink = part.total_weight / data.total_weight if per_row_ridge else 1.0
     chooser = Replay(run.path, run.problem.seed, shrink)
     problem = replace(run.problem, n_rounds=len(run.path) - 1)
     outputs: list[Tensor] = []
-    for _, machine in rounds(problem, X[train], Y[train], chooser, part, workspace):
-        outputs.append(machine.predict(X[out], stable=False))
+    for _, machine in rounds(problem, part, chooser, workspace):
+        outputs.append(machine.predict(data.X[out], stable=False))
         tick()
     while len(outputs) < len(run.path):
         outputs.append(outputs[-1])
@@ -108,14 +104,12 @@ class Verdict:
     scores: list[list[float]]
 
 
-def squared_errors(
-    held: list[HeldOut], Y: Float[Tensor, "n c"], weights: Float[Tensor, " n"] | None
-) -> tuple[Float[Tensor, "t m"], Float[Tensor, " m"]]:
+def squared_errors(held: list[HeldOut], data: Rows) -> tuple[Float[Tensor, "t m"], Float[Tensor, " m"]]:
     """Squared error of each held-out row after each round, and the rows' weights."""
     rows = torch.cat([h.rows for h in held])
     outputs = torch.cat([h.outputs for h in held], dim=1)
-    errors = (outputs - Y[rows].to(outputs.dtype)).square().mean(dim=2)
-    return errors, torch.ones_like(errors[0]) if weights is None else weights[rows].to(errors.dtype)
+    errors = (outputs - data.Y[rows].to(outputs.dtype)).square().mean(dim=2)
+    return errors, torch.ones_like(errors[0]) if data.weights is None else data.weights[rows].to(errors.dtype)
 
 
 def decide(errors: list[Float[Tensor, "t m"]], weights: Float[Tensor, " m"], last: bool) -> Verdict:
