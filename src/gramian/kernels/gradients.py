@@ -16,7 +16,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from gramian.core.tiles import spans, upper_tiles
+from gramian.core.tiles import pad_outputs, spans, upper_tiles
 from gramian.kernels.base import SmoothKernel
 from gramian.kernels.operator import KernelOperator
 
@@ -132,10 +132,11 @@ def _all_gradients(operator: KernelOperator, coef: Coef) -> Float[Tensor, "n c k
     assert isinstance(kernel, SmoothKernel)
     (n, c), k = coef.shape, points.u.shape[1]
     coef = coef.to(points.u.dtype)
-    right = torch.cat([(coef[:, :, None] * points.u[:, None, :]).reshape(n, c * k), coef], dim=1)
+    right = pad_outputs(torch.cat([(coef[:, :, None] * points.u[:, None, :]).reshape(n, c * k), coef], dim=1))
     sums = torch.zeros_like(right)
     own_sign = 0
-    for rows, cols in upper_tiles(n, operator.tile):
+    # A wide right-hand side is worth larger tiles: the product then costs more than the slopes.
+    for rows, cols in upper_tiles(n, operator.tile if c * k < 256 else 2 * operator.tile):
         slopes = kernel.slopes(points[rows], points[cols], same=rows == cols, quick=True)
         sides = [(rows, cols, slopes)] if rows == cols else [(rows, cols, slopes), (cols, rows, slopes.transposed())]
         for i, j, side in sides:
@@ -146,7 +147,7 @@ def _all_gradients(operator: KernelOperator, coef: Coef) -> Float[Tensor, "n c k
                 sums[i, : c * k] += side.gradient(points[i], points[j], coef[j]).flatten(1)
     G = sums[:, : c * k].reshape(n, c, k)
     if own_sign:
-        G += own_sign * sums[:, c * k :, None] * points.u[:, None, :]
+        G += own_sign * sums[:, c * k : c * k + c, None] * points.u[:, None, :]
     return G
 
 
@@ -154,9 +155,10 @@ def _moments_of(G: Float[Tensor, "m c k"], w: Float[Tensor, " m"]) -> tuple[Tens
     k = G.shape[2]
     second = torch.zeros(k, k, dtype=w.dtype, device=G.device)
     total = torch.zeros(G.shape[1], k, dtype=w.dtype, device=G.device)
+    plain = bool((w == 1).all())
     for block in spans(G.shape[0], 2048):
         g = G[block].to(w.dtype)
-        weighted = g * w[block, None, None]
+        weighted = g if plain else g * w[block, None, None]
         second += weighted.flatten(0, 1).mT @ g.flatten(0, 1)
         total += weighted.sum(dim=0)
     return second, total
