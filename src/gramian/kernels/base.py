@@ -7,20 +7,18 @@ A kernel is frozen and knows no data. ``kernel(X, Z)`` is for people; the house 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeVar
 
-import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from gramian.core import wide_dtype
 from gramian.core.options import Options
 from gramian.kernels.metric import Identity, Metric
 from gramian.kernels.points import Points
 
 K = TypeVar("K", bound="Kernel")
-Bandwidth = float | str
-"""A positive number, ``"median"`` or ``"auto"``."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +29,6 @@ class Kernel(Options, ABC):
     """Whether only differences of rows count, so that rows may be centred for accuracy."""
     needs_axis_aligned_metric: ClassVar[bool] = False
     """Whether the metric may only rescale coordinates."""
-    has_bandwidth: ClassVar[bool] = False
 
     @abstractmethod
     def block(self, x: Points, z: Points, *, same: bool = False, quick: bool = False) -> Float[Tensor, "n m"]:
@@ -66,16 +63,30 @@ class Kernel(Options, ABC):
 
     def center(self, X: Float[Tensor, "n d"]) -> Float[Tensor, " d"]:
         """The shift to hand to :meth:`prepare`: subtracting it loses no digits of a difference."""
-        return X.mean(dim=0, dtype=torch.float64 if X.device.type != "mps" else None).to(X.dtype)
+        return X.mean(dim=0, dtype=wide_dtype(X.device)).to(X.dtype)
 
-    def with_bandwidth(self: K, bandwidth: float) -> K:
-        """The same kernel with a number for its bandwidth.
+    @property
+    def length(self) -> float:
+        """The bandwidth as a number; NaN for a kernel without one."""
+        return float("nan")
 
-        >>> from gramian.kernels import Laplace
-        >>> Laplace().with_bandwidth(2.0)
-        Laplace(bandwidth=2.0, factor=1.0)
-        """
-        return replace(self, bandwidth=float(bandwidth), factor=1.0) if self.has_bandwidth else self  # type: ignore[call-arg]
+    @property
+    def automatic(self) -> bool:
+        """Whether the fit may choose a multiple of the median distance as bandwidth."""
+        return False
+
+    @property
+    def needs_median(self) -> bool:
+        """Whether the bandwidth comes from the median distance of the training rows."""
+        return False
+
+    def at_median(self: K, median: float) -> K:
+        """The kernel with its bandwidth filled in from a median distance; itself where it has none."""
+        return self
+
+    def times(self: K, factor: float) -> K:
+        """The kernel with its bandwidth multiplied; itself where it has none."""
+        return self
 
     def __call__(
         self,

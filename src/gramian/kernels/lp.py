@@ -6,20 +6,19 @@ rescale the axes; gradients go coordinate by coordinate, without autograd.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from gramian.kernels.base import Bandwidth, Kernel
+from gramian.kernels.bandwidth import LengthKernel
 from gramian.kernels.points import Points
-from gramian.kernels.radial import check_bandwidth
 
 
 @dataclass(frozen=True)
-class Lp(Kernel):
+class Lp(LengthKernel):
     """``k(x, z) = exp(−(D^{1/p} / L)^q)`` with ``D = Σ_k |u_k − v_k|^p`` and 0 < q ≤ p ≤ 2.
 
     Its derivative is ``∂k/∂u_k = −(q/L^q) D^{q/p − 1} k · sign(u_k − v_k) |u_k − v_k|^{p−1}``.
@@ -38,28 +37,17 @@ class Lp(Kernel):
     tensor([[0.1353]])
     """
 
-    bandwidth: Bandwidth = "auto"
     p: float = 1.0
     exponent: float = 1.0
-    factor: float = field(default=1.0, kw_only=True)
 
-    translation_invariant: ClassVar[bool] = True
     needs_axis_aligned_metric: ClassVar[bool] = True
-    has_bandwidth: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        check_bandwidth(self.bandwidth, self.factor)
+        super().__post_init__()
         if not 0 < self.exponent <= self.p <= 2:
             raise ValueError(
                 f"Lp needs 0 < exponent <= p <= 2 to be positive definite, got exponent={self.exponent}, p={self.p}"
             )
-
-    @property
-    def length(self) -> float:
-        """The bandwidth as a number; an error where it is still to be chosen from data."""
-        if isinstance(self.bandwidth, str):
-            raise ValueError(f"{self!r} has no number for its bandwidth yet: use with_bandwidth, or fit an estimator")
-        return self.factor * self.bandwidth
 
     def distance(self, x: Points, z: Points) -> Float[Tensor, "n m"]:
         """The ℓp distance in kernel coordinates."""
@@ -91,10 +79,6 @@ class Lp(Kernel):
             direction = delta.sign() if self.p == 1 else delta.sign() * self._power(delta.abs_().div_(r), self.p - 1)
             out[:, :, k] = direction.mul_(scale) @ coef
         return out
-
-    def diagonal(self, x: Points) -> Float[Tensor, " n"]:
-        """``k(x, x) = 1``."""
-        return torch.ones(len(x), dtype=x.u.dtype, device=x.u.device)
 
     @staticmethod
     def _differences(x: Points, z: Points, k: int) -> Float[Tensor, "n m"]:

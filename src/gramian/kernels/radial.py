@@ -8,59 +8,23 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass, field
-from typing import ClassVar
+from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from gramian.kernels.base import Bandwidth, Slopes, SmoothKernel
+from gramian.kernels.bandwidth import LengthKernel
+from gramian.kernels.base import Slopes, SmoothKernel
 from gramian.kernels.points import Points, squared_distances
 
 _ZERO_DISTANCE = 1e-10
 """Relative to ‖u‖: below it a direction ``(v − u)/r`` is round-off, and the pair counts as one point."""
 
 
-def check_bandwidth(bandwidth: Bandwidth, factor: float) -> None:
-    """Raise a ValueError unless the bandwidth is ``"auto"``, ``"median"`` or positive, and the factor positive."""
-    if isinstance(bandwidth, str):
-        if bandwidth not in ("auto", "median"):
-            raise ValueError(f'bandwidth must be a positive number, "median" or "auto", got {bandwidth!r}')
-    elif not (bandwidth > 0 and math.isfinite(bandwidth)):
-        raise ValueError(f'bandwidth must be a positive number, "median" or "auto", got {bandwidth!r}')
-    if not (factor > 0 and math.isfinite(factor)):
-        raise ValueError(f"factor must be a positive number, got {factor!r}")
-
-
 @dataclass(frozen=True)
-class Radial(SmoothKernel):
-    """Base of the radial kernels.
-
-    Parameters
-    ----------
-    bandwidth : float, "median" or "auto"
-        The length L. ``"median"`` is the median distance between training rows under the current metric, measured
-        anew after each update of it; ``"auto"`` is that median times a number the fit chooses by leave-one-out.
-    factor : float
-        Multiplies the bandwidth, whatever it is.
-    """
-
-    bandwidth: Bandwidth = "auto"
-    factor: float = field(default=1.0, kw_only=True)
-
-    translation_invariant: ClassVar[bool] = True
-    has_bandwidth: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        check_bandwidth(self.bandwidth, self.factor)
-
-    @property
-    def length(self) -> float:
-        """The bandwidth as a number; an error where it is still to be chosen from data."""
-        if isinstance(self.bandwidth, str):
-            raise ValueError(f"{self!r} has no number for its bandwidth yet: use with_bandwidth, or fit an estimator")
-        return self.factor * self.bandwidth
+class Radial(LengthKernel, SmoothKernel):
+    """Base of the radial kernels; their one argument is the bandwidth, see :class:`LengthKernel`."""
 
     @abstractmethod
     def profile(self, square: Float[Tensor, "n m"]) -> Float[Tensor, "n m"]:
@@ -87,10 +51,6 @@ class Radial(SmoothKernel):
         tiny = torch.finfo(square.dtype).tiny
         apart = square > (_ZERO_DISTANCE**2 * x.square_norms).clamp_min(tiny)[:, None]
         return Slopes(self.slope(square.clamp_(min=tiny)).mul_(apart), "minus")
-
-    def diagonal(self, x: Points) -> Float[Tensor, " n"]:
-        """``φ(0) = 1``."""
-        return torch.ones(len(x), dtype=x.u.dtype, device=x.u.device)
 
     def distance(self, x: Points, z: Points) -> Float[Tensor, "n m"]:
         """Euclidean distance in kernel coordinates."""

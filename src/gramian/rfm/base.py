@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from gramian.core import psd_eigh, resolve_device, resolve_dtype, resolve_memory, threads
+from gramian.core import psd_eigh, resolve_device, resolve_dtype, resolve_memory, threads, wide_dtype
 from gramian.core.options import Options, named
 from gramian.features import BY_NAME as UPDATES
 from gramian.features import Agop, Update
@@ -199,8 +199,7 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         settings = self._settings(len(rows), d, device, dtype)
 
         def tensor(values: Array, wide: bool = False) -> torch.Tensor:
-            chosen = torch.float32 if device.type == "mps" else torch.float64 if wide else dtype
-            return torch.as_tensor(np.ascontiguousarray(values), device=device).to(chosen)
+            return torch.as_tensor(values, dtype=wide_dtype(device) if wide else dtype, device=device)
 
         evaluation = None
         if eval_set is not None:

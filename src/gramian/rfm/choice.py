@@ -83,9 +83,7 @@ def median_distance(kernel: Kernel, metric: Metric, X: Float[Tensor, "n d"], see
 
 def base_kernel(kernel: Kernel, metric: Metric, X: Float[Tensor, "n d"], seed: int) -> Kernel:
     """The kernel with its median bandwidth filled in, where it asks for one."""
-    if kernel.has_bandwidth and isinstance(kernel.bandwidth, str):  # type: ignore[attr-defined]
-        return kernel.with_bandwidth(kernel.factor * median_distance(kernel, metric, X, seed))  # type: ignore[attr-defined]
-    return kernel
+    return kernel.at_median(median_distance(kernel, metric, X, seed)) if kernel.needs_median else kernel
 
 
 @dataclass(frozen=True)
@@ -121,7 +119,7 @@ class Replay(Chooser):
         """See :meth:`Chooser.choose`."""
         earlier = self.path[index]
         base = base_kernel(kernel, metric, data.X, self.seed)
-        return Choice(_times(base, earlier.factor), self.shrink * earlier.ridge, factor=earlier.factor)
+        return Choice(base.times(earlier.factor), self.shrink * earlier.ridge, factor=earlier.factor)
 
 
 class LeaveOneOut(Chooser):
@@ -157,17 +155,16 @@ class LeaveOneOut(Chooser):
             rng = torch.Generator().manual_seed(self.seed + 1)
             data = data[torch.randperm(len(data), generator=rng)[:_LOO_ROWS].to(data.X.device)]
         search = _Search(base, metric, data, workspace, ridge)
-        free = kernel.has_bandwidth and kernel.bandwidth == "auto"  # type: ignore[attr-defined]
-        at = self._factor_at if free else _FACTORS.index(1.0)
+        at = self._factor_at if kernel.automatic else _FACTORS.index(1.0)
         best = search.at(at, self._ridge_at)
-        if free:
+        if kernel.automatic:
             if self._ridge_at is None:
                 best = min([best, *(search.at(f, best[2]) for f in range(0, len(_FACTORS), 4))])
             best = _walk(search.at, best, 2)
             best = _walk(search.at, best, 1)
         error, factor_at, ridge_at = best
         self._factor_at, self._ridge_at = factor_at, ridge_at
-        chosen = _times(base, _FACTORS[factor_at])
+        chosen = base.times(_FACTORS[factor_at])
         return Choice(chosen, search.ridge_value(ridge_at), error, _FACTORS[factor_at])
 
 
@@ -194,7 +191,7 @@ class _Search:
         """The best ridge for a factor: among all to begin with, else around the one that was best elsewhere."""
         if factor in self.seen:
             return self.seen[factor]
-        operator = KernelOperator(_times(self.base, _FACTORS[factor]), self.data.X, self.metric)
+        operator = KernelOperator(self.base.times(_FACTORS[factor]), self.data.X, self.metric)
         if self.ridge is not None:
             errors = self._errors(operator, [0])
         elif len(self.data) <= 600:
@@ -235,7 +232,3 @@ def _walk(at: Callable[[int, int], Found], best: Found, stride: int) -> Found:
             best = found
             position += direction
     return best
-
-
-def _times(kernel: Kernel, factor: float) -> Kernel:
-    return kernel.with_bandwidth(kernel.length * factor) if kernel.has_bandwidth else kernel  # type: ignore[attr-defined]

@@ -51,8 +51,7 @@ class Settings:
 
     def chooser(self, kernel: Kernel) -> Chooser:
         """Leave-one-out where something is left to choose, else the user's numbers."""
-        automatic = kernel.has_bandwidth and kernel.bandwidth == "auto"  # type: ignore[attr-defined]
-        if self.ridge is not None and not automatic:
+        if self.ridge is not None and not kernel.automatic:
             return Fixed(self.ridge, self.seed, self.per_row_ridge)
         return LeaveOneOut(self.ridge, self.seed, self.per_row_ridge)
 

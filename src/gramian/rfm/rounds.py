@@ -91,7 +91,7 @@ def rounds(
         record = Round(
             index=index,
             ridge=solution.info.ridge,
-            bandwidth=getattr(choice.kernel, "length", float("nan")),
+            bandwidth=choice.kernel.length,
             rank=metric.rank,
             residual=solution.info.residual,
             status=solution.info.status,

@@ -1,0 +1,87 @@
+"""Kernels with a length: a number, or the median distance of the training rows, or a multiple of it to be chosen."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from gramian.kernels.base import Kernel
+from gramian.kernels.points import Points
+
+Bandwidth = float | str
+"""A positive number, ``"median"`` or ``"auto"``."""
+B = TypeVar("B", bound="LengthKernel")
+
+
+@dataclass(frozen=True)
+class LengthKernel(Kernel):
+    """Base of the kernels of ``distance / L``, with value 1 at distance 0.
+
+    Parameters
+    ----------
+    bandwidth : float, "median" or "auto"
+        The length L. ``"median"`` is the median distance between training rows under the current metric, measured
+        anew after each update of it; ``"auto"`` is that median times a number the fit chooses by leave-one-out.
+    factor : float
+        Multiplies the bandwidth, whatever it is.
+    """
+
+    bandwidth: Bandwidth = "auto"
+    factor: float = field(default=1.0, kw_only=True)
+
+    translation_invariant = True
+
+    def __post_init__(self) -> None:
+        good = self.bandwidth in ("auto", "median") if isinstance(self.bandwidth, str) else _positive(self.bandwidth)
+        if not good:
+            raise ValueError(f'bandwidth must be a positive number, "median" or "auto", got {self.bandwidth!r}')
+        if not _positive(self.factor):
+            raise ValueError(f"factor must be a positive number, got {self.factor!r}")
+
+    @property
+    def length(self) -> float:
+        """The bandwidth as a number; an error where it is still to be chosen from data."""
+        if isinstance(self.bandwidth, str):
+            raise ValueError(f"{self!r} has no number for its bandwidth yet: use with_bandwidth, or fit an estimator")
+        return self.factor * self.bandwidth
+
+    @property
+    def automatic(self) -> bool:
+        return self.bandwidth == "auto"
+
+    @property
+    def needs_median(self) -> bool:
+        return isinstance(self.bandwidth, str)
+
+    def with_bandwidth(self: B, bandwidth: float) -> B:
+        """The same kernel with a number for its bandwidth.
+
+        >>> from gramian.kernels import Laplace
+        >>> Laplace().with_bandwidth(2.0)
+        Laplace(bandwidth=2.0, factor=1.0)
+        """
+        return replace(self, bandwidth=float(bandwidth), factor=1.0)
+
+    def at_median(self: B, median: float) -> B:
+        return self.with_bandwidth(self.factor * median)
+
+    def times(self: B, factor: float) -> B:
+        return self.with_bandwidth(self.length * factor)
+
+    @abstractmethod
+    def distance(self, x: Points, z: Points) -> Float[Tensor, "n m"]:
+        """The distance the bandwidth is measured in."""
+
+    def diagonal(self, x: Points) -> Float[Tensor, " n"]:
+        """``k(x, x) = 1``."""
+        return torch.ones(len(x), dtype=x.u.dtype, device=x.u.device)
+
+
+def _positive(value: float) -> bool:
+    return value > 0 and math.isfinite(value)
