@@ -79,6 +79,22 @@ def psd_factor(A: Float[Tensor, "d d"], power: float = 1.0, tol: float | None = 
     return vectors[:, keep] * values[keep].sqrt()
 
 
+def haar(m: int, rng: torch.Generator, columns: int | None = None) -> Float[Tensor, "m c"]:
+    """Leading ``columns`` columns of a Haar-distributed orthogonal matrix, in float64.
+
+    ``Q R = G`` of a Gaussian G with the signs of ``diag R`` moved into Q; without that move Q is not Haar.
+
+    >>> Q = haar(4, torch.Generator().manual_seed(0), columns=2)
+    >>> torch.allclose(Q.mT @ Q, torch.eye(2, dtype=torch.float64))
+    True
+    """
+    columns = m if columns is None else columns
+    if not 0 < columns <= m:
+        raise ValueError(f"an orthogonal {m} × {m} matrix has no {columns} leading columns")
+    Q, R = torch.linalg.qr(torch.randn(m, columns, generator=rng, dtype=torch.float64))
+    return Q * R.diagonal().sign()
+
+
 def cosine(A: Tensor, B: Tensor) -> float:
     """Cosine ``ρ(A, B) = tr(AᵀB) / (‖A‖ ‖B‖)`` of two arrays of the same shape (papers A and C).
 

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from gramian.core import cosine, psd_eigh
+from gramian.core import cosine, haar, psd_eigh
 
 
 def congruence(W: Float[Tensor, "*g m k"], K: Float[Tensor, "*g m m"]) -> Float[Tensor, "*g k k"]:
@@ -58,8 +58,7 @@ def corrupted_ptk(K: Float[Tensor, "m m"], rng: torch.Generator) -> Float[Tensor
     3.0
     """
     values, _ = psd_eigh(K)
-    Q, R = torch.linalg.qr(torch.randn(K.shape, generator=rng, dtype=K.dtype))
-    Q = Q * R.diagonal().sign()  # QR alone is not Haar: its signs are a convention of the algorithm
+    Q = haar(K.shape[0], rng).to(K)
     return (Q * values) @ Q.mT
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from gramian.core import pearson
+from gramian.core import pearson, wide_dtype
 from gramian.nets.batches import can_repeat
 from gramian.nets.decay import resolve_decay
 from gramian.nets.inspection import inspect
@@ -207,8 +207,7 @@ class Monitor:
                 shift = (cross + cross.mT).mul_(-eta)
             if name not in self._vcs:
                 # float64 wherever the device has it: thousands of small steps are added.
-                kind = torch.float32 if weight.device.type == "mps" else torch.float64
-                self._vcs[name] = torch.zeros(shift.shape, dtype=kind, device=weight.device)
+                self._vcs[name] = torch.zeros(shift.shape, dtype=wide_dtype(weight.device), device=weight.device)
             self._vcs[name] += shift
 
     def _shift_metrics(self) -> dict[str, float]:

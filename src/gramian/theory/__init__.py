@@ -13,6 +13,7 @@ May import ``core`` and ``features`` only: pure functions of tensors, randomness
 True
 """
 
+from gramian.core import haar
 from gramian.theory.balanced import (
     balanced_init,
     balanced_scale,
@@ -70,7 +71,7 @@ from gramian.theory.free_probability import (
 from gramian.theory.misprints import Erratum, errata
 from gramian.theory.quadratic_network import minimum_norm_cost, minimum_norm_network, quadratic_form
 from gramian.theory.reversing import alignment_reversing
-from gramian.theory.sampling import decaying_gaussian, decaying_spectrum, haar, same_spectrum
+from gramian.theory.sampling import decaying_gaussian, decaying_spectrum, same_spectrum
 from gramian.theory.separation import Minimiser, Separation, minimise, random_start
 from gramian.theory.tasks import chain_monomial, chain_monomial_egop, sum_of_squares
 

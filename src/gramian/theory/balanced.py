@@ -14,9 +14,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from gramian.core import psd_power
+from gramian.core import haar, psd_power
 from gramian.features import nfm
-from gramian.theory.sampling import haar
 
 
 def end_to_end(weights: Sequence[Tensor]) -> Float[Tensor, "c d"]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from gramian.core import cosine
+from gramian.core import cosine, haar
 from gramian.features import agop, nfm
 from gramian.theory import printed
 from gramian.theory.balanced import balanced_scale
@@ -29,7 +29,6 @@ from gramian.theory.free_probability import (
     weight_moments,
 )
 from gramian.theory.quadratic_network import minimum_norm_cost
-from gramian.theory.sampling import haar
 from gramian.theory.separation import Separation, minimise, random_start
 
 
