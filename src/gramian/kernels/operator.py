@@ -146,6 +146,12 @@ class KernelOperator:
             out[rows] = total[: rows.stop - rows.start, : coef.shape[1]]
         return out
 
+    def columns_at(self, X: Float[Tensor, "m d"]) -> Float[Tensor, "m n"]:
+        """``k(X, X_train)`` as a matrix: for a few rows only."""
+        new = self.prepare(X)
+        blocks = [self.kernel.block(new, self.points[cols]) for cols in spans(self.n, _COLUMNS)]
+        return torch.cat(blocks, dim=1).to(self.wide)
+
     def gradient(self, X: Float[Tensor, "m d"], coef: Float[Tensor, "n c"]) -> Float[Tensor, "m c d"]:
         """``∂/∂x Σⱼ coef_jc k(x, xⱼ)`` at new rows, in input coordinates."""
         out = X.new_empty(X.shape[0], coef.shape[1], X.shape[1])

@@ -18,6 +18,7 @@ from gramian.features import BY_NAME as UPDATES
 from gramian.features import Agop, Update
 from gramian.kernels import BY_NAME as KERNELS
 from gramian.kernels import Kernel, Laplace, Lp
+from gramian.rfm.blend import Blend
 from gramian.rfm.choice import Rows
 from gramian.rfm.data import Array, Scaler, Table, check_columns, check_finite, merge_rows
 from gramian.rfm.fitting import Fitted, Settings, fit
@@ -108,7 +109,7 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """Average gradient outer product of the fitted predictor (d, d); computed when first asked for."""
         check_is_fitted(self)
         with threads(self._threads(self.machine_.n)):
-            agop = self.machine_.agop.cpu().numpy().astype(np.float64)
+            agop = self.blend_.agop.cpu().numpy().astype(np.float64)
         out = np.zeros_like(self.feature_matrix_)
         out[np.ix_(self.support_, self.support_)] = agop
         return out
@@ -214,7 +215,9 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 None if rows.weights is None else tensor(rows.weights, wide=True),
             )
             fitted = fit(settings, data, strata, evaluation)
-        self.machine_ = fitted.machine
+        self.blend_ = Blend((fitted.machine,), (1.0,))
+        self.machine_ = self.blend_.strongest
+        self.row_index_ = rows.index
         self.rounds_ = list(fitted.records)
         self.best_round_ = fitted.round
         self.update_ = fitted.problem.update
@@ -254,11 +257,7 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def _outputs(self, X: Any) -> Array:
         """Predictions ``(n, c)`` in the units of Y."""
-        scaled = self._scaled(X)[:, self.support_]
-        machine = self.machine_
-        with threads(self._threads(machine.n)):
-            out = machine.predict(torch.from_numpy(scaled).to(machine.X.device, machine.X.dtype))
-        return self._target_scaler.undo(out.cpu().numpy().astype(np.float64))
+        return self._outputs_at(self._scaled(X))
 
     def gradients(self, X: Any) -> Array:
         """Gradients ``∂f_c/∂x (n, c, d)`` of the outputs at new rows, in the user's units.
@@ -269,13 +268,36 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         >>> RFMRegressor(n_rounds=0).fit(X, 3 * X[:, 0]).gradients([[0.0]]).round(1)
         array([[[3.]]])
         """
-        scaled = self._scaled(X)
-        machine = self.machine_
-        with threads(self._threads(machine.n)):
-            part = machine.gradient(torch.from_numpy(scaled[:, self.support_]).to(machine.X.device, machine.X.dtype))
-        out = np.zeros((*part.shape[:2], scaled.shape[1]))
+        return self._gradients_at(self._scaled(X)) / self._scaler.scale
+
+    # ---- the fitted function in its own coordinates: standardised columns --------------------------------------
+
+    def _outputs_at(self, Z: Array) -> Array:
+        """Outputs ``(m, c)``, in the units of Y, at rows of standardised columns."""
+        with threads(self._threads(self.machine_.n)):
+            out = self.blend_.predict(self._tensor(Z))
+        return self._target_scaler.undo(out.cpu().numpy().astype(np.float64))
+
+    def _gradients_at(self, Z: Array) -> Array:
+        """Gradients ``(m, c, d)`` of the outputs, in the units of Y, along standardised columns."""
+        with threads(self._threads(self.machine_.n)):
+            part = self.blend_.gradient(self._tensor(Z))
+        out = np.zeros((*part.shape[:2], Z.shape[1]))
         out[:, :, self.support_] = part.cpu().numpy()
-        return out * self._target_scaler.scale[:, None] / self._scaler.scale
+        return out * self._target_scaler.scale[:, None]
+
+    def _row_parts_at(self, Z: Array) -> Array:
+        """What each training row adds to the outputs: ``(m, n, c)``, in the units of Y.
+
+        Their sum over training rows plus ``_target_scaler.center`` is the output.
+        """
+        with threads(self._threads(self.machine_.n)):
+            parts = self.blend_.row_parts(self._tensor(Z))
+        return parts.cpu().numpy().astype(np.float64) * self._target_scaler.scale
+
+    def _tensor(self, Z: Array) -> torch.Tensor:
+        X = self.machine_.X
+        return torch.from_numpy(Z[:, self.support_]).to(X.device, X.dtype)
 
     def _eval_arrays(self, eval_set: Any, outputs: int) -> tuple[Array, NDArray[Any]] | None:
         if eval_set is None:

@@ -97,6 +97,8 @@ class Table:
     X: Array
     y: NDArray[Any]
     weights: Array | None
+    index: NDArray[np.intp]
+    """Where the first copy of each row stands in the user's table."""
 
     def __len__(self) -> int:
         return len(self.X)
@@ -124,13 +126,14 @@ def merge_rows(X: Array, y: NDArray[Any], weights: Array | None) -> Table:
     targets = y.reshape(len(y), -1)
     together = np.hstack([X, targets]) + 0.0  # adding 0 makes the two zeros one
     order = np.argsort(_row_keys(together), kind="stable")
+    index = np.flatnonzero(keep)[order]
     X, y, w, together = X[order], y[order], w[order], together[order]
     new = np.ones(len(X), dtype=bool)
     new[1:] = (together[1:] != together[:-1]).any(axis=1)
     starts = np.flatnonzero(new)
     total = np.add.reduceat(w, starts)
     plain = bool((total == 1).all())
-    return Table(X[starts], y[starts], None if plain else total)
+    return Table(X[starts], y[starts], None if plain else total, index[starts])
 
 
 def _row_keys(rows: Array) -> NDArray[Any]:

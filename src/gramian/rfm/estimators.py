@@ -80,8 +80,10 @@ _ARGUMENTS = """Parameters
         The kernel with its bandwidth, the update, and the ridge really added to K (``nλ`` with ``ridge_scaling="n"``).
     support_ : ndarray of bool (d,)
         Columns in use; not all of them only with ``threshold``.
-    machine_ : KernelMachine
-        The fitted machine on torch tensors.
+    blend_ : Blend, machine_ : KernelMachine
+        The machines that predict together, on torch tensors, and the strongest of them.
+    row_index_ : ndarray of int
+        Where each row the machines stand on is in the table they were fitted to (equal rows are merged).
     n_features_in_, feature_names_in_
         As in scikit-learn.
 """

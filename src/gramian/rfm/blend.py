@@ -1,0 +1,74 @@
+"""A weighted average of kernel machines on the same rows: what the estimators predict with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from gramian.core.tiles import spans
+from gramian.features import agop
+from gramian.rfm.machine import KernelMachine
+
+_AGOP_ROWS = 2000
+
+
+@dataclass(frozen=True, eq=False)
+class Blend:
+    """``f(x) = Σ_k share_k f_k(x)``, the shares summing to 1. One machine is a blend of itself.
+
+    All machines stand on the same rows, so the prediction is still one sum over training rows:
+    ``f(x) = Σⱼ Σ_k share_k α_kj k_k(x, xⱼ)``.
+
+    >>> from gramian.kernels import Gaussian, Identity
+    >>> one = KernelMachine(Gaussian(1.0), Identity(1), torch.zeros(1, 1), torch.ones(1, 1))
+    >>> Blend((one, one), (0.25, 0.75)).predict(torch.zeros(1, 1))
+    tensor([[1.]], dtype=torch.float64)
+    """
+
+    machines: tuple[KernelMachine, ...]
+    shares: tuple[float, ...]
+
+    @property
+    def strongest(self) -> KernelMachine:
+        """The machine with the largest share; the first of them."""
+        return self.machines[self.shares.index(max(self.shares))]
+
+    def predict(self, X: Float[Tensor, "m d"]) -> Float[Tensor, "m c"]:
+        """``f(X)``; each row is the same whatever batch it is in."""
+        parts = [s * m.predict(X) for m, s in zip(self.machines, self.shares, strict=True)]
+        return torch.stack(parts).sum(dim=0)
+
+    def gradient(self, X: Float[Tensor, "m d"]) -> Float[Tensor, "m c d"]:
+        """``∂f_c/∂x`` at new rows."""
+        parts = [s * m.gradient(X) for m, s in zip(self.machines, self.shares, strict=True)]
+        return torch.stack(parts).sum(dim=0)
+
+    def row_parts(self, X: Float[Tensor, "m d"]) -> Float[Tensor, "m n c"]:
+        """What each training row adds to ``f(X)``; the sum over rows is the prediction."""
+        parts = [
+            s * m.operator.columns_at(X.to(m.X.dtype))[:, :, None] * m.coef.to(m.operator.wide)[None]
+            for m, s in zip(self.machines, self.shares, strict=True)
+        ]
+        return torch.stack(parts).sum(dim=0)
+
+    @cached_property
+    def agop(self) -> Float[Tensor, "d d"]:
+        """Average gradient outer product of f over the training rows; of a blend, over at most 2,000 random ones."""
+        first = self.machines[0]
+        if len(self.machines) == 1:
+            return first.agop
+        rows = torch.randperm(first.n, generator=torch.Generator().manual_seed(0))[:_AGOP_ROWS].sort().values
+        rows = rows.to(first.X.device)
+        weights = None if first.weights is None else first.weights[rows]
+        total = torch.zeros(first.X.shape[1], first.X.shape[1], dtype=first.operator.wide, device=first.X.device)
+        for part in spans(len(rows), 128):
+            G = self.gradient(first.X[rows[part]]).to(total.dtype)
+            total += agop(G, weights=None if weights is None else weights[part], reduction="sum")
+        return total / (len(rows) if weights is None else weights.sum())
+
+    def __getstate__(self) -> dict[str, object]:
+        return {"machines": self.machines, "shares": self.shares}
