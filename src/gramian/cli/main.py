@@ -12,7 +12,9 @@ from rich.logging import RichHandler
 
 from gramian import __version__
 from gramian.cli.demo import demo, picture
+from gramian.cli.fit import fit
 from gramian.cli.info import info
+from gramian.cli.predict import explain, predict
 
 _YOURS = (ValueError, OSError, ImportError, RuntimeError, MemoryError)
 """Kinds of error that arguments, files and machines cause: one line says it all. Anything else is a bug of ours, and
@@ -54,6 +56,9 @@ def cli(ctx: click.Context, verbose: int, debug: bool) -> None:
 cli.add_command(demo)
 cli.add_command(picture)
 cli.add_command(info)
+cli.add_command(fit)
+cli.add_command(predict)
+cli.add_command(explain)
 
 
 def main() -> None:
