@@ -19,10 +19,12 @@ from sklearn.exceptions import NotFittedError
 import gramian
 from gramian.core.options import Options
 from gramian.features import Agop
-from gramian.files import ModelFileError, registered, write
+from gramian.files import ModelFileError, read, registered, write
 from gramian.kernels import BY_NAME as KERNELS
 from gramian.kernels import Gaussian, Identity, Laplace, Metric
 from gramian.rfm.blend import Blend
+from gramian.tables import TableEncoder
+from gramian.tables.encodings import Encoding
 
 IRIS = load_iris(return_X_y=True)
 FRIEDMAN = make_friedman1(n_samples=150, random_state=0)
@@ -98,7 +100,7 @@ def test_every_setting_predicts_the_same_bits(path, options):
     np.testing.assert_array_equal(back.feature_importances_, model.feature_importances_)
     assert repr(back.rounds_) == repr(model.rounds_)
     assert repr(back.get_params()) == repr(model.get_params())
-    assert back.machine_ is back.blend_.strongest
+    assert back.machine_ is back.blend_.best
 
 
 def test_a_fresh_process_predicts_the_same_bits(path, tmp_path, two_targets):
@@ -120,6 +122,28 @@ def test_frames_keep_their_names(path):
     back = through(model, path)
     assert list(back.feature_names_in_) == list(frame.columns)
     assert np.array_equal(back.predict(frame), model.predict(frame))
+
+
+def test_an_encoder_of_every_kind_of_column(path):
+    rows = np.array(
+        [
+            [1.5, "red", True, np.datetime64("2024-01-01"), "z"],
+            [None, "blue", False, np.datetime64("2024-05-07"), "é"],
+            [0.5, None, None, np.datetime64("NaT"), ""],
+            [2.5, "red", True, np.datetime64("2023-01-01"), "y"],
+        ],
+        dtype=object,
+    )
+    for options in ({}, {"rank_gauss": True}, {"missing": "fill", "max_categories": 2}):
+        encoder = TableEncoder(**options).fit(rows)
+        write(encoder, path)
+        back = read(path)
+        assert np.array_equal(back.transform(rows), encoder.transform(rows))
+        assert back.get_feature_names_out().tolist() == encoder.get_feature_names_out().tolist()
+        assert back.kinds_ == encoder.kinds_
+        assert np.array_equal(
+            back.transform([[9.0, "new", True, None, "z"]]), encoder.transform([[9.0, "new", True, None, "z"]])
+        )
 
 
 def test_the_machines_of_a_blend_share_their_rows_in_the_file_and_after_it(path):
@@ -214,10 +238,10 @@ def subclasses(cls):
         yield from subclasses(sub)
 
 
-def test_every_kernel_metric_update_and_solver_may_stand_in_a_file():
+def test_every_kernel_metric_update_solver_and_encoding_may_stand_in_a_file():
     concrete = {
         c
-        for base in (Options, Metric)
+        for base in (Options, Metric, Encoding)
         for c in subclasses(base)
         if c.__module__.startswith("gramian.") and not inspect.isabstract(c)
     }

@@ -25,15 +25,18 @@ _CALIBRATION_ROWS = 1000
 
 _ARGUMENTS = """Parameters
     ----------
-    kernel : str or Kernel, default="laplace"
-        A name from :data:`gramian.kernels.BY_NAME` or an object such as ``Laplace(bandwidth=10.0)``. ``"auto"`` lets
-        the fit choose between the Laplace and the ℓ1 kernel.
+    preset : "fast", "default" or "best", default="default"
+        What competes where ``kernel``, ``update`` and ``n_rounds`` are ``"auto"``, and how many machines may predict
+        together: see :mod:`gramian.rfm.presets`.
+    kernel : str or Kernel, default="auto"
+        A name from :data:`gramian.kernels.BY_NAME` or an object such as ``Laplace(bandwidth=10.0)``. By default the
+        Laplace, the ℓ1 and the Gaussian kernel compete.
     update : str or Update, default="auto"
         How the feature matrix is learned: ``"agop"``, ``"agop-diagonal"``, ``"agop-sqrt"``, ``"fact"``,
         ``"fact-geometric"``, or an object such as ``Agop(power=0.5)``. ``"auto"`` chooses between the full AGOP and
         its diagonal.
-    n_rounds : int, default=5
-        Rounds of feature learning after round 0, which is plain kernel ridge regression.
+    n_rounds : int or "auto", default="auto"
+        Rounds of feature learning after round 0, which is plain kernel ridge regression; 3 by default.
     select_round : "best" or "last", default="best"
         Keep the earliest round that is as good as the best on held-out rows, or simply the last.
     ridge : float or "auto", default="auto"
@@ -49,6 +52,10 @@ _ARGUMENTS = """Parameters
     threshold : float, optional
         RFM-T: after the rounds keep only columns whose diagonal entry of M, scaled to [0, 1], exceeds this (0.05 in
         paper B), and fit the base kernel on them.
+    bagging : bool or "auto", default="auto"
+        Let the machines of the folds predict beside the one that was fitted on all rows; only ``preset="best"`` does.
+    time_limit : float, optional
+        Seconds after which nothing new is tried. Round 0 of the first kernel is always finished.
     dtype : "auto", "float32" or "float64", default="auto"
         Working format; ``"auto"`` is float64 up to 1,000 rows. Systems that need it are solved in float64 anyway.
     device : str, default="auto"
@@ -56,6 +63,8 @@ _ARGUMENTS = """Parameters
         Bytes, or a string such as ``"8GB"``; 80 % of what is free by default.
     n_threads : int, optional
         Torch threads during fit and predict; put back afterwards. By default torch's own, and 1 up to 1,000 rows.
+    n_jobs : int, optional
+        Folds fitted side by side, one thread each. The result is the same for any number.
     random_state : int, RandomState or None, default=0
         For folds and samples. The same data gives the same model unless you ask for another.
     verbose : int, default=0
@@ -240,7 +249,7 @@ class RFMClassifier(ClassifierMixin, BaseRFM):
             at = fitted.held_out.rows.cpu().numpy()
             scores, chosen, weights = fitted.held_out.outputs, labels[at], weights[at]
         else:
-            scores, at = self._leave_one_out(fitted.machine, labels)
+            scores, at = self._leave_one_out(fitted.blend.best, labels)
             chosen, weights = labels[at], weights[at]
         return fit_temperature(self._target_scaler.undo(scores.cpu().numpy().astype(np.float64)), chosen, weights)
 

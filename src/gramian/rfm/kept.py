@@ -9,6 +9,8 @@ from gramian.rfm.data import Scaler
 from gramian.rfm.estimators import RFMClassifier, RFMRegressor
 from gramian.rfm.machine import KernelMachine
 from gramian.rfm.rounds import Round
+from gramian.tables import ColumnRecord, TableEncoder
+from gramian.tables.encodings import Category, Date, Number, Ordered
 
 register(
     "kernels",
@@ -28,4 +30,5 @@ register(
 )
 register("features", features.Agop, features.Fact)
 register("solvers", solvers.ConjugateGradient, solvers.Direct)
+register("tables", Category, ColumnRecord, Date, Number, Ordered, TableEncoder)
 register("rfm", Blend, KernelMachine, RFMClassifier, RFMRegressor, Round, Scaler)
