@@ -19,6 +19,7 @@ from gramian.cli import show
 from gramian.cli.frames import check_columns, check_writable, read_frame
 from gramian.cli.target import TASKS, Task, choose_task, measure
 from gramian.core import format_bytes
+from gramian.tables import TableEncoder
 
 _MOST_LINES = 40
 
@@ -132,21 +133,21 @@ def fit(
 
 
 def describe(X: Any) -> list[dict[str, Any]]:
-    """What each column of a frame holds, as far as the model is concerned."""
-    found = []
-    for name in X.columns:
-        values = X[name]
-        there = values.dropna()
-        found.append(
-            {
-                "name": name,
-                "kind": _kind(values),
-                "missing": int(values.isna().sum()),
-                "distinct": int(there.nunique()),
-                "example": str(there.iloc[0]) if len(there) else "",
-            }
-        )
-    return found
+    """What each column of a frame is taken for, and what is done with it: the records of the table encoder."""
+    return [
+        {
+            "name": record.name,
+            "kind": record.kind,
+            "missing": int(X[record.name].isna().sum()),
+            "distinct": int(X[record.name].nunique()),
+            "use": record.done if _worth_saying(record, X) else "",
+        }
+        for record in TableEncoder().fit(X).records_
+    ]
+
+
+def _worth_saying(record: Any, X: Any) -> bool:
+    return record.kind not in ("number", "boolean") or bool(X[record.name].isna().any())
 
 
 def named_importances(model: Any) -> dict[str, float]:
@@ -157,16 +158,6 @@ def named_importances(model: Any) -> dict[str, float]:
     if encoder is not None and len(shares) == len(encoder.groups_):
         shares = np.bincount(encoder.groups_, weights=shares, minlength=len(names))
     return {str(names[j]): float(shares[j]) for j in np.argsort(-shares, kind="stable")}
-
-
-def _kind(values: Any) -> str:
-    from pandas.api import types
-
-    if types.is_bool_dtype(values):
-        return "boolean"
-    if types.is_numeric_dtype(values):
-        return "number"
-    return "date" if types.is_datetime64_any_dtype(values) else "category"
 
 
 def _split(X: Any, y: Any, test_size: float, seed: int, task: Task) -> list[Any]:
@@ -181,13 +172,13 @@ def _say_table(console: Any, data: Path, X: Any, target: str, left_out: int, col
     size = f"{len(X):,} rows × {X.shape[1]} columns"
     console.print(f"[bold]{escape(str(data))}[/]: {size}, target {escape(target + rest)}", soft_wrap=True)
     lines = Table(box=None, padding=(0, 2, 0, 2), header_style="dim")
-    for heading in ("column", "kind", "missing", "distinct", "example"):
+    for heading in ("column", "kind", "missing", "distinct", "use"):
         lines.add_column(
             heading, justify="right" if heading in ("missing", "distinct") else "left", overflow="ellipsis"
         )
     for column in columns[:_MOST_LINES]:
         missing = f"{column['missing']:,}" if column["missing"] else ""
-        cells = (column["name"], column["kind"], missing, f"{column['distinct']:,}", column["example"][:30])
+        cells = (column["name"], column["kind"], missing, f"{column['distinct']:,}", column["use"])
         lines.add_row(*map(Text, cells))  # as they are: a name in brackets is no markup
     console.print(lines)
     if len(columns) > _MOST_LINES:
