@@ -189,7 +189,9 @@ _ALL = (
     Method("LightGBM", "lightgbm", _lightgbm),
     Method("XGBoost", "xgboost", _xgboost),
     Method("HistGradientBoosting", _SKLEARN, _histogram),
-    Method("KernelRidge-rbf", _SKLEARN, _scaled(lambda seed: KernelRidge(kernel="rbf"), lambda seed: CodedRidge("rbf"))),
+    Method(
+        "KernelRidge-rbf", _SKLEARN, _scaled(lambda seed: KernelRidge(kernel="rbf"), lambda seed: CodedRidge("rbf"))
+    ),
     Method(
         "KernelRidge-laplace",
         _SKLEARN,

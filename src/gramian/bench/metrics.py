@@ -1,7 +1,7 @@
 """How methods compare over many sets: pure functions of a matrix of scores x (sets × methods).
 
-Definitions are those of paper B, appendix E, which follows Fernández-Delgado et al. (2014) and Grinsztajn et al. (2022).
-Larger scores are better (accuracy, R²). NaN stands for a score that is missing; every function says what it does there.
+Definitions are those of paper B, appendix E, after Fernández-Delgado et al. (2014) and Grinsztajn et al. (2022). Larger
+scores are better (accuracy, R²). NaN stands for a score that is missing; every function says what it does there.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ def pma_spread(x: Scores) -> PerMethod:
 def within(x: Scores, percent: float) -> PerMethod:
     """P90 and P95: percentage of sets with ``x_ij ≥ (percent/100) · max_k x_ik``; missing ones are dropped.
 
-    Paper B: "the percentage of datasets on which the classifier obtained accuracy within 90 % / 95 % of that of the best
-    performing model".
+    Paper B: "the percentage of datasets on which the classifier obtained accuracy within 90 % / 95 % of that of the
+    best performing model".
 
     >>> within(np.array([[1.0, 0.94], [0.8, 0.4]]), 90).tolist()
     [100.0, 50.0]

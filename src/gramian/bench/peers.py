@@ -7,6 +7,7 @@ it). Its constructor seeds the global generators, so it belongs into a process o
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,7 @@ class _XRFM(BaseEstimator):
         train, valid = self._split(y, stratify)
         frame = hasattr(X, "iloc")
         self._numeric = list(X.select_dtypes("number").columns) if frame else None
-        self._other = [c for c in X.columns if c not in self._numeric] if frame else []
+        self._other = list(X.select_dtypes(exclude="number").columns) if frame else []
         part = X.iloc[train] if frame else X[train]
         self._scaler = StandardScaler().fit(part[self._numeric] if frame else part)
         self._encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
@@ -54,7 +55,7 @@ class _XRFM(BaseEstimator):
             ends = np.cumsum([start, *sizes])
             self._model.categorical_info = {
                 "numerical_indices": torch.arange(start),
-                "categorical_indices": [torch.arange(a, b) for a, b in zip(ends[:-1], ends[1:], strict=True)],
+                "categorical_indices": [torch.arange(a, b) for a, b in pairwise(ends.tolist())],
                 "categorical_vectors": [torch.eye(size) for size in sizes],
             }
         target = torch.as_tensor(y)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import os
 import sys
 import time
@@ -28,6 +29,7 @@ from gramian.bench.tasks import SUITES, Folder
 
 log = logging.getLogger(__name__)
 _THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+_POLL_SECONDS = 0.2
 TIME_LIMIT = 600.0
 """Seconds a cell may take by default."""
 
@@ -159,10 +161,17 @@ class _Worker:
             self.process = context.Process(target=_serve, args=(other, self.folder), daemon=True)
             self.process.start()
             other.close()
-        self.work, self.since = (cell, method), time.monotonic()
+            self.since = math.inf  # until it says that its imports are done
+        else:
+            self.since = time.monotonic()
+        self.work = cell, method
         assert self.pipe is not None
         # The name travels where it says enough: methods made by functions within functions cannot be pickled.
         self.pipe.send((cell, None if find_method_or_none(cell.method) is method else method))
+
+    def receive(self) -> Any:
+        assert self.pipe is not None
+        return self.pipe.recv()
 
     def stop(self) -> None:
         """End the process: at once if it is at work, else it goes by itself when the pipe closes."""
@@ -184,17 +193,19 @@ def find_method_or_none(name: str) -> Method | None:
 
 def _next_record(workers: Sequence[_Worker], time_limit: float, folder: Folder) -> Record | None:
     """The record of the first worker that answers, dies or passes the limit; None if nothing happened for a while."""
-    by_pipe = {worker.pipe: worker for worker in workers if worker.busy}
-    ready = wait([pipe for pipe in by_pipe if pipe is not None], timeout=0.2)
-    for pipe in ready:
-        worker = by_pipe[pipe]  # type: ignore[index]
+    by_pipe: dict[Any, _Worker] = {worker.pipe: worker for worker in workers if worker.busy}
+    for pipe in wait(list(by_pipe), timeout=_POLL_SECONDS):
+        worker = by_pipe[pipe]
         try:
-            record = pipe.recv()  # type: ignore[union-attr]
-        except EOFError:
+            answer: Record | str = worker.receive()
+        except (EOFError, ConnectionResetError):
             worker.process.join()
             return _give_up(worker, f"the process died with exit code {worker.process.exitcode}", folder)
+        if isinstance(answer, str):
+            worker.since = time.monotonic()  # ready
+            continue
         worker.work = None
-        return record
+        return answer
     for worker in by_pipe.values():
         if time.monotonic() - worker.since > time_limit:
             return _give_up(worker, f"took longer than {time_limit:g} seconds", folder)
@@ -204,7 +215,7 @@ def _next_record(workers: Sequence[_Worker], time_limit: float, folder: Folder) 
 def _give_up(worker: _Worker, error: str, folder: Folder) -> Record:
     assert worker.work is not None
     cell, method = worker.work
-    seconds = time.monotonic() - worker.since
+    seconds = max(0.0, time.monotonic() - worker.since)
     worker.stop()
     task = SUITES[cell.suite].task(cell.set, cell.split, folder)
     return describe(cell, method, task) | failed(task, error, seconds)
@@ -218,6 +229,7 @@ def _serve(pipe: Connection, folder: Folder) -> None:
         for stream in (sys.stdout, sys.stderr):
             with suppress(OSError, ValueError):  # a stream without a file behind it prints nowhere already
                 os.dup2(nowhere.fileno(), stream.fileno())
+        pipe.send("ready")
         while True:
             try:
                 cell, method = pipe.recv()

@@ -1,4 +1,4 @@
-"""From records to tables: a matrix of scores per kind of task, the metrics of it, and its forms for people and files."""
+"""From records to tables: a matrix of scores per kind of task, its metrics, and its forms for people and files."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def summarize(records: Sequence[Record], suite: str, methods: Sequence[str] = ()
     Parameters
     ----------
     records : sequence of dict
-        As :func:`gramian.bench.runner.run` returns them. Of several for the same cell (another version) the last counts.
+        As :func:`gramian.bench.runner.run` returns them. Of several for one cell (another version) the last counts.
     suite : str
     methods : sequence of str
         Those to compare; all that are in the records by default.

@@ -92,7 +92,9 @@ def _methods(suite: str, named: str | None, console: Any) -> list[str]:
     for name in chosen:
         method = find_method(name)
         if method.paper != paper:
-            raise ValueError(f"{name} does not run in {suite}: methods named paper-… belong to uci-paper, and only they")
+            raise ValueError(
+                f"{name} does not run in {suite}: methods named paper-… belong to uci-paper, and only they"
+            )
         if method.missing:
             console.print(f"[yellow]{name}[/]: {method.missing}")
         else:
