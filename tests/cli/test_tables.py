@@ -2,7 +2,6 @@
 
 import builtins
 import gzip
-import inspect
 import json
 
 import numpy as np
@@ -166,9 +165,6 @@ class TestFit:
         assert run("fit", table, "--target", "price", "--out", tmp_path / "m", "--preset", "huge").exit_code == 2
         assert run("fit", table, "--target", "price", "--out", tmp_path / "m", "--test-size", "1").exit_code == 2
 
-    @pytest.mark.skipif(
-        "preset" not in inspect.signature(gramian.RFMRegressor).parameters, reason="the estimators have no presets yet"
-    )
     def test_preset_and_time_limit_reach_the_model(self, run, table, tmp_path):
         path = tmp_path / "m.gramian"
         args = ("fit", table, "--target", "price", "--drop", "sold", "--out", path)
@@ -212,7 +208,6 @@ class TestPredict:
         model.write_bytes(model.read_bytes()[:-5])
         refused(run("predict", model, table), "cut short")
 
-    @pytest.mark.skipif(not hasattr(gramian.RFMRegressor, "predict_interval"), reason="no intervals yet")
     def test_intervals_and_sets(self, run, model, classifier, table):
         lines = [line.split(",") for line in run("predict", model, table, "--interval", 0.9).stdout.splitlines()]
         assert lines[0] == ["prediction", "lower", "upper"]

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.logging import RichHandler
 
 from gramian import __version__
+from gramian.cli.bench import bench
 from gramian.cli.demo import demo, picture
 from gramian.cli.fit import fit
 from gramian.cli.info import info
@@ -59,6 +60,7 @@ cli.add_command(info)
 cli.add_command(fit)
 cli.add_command(predict)
 cli.add_command(explain)
+cli.add_command(bench)
 
 
 def main() -> None:

@@ -110,9 +110,12 @@ def _predictions(model: Any, X: Any, proba: bool, interval: float | None) -> Any
 
 def _bounds(model: Any, X: Any, coverage: float) -> dict[str, Any]:
     if hasattr(model, "classes_"):
-        return {"set": ["|".join(map(str, labels)) for labels in model.predict_set(X, coverage)]}
-    bounds = np.asarray(model.predict_interval(X, coverage))
-    return {"lower": bounds[:, 0], "upper": bounds[:, 1]}
+        chosen = model.predict_set(X, coverage)
+        return {"set": ["|".join(map(str, model.classes_[row])) for row in chosen]}
+    bounds = model.predict_interval(X, coverage)
+    if bounds.ndim == 2:
+        return {"lower": bounds[:, 0], "upper": bounds[:, 1]}
+    return {f"{end}_{j}": bounds[:, j, k] for j in range(bounds.shape[1]) for k, end in enumerate(("lower", "upper"))}
 
 
 def _records(frame: Any) -> Any:

@@ -106,7 +106,7 @@ class Encoder:
         if dataclasses.is_dataclass(value):
             state = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
         else:
-            state = value.__getstate__() or {}
+            state = dict(sorted((value.__getstate__() or {}).items()))  # the same file, in whatever order it was set
         encoded = {name: self.encode(part, f"{where}.{name}") for name, part in state.items()}
         self.objects.append({"type": name_of(type(value)), "state": encoded})
         return {"object": len(self.objects) - 1}

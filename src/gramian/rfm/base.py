@@ -10,7 +10,6 @@ import torch
 from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import validate_data
 
 from gramian.core import psd_eigh, resolve_device, resolve_dtype, resolve_memory, threads, wide_dtype
 from gramian.core.options import Options, named
@@ -19,9 +18,10 @@ from gramian.features import Agop, Update
 from gramian.kernels import BY_NAME as KERNELS
 from gramian.kernels import Kernel, Laplace
 from gramian.rfm.choice import Rows
-from gramian.rfm.data import Array, Scaler, Table, check_columns, check_finite, merge_rows
+from gramian.rfm.data import Array, Scaler, Table
 from gramian.rfm.fitting import Fitted, Settings, fit
 from gramian.rfm.function import FittedFunction
+from gramian.rfm.judged import Judged, leave_one_out
 from gramian.rfm.presets import preset
 from gramian.rfm.saving import Saves
 from gramian.solvers import BY_NAME as SOLVERS
@@ -44,51 +44,31 @@ class BaseRFM(Saves, ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedFu
 
     _scales_target = True
 
-    def __init__(
-        self,
-        *,
-        # scikit-learn wants any value accepted here and looked at in fit.
-        preset: Any = "default",
-        kernel: Any = "auto",
-        update: Any = "auto",
-        n_rounds: Any = "auto",
-        select_round: Any = "best",
-        ridge: Any = "auto",
-        ridge_scaling: Any = None,
-        solver: Any = "auto",
-        standardize: Any = True,
-        fit_intercept: Any = True,
-        threshold: Any = None,
-        bagging: Any = "auto",
-        time_limit: Any = None,
-        dtype: Any = "auto",
-        device: Any = "auto",
-        max_memory: Any = None,
-        n_threads: Any = None,
-        n_jobs: Any = None,
-        random_state: Any = 0,
-        verbose: Any = 0,
-    ) -> None:
-        self.preset = preset
-        self.kernel = kernel
-        self.update = update
-        self.n_rounds = n_rounds
-        self.select_round = select_round
-        self.ridge = ridge
-        self.ridge_scaling = ridge_scaling
-        self.solver = solver
-        self.standardize = standardize
-        self.fit_intercept = fit_intercept
-        self.threshold = threshold
-        self.bagging = bagging
-        self.time_limit = time_limit
-        self.dtype = dtype
-        self.device = device
-        self.max_memory = max_memory
-        self.n_threads = n_threads
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    preset: Any
+    kernel: Any
+    update: Any
+    n_rounds: Any
+    select_round: Any
+    ridge: Any
+    ridge_scaling: Any
+    solver: Any
+    standardize: Any
+    fit_intercept: Any
+    threshold: Any
+    bagging: Any
+    time_limit: Any
+    dtype: Any
+    device: Any
+    max_memory: Any
+    n_threads: Any
+    n_jobs: Any
+    random_state: Any
+    verbose: Any
+
+    def _keep(self, arguments: dict[str, Any]) -> None:
+        """Put the arguments of a constructor on the estimator; scikit-learn wants them looked at in fit."""
+        for name in arguments.keys() - {"self", "__class__"}:
+            setattr(self, name, arguments[name])
 
     def set_params(self: R, **params: Any) -> R:
         """Set parameters; ``kernel__bandwidth=3.0`` replaces an option inside the kernel, update or solver."""
@@ -110,12 +90,6 @@ class BaseRFM(Saves, ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedFu
         return self
 
     # ---- fitting -----------------------------------------------------------------------------------------------
-
-    def _check_X_y(self, X: Any, y: Any, **options: Any) -> tuple[Array, NDArray[Any]]:
-        check_columns(X)
-        X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2, ensure_all_finite=False, **options)
-        check_finite(X, getattr(self, "feature_names_in_", None))
-        return X, y
 
     def _settings(self, n: int, d: int, device: torch.device, dtype: torch.dtype) -> Settings:
         if self.select_round not in ("best", "last"):
@@ -153,7 +127,7 @@ class BaseRFM(Saves, ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedFu
             solver=solver,
             threshold=self.threshold,
             max_bytes=max_bytes,
-            seed=_seed(self.random_state),
+            seed=seed_of(self.random_state),
             max_machines=chosen.max_machines,
             bagging=chosen.bagging if _auto(self.bagging) else bool(self.bagging),
             time_limit=self.time_limit,
@@ -177,15 +151,10 @@ class BaseRFM(Saves, ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedFu
         Y: Array,
         strata: NDArray[Any] | None,
         eval_set: tuple[Array, Array] | None,
-    ) -> Fitted:
+    ) -> None:
         """Scale, move to torch, fit, and set the attributes both estimators have. Y is ``(n, c)``."""
         d = rows.X.shape[1]
         weights = rows.weights_or_ones
-        if self.standardize:
-            self._scaler = Scaler.fit(rows.X, weights)
-        else:  # where only differences count, centring changes nothing but saves digits
-            centered = all(kernel.translation_invariant for kernel in self._kernels())
-            self._scaler = Scaler.fit(rows.X, weights, center=centered, scale=False)
         self._target_scaler = Scaler.fit(Y, weights, center=self.fit_intercept, scale=self._scales_target)
         device = resolve_device(self.device)
         dtype = self._dtype(self._scaler.apply(rows.X), device)
@@ -221,7 +190,32 @@ class BaseRFM(Saves, ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedFu
         keep = values > d * np.finfo(float).eps * values[0]
         self.components_ = vectors[:, keep].T.contiguous().numpy()
         self.explained_ = values[keep].numpy()
-        return fitted
+        self._seen_by_none = self._held_out(fitted, Y, weights, eval_set)
+
+    def _held_out(
+        self, fitted: Fitted, Y: Array, weights: Array, eval_set: tuple[Array, Array] | None
+    ) -> Judged | None:
+        def units(values: torch.Tensor) -> Array:
+            return self._target_scaler.undo(values.cpu().numpy().astype(np.float64))
+
+        if fitted.evaluated is not None and eval_set is not None:
+            return Judged(units(fitted.evaluated), eval_set[1], np.ones(len(eval_set[1])), "evaluation set")
+        if fitted.held_out is None:
+            return None
+        at = fitted.held_out.rows.cpu().numpy()
+        return Judged(units(fitted.held_out.outputs), Y[at], weights[at], "folds")
+
+    def _judged(self) -> Judged:
+        """Outputs for rows the fit had not seen; left out one by one where none were held out."""
+        if self._seen_by_none is None:
+            with threads(self._threads(self.machine_.n)):
+                self._seen_by_none = leave_one_out(self.machine_, self.ridge_, self._target_scaler)
+        return self._seen_by_none
+
+    def _fit_scaler(self, rows: Table) -> None:
+        # Where only differences count, centring changes nothing but saves digits.
+        center = self.standardize or all(kernel.translation_invariant for kernel in self._kernels())
+        self._scaler = self._column_scaler(rows, bool(self.standardize), center)
 
     def _dtype(self, scaled: Array, device: torch.device) -> torch.dtype:
         size = float(np.abs(scaled).max(initial=0.0))
@@ -236,34 +230,6 @@ class BaseRFM(Saves, ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedFu
             return torch.float64
         return dtype
 
-    def _eval_arrays(self, eval_set: Any, outputs: int) -> tuple[Array, NDArray[Any]] | None:
-        if eval_set is None:
-            return None
-        try:
-            X, y = eval_set
-        except (TypeError, ValueError) as error:
-            raise ValueError("eval_set must be a pair (X, y)") from error
-        check_columns(X)
-        X, y = validate_data(self, X, y, dtype=np.float64, reset=False, multi_output=True, ensure_all_finite=False)
-        check_finite(X, getattr(self, "feature_names_in_", None))
-        width = 1 if y.ndim == 1 else y.shape[1]
-        if width != outputs:
-            raise ValueError(f"eval_set has {width} targets per row, and y has {outputs}")
-        return X, y
-
-    @staticmethod
-    def _merged(X: Array, y: NDArray[Any], sample_weight: Any) -> Table:
-        weights = None
-        if sample_weight is not None:
-            weights = np.asarray(sample_weight, dtype=np.float64)
-            if weights.ndim == 0:
-                weights = np.full(len(X), float(weights))
-            if weights.shape != (len(X),):
-                raise ValueError(f"sample_weight.shape == {weights.shape}, expected ({len(X)},): one weight per row")
-            if not np.isfinite(weights).all():
-                raise ValueError("sample_weight contains NaN or infinity")
-        return merge_rows(X, y, weights)
-
 
 def _auto(value: Any) -> bool:
     return isinstance(value, str) and value == "auto"
@@ -273,7 +239,8 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float | np.number) and not isinstance(value, bool)
 
 
-def _seed(random_state: Any) -> int:
+def seed_of(random_state: Any) -> int:
+    """A seed from what scikit-learn calls a random state."""
     if isinstance(random_state, int | np.integer):
         if random_state < 0:
             raise ValueError(f"random_state must not be negative, got {random_state}")

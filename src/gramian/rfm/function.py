@@ -7,18 +7,18 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from gramian.core import threads
 from gramian.rfm.blend import Blend
-from gramian.rfm.data import Array, Scaler, check_columns, check_finite
+from gramian.rfm.border import Border
+from gramian.rfm.data import Array, Scaler
 from gramian.rfm.machine import KernelMachine
 
 _ONE_THREAD_ROWS = 1000
 
 
-class FittedFunction(BaseEstimator):
+class FittedFunction(Border):
     """Reads what a fit has left on the estimator; the fit itself is elsewhere."""
 
     n_threads: Any
@@ -29,7 +29,6 @@ class FittedFunction(BaseEstimator):
     feature_matrix_: Array
     components_: Array
     explained_: Array
-    _scaler: Scaler
     _target_scaler: Scaler
 
     @property
@@ -44,9 +43,14 @@ class FittedFunction(BaseEstimator):
 
     @property
     def feature_importances_(self) -> Array:
-        """How sensitive the prediction is to each column: the diagonal of ``agop_``, divided by its sum."""
+        """How sensitive the prediction is to each column: the diagonal of ``agop_``, divided by its sum.
+
+        Encoded columns are added up: there is one number for each of the user's columns.
+        """
         check_is_fitted(self)
         diagonal = np.diag(self.agop_).clip(min=0)
+        if self.encoder_ is not None:
+            diagonal = np.bincount(self.encoder_.groups_, diagonal, minlength=len(self.encoder_.columns_))
         total = diagonal.sum()
         return diagonal / total if total > 0 else np.full(len(diagonal), 1 / len(diagonal))
 
@@ -65,19 +69,12 @@ class FittedFunction(BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "machine_")
 
-    def _scaled(self, X: Any) -> Array:
-        check_is_fitted(self)
-        check_columns(X)
-        X = validate_data(self, X, dtype=np.float64, reset=False, ensure_all_finite=False)
-        check_finite(X, getattr(self, "feature_names_in_", None))
-        return self._scaler.apply(X)
-
     def _outputs(self, X: Any) -> Array:
         """Predictions ``(n, c)`` in the units of Y."""
         return self._outputs_at(self._scaled(X))
 
     def gradients(self, X: Any) -> Array:
-        """Gradients ``∂f_c/∂x (n, c, d)`` of the outputs at new rows, in the user's units.
+        """Gradients ``∂f_c/∂x (n, c, d)`` of the outputs at new rows, in the user's units, along encoded columns.
 
         >>> import numpy as np
         >>> from gramian import RFMRegressor

@@ -20,10 +20,10 @@ from gramian.tables.values import is_plain_numbers, text_of
 
 @dataclass(frozen=True, eq=False)
 class RawColumn:
-    """One column as it came: its name and values of NumPy kind b, i, u, f, M, m, U or O."""
+    """One column: its name, and its values as they came or as :func:`~gramian.tables.values.recognise` read them."""
 
     name: str
-    values: NDArray[Any]
+    values: Any
     category: bool = False
     """The frame calls it a category: levels that look like numbers or dates stay levels."""
     order: tuple[str, ...] | None = None

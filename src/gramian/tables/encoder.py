@@ -13,7 +13,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, v
 
 from gramian.tables.columns import RawColumn, as_table, read_columns
 from gramian.tables.encodings import Category, Channel, Date, Encoding, Number, Ordered
-from gramian.tables.values import Array, UnreadableError, form
+from gramian.tables.values import Array, UnreadableError, recognise
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +155,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def _learn_column(self, column: RawColumn, seen: dict[bytes, str]) -> tuple[ColumnRecord, list[Channel], Array]:
         """Record, channels in use, and encoded rows. ``seen`` maps what earlier columns hold to their names."""
         nothing = np.empty((len(column), 0))
-        kind, encoding = _named(column, lambda: self._encoding(column))
+        kind, values = _named(column, lambda: recognise(column.values, parse=not column.category))
+        column = replace(column, values=values)
+        kind, encoding = self._encoding(kind, column)
         if encoding is None:
             return ColumnRecord(column.name, kind, (), _DROPPED[kind], None, ()), [], nothing
         block = _encode(encoding, column)
@@ -177,8 +179,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         names = tuple(channel.name for channel in used)
         return ColumnRecord(column.name, kind, names, done, encoding, tuple(varying)), used, block[:, varying]
 
-    def _encoding(self, column: RawColumn) -> tuple[str, Encoding | None]:
-        kind = form(column.values, parse=not column.category)
+    def _encoding(self, kind: str, column: RawColumn) -> tuple[str, Encoding | None]:
         if kind == "empty":
             return "empty", None
         if kind in ("number", "boolean", "duration"):
@@ -233,7 +234,7 @@ def _named(column: RawColumn, work: Any) -> Any:
 
 
 def _digest(values: Array) -> bytes:
-    return hashlib.blake2b(np.ascontiguousarray(values).tobytes(), digest_size=16).digest()
+    return hashlib.blake2b(np.ascontiguousarray(values).data, digest_size=16).digest()
 
 
 def _distinct(record: ColumnRecord, taken: set[str]) -> ColumnRecord:

@@ -194,9 +194,10 @@ class Category(Encoding):
     @classmethod
     def learn(cls, column: RawColumn, max_categories: int) -> Category:
         """Levels worth a channel."""
-        codes, levels = read_levels(column.values)
-        missing = bool((codes < 0).any())
-        counts = np.bincount(codes[codes >= 0], minlength=len(levels))
+        found = read_levels(column.values)
+        levels = found.texts
+        missing = bool((found.codes < 0).any())
+        counts = np.bincount(found.codes[found.codes >= 0], minlength=len(levels))
         if len(levels) <= max_categories:
             return cls(tuple(levels), False, missing, (), np.zeros(0, dtype=np.int64))
         # A level of one row tells nothing about other rows; ties go by name, so the order of rows does not matter.
@@ -206,21 +207,20 @@ class Category(Encoding):
         return cls(kept, True, missing, tuple(levels[i] for i in repeated), counts[repeated].astype(np.int64))
 
     def encode(self, column: RawColumn) -> Array:
-        codes, levels = read_levels(column.values)
+        levels = read_levels(column.values)
         slots = len(self.levels) + self.other + self.missing
         unknown = len(self.levels) if self.other else slots
-        # One entry per level of these rows, and at the end (code −1) the one for missing.
-        slot = np.array([_find(self.levels, x, unknown) for x in levels] + [slots - 1 if self.missing else unknown])
-        at: Codes = slot[codes]
+        slot = np.array([_find(self.levels, text, unknown) for text in levels.texts], dtype=np.intp)
+        at: Codes = levels.map(slot, slots - 1 if self.missing else unknown)
         if slots == 2:
             hot = np.where(at == 2, 0.5, at)[:, None].astype(np.float64)
         else:
             hot = (at[:, None] == np.arange(slots)).astype(np.float64)
         if not self.other:
             return hot
-        counts = np.append(self.counts, [1, 0])  # one row or none: as good as unseen; then missing
-        often = np.log1p(counts[[_find(self.counted, x, len(self.counted)) for x in levels] + [-1]])
-        return np.column_stack([hot, often[codes]])
+        counts = np.append(self.counts, 1)  # a level of one row is as good as unseen
+        often = np.log1p(counts[[_find(self.counted, text, len(self.counted)) for text in levels.texts]])
+        return np.column_stack([hot, levels.map(often, 0.0)])
 
     def channels(self, name: str, block: Array) -> list[Channel]:
         names = [f"{name}={level}" for level in self.levels]
@@ -282,10 +282,10 @@ def _turns(instants: NDArray[Any]) -> list[tuple[Array, int]]:
 
 
 def _places(column: RawColumn, order: tuple[str, ...]) -> Array:
-    codes, levels = read_levels(column.values)
-    step = 1 / max(len(order) - 1, 1)
-    known = {level: i * step for i, level in enumerate(order)}
-    return np.array([known.get(level, np.nan) for level in levels] + [np.nan])[codes]
+    levels = read_levels(column.values)
+    last = max(len(order) - 1, 1)
+    known = {level: i / last for i, level in enumerate(order)}
+    return levels.map([known.get(text, np.nan) for text in levels.texts], np.nan)
 
 
 def _find(ordered: tuple[str, ...], level: str, default: int) -> int:

@@ -10,7 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from gramian.tables.columns import RawColumn, is_polars, read_columns
-from gramian.tables.values import Array, Codes, UnreadableError, form, missing_in, read_numbers
+from gramian.tables.values import Array, Codes, UnreadableError, missing_in, recognise
 
 
 def encode_labels(y: Any) -> tuple[NDArray[Any], Codes]:
@@ -62,11 +62,10 @@ def _target_column(column: RawColumn) -> Array:
     where = "y" if column.name == "y" else f"the target {column.name!r}"
     _refuse_missing(column.values, where)
     try:
-        kind = form(column.values, parse=False)
-        values = read_numbers(column.values) if kind in ("number", "boolean") else None
+        kind, values = recognise(column.values, parse=False)
     except UnreadableError as error:
         raise ValueError(f"{where} holds {error}") from error
-    if values is None:
+    if kind not in ("number", "boolean"):
         raise ValueError(
             f"{where} holds {kind} and regression needs numbers: convert it, or use the classifier for labels"
         )

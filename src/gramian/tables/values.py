@@ -11,7 +11,9 @@ import datetime as dt
 import numbers
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -24,41 +26,67 @@ _GHOSTS = {"", "nan", "NaN", "NAN", "<NA>", "NaT"}
 _BOOLEANS = {"True": 1.0, "False": 0.0, "true": 1.0, "false": 0.0, "TRUE": 1.0, "FALSE": 0.0}
 _ISO = re.compile(r"\d{4}-\d\d(-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?)?")
 _MICROSECONDS_PER_DAY = 86_400_000_000
+_NUMPY_KINDS = {"b": "boolean", "i": "number", "u": "number", "f": "number", "M": "date", "m": "duration"}
+_COMPLEX = "complex numbers. Complex data not supported"
 
 
 class UnreadableError(ValueError):
     """The values cannot be read in the way asked for; says which value is in the way."""
 
 
-def form(values: NDArray[Any], parse: bool = True) -> str:
-    """What the values are: "empty", "number", "boolean", "date", "duration" or "text".
+@dataclass(frozen=True, eq=False)
+class Levels:
+    """Text, every different one once: row i has ``texts[codes[i]]``, and −1 where it is missing."""
 
-    With ``parse``, text of which every value reads as a number, a boolean or an ISO date is that.
+    codes: Codes
+    texts: list[str]
+    """Sorted."""
 
-    >>> form(np.array(["1.5", "2", None], dtype=object)), form(np.array(["1.5", "red"], dtype=object))
-    ('number', 'text')
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def map(self, values: Any, missing: Any) -> NDArray[Any]:
+        """One value per row, given one per text and one for missing."""
+        return np.append(values, missing)[self.codes]
+
+
+Values = NDArray[Any] | Levels
+
+
+def recognise(values: Values, parse: bool = True) -> tuple[str, Any]:
+    """What the values are, and the values as that: nothing is left to read again.
+
+    "number", "boolean" and "duration" (in days) come as float64, "date" as ``datetime64[us]``, "text" as
+    :class:`Levels`; "empty" has no value at all. With ``parse``, text of which every value reads as a boolean, a number
+    or an ISO date is that.
+
+    >>> recognise(np.array(["1.5", "2", None], dtype=object))
+    ('number', array([1.5, 2. , nan]))
+    >>> recognise(np.array(["1.5", "red"], dtype=object))[0]
+    'text'
     """
-    kind = values.dtype.kind
-    if kind in "iufbMm":
-        missing = missing_in(values)
-        return "empty" if missing.all() else {"b": "boolean", "M": "date", "m": "duration"}.get(kind, "number")
-    if kind not in "OUST":
-        raise UnreadableError("complex numbers. Complex data not supported" if kind == "c" else f"type {values.dtype}")
-    found = _forms(values)
-    if not found:
-        return "empty"
-    if found == {"number", "boolean"}:
-        return "number"
-    if len(found) == 1 and found != {"text"}:
-        return found.pop()
-    _, levels = read_levels(values)
-    if not levels:
-        return "empty"
+    if not isinstance(values, Levels):
+        kind = values.dtype.kind
+        if kind in _NUMPY_KINDS:
+            return ("empty" if missing_in(values).all() else _NUMPY_KINDS[kind]), _typed(values)
+        if kind not in "OUST":
+            raise UnreadableError(_COMPLEX if kind == "c" else f"type {values.dtype}")
+        found = _forms(values)
+        if found <= {"number", "boolean"}:
+            return ("empty" if not found else "boolean" if found == {"boolean"} else "number"), read_numbers(values)
+        if found == {"duration"}:
+            return "duration", read_numbers(values)
+        if found == {"date"}:
+            return "date", read_instants(values)
+        values = read_levels(values)
+    if not values.texts:
+        return "empty", values
     if parse:
         for name, parser in (("boolean", _booleans), ("number", _floats), ("date", _instants)):
-            if parser(levels) is not None:
-                return name
-    return "text"
+            parsed = parser(values.texts)
+            if parsed is not None:
+                return name, values.map(parsed, np.datetime64("NaT") if name == "date" else np.nan)
+    return "text", values
 
 
 def missing_in(values: NDArray[Any]) -> NDArray[np.bool_]:
@@ -80,76 +108,72 @@ def is_plain_numbers(values: NDArray[Any]) -> bool:
     return kinds <= {"number", "boolean"} and not np.isnan(_object_floats(values)).any()
 
 
-def read_numbers(values: NDArray[Any]) -> Array:
+def read_numbers(values: Values) -> Array:
     """Numbers, booleans as 0 and 1, durations in days, text that reads as one of these; NaN where missing.
 
     >>> read_numbers(np.array([True, "2.5", None, " "], dtype=object))
     array([1. , 2.5, nan, nan])
     """
-    kind = values.dtype.kind
-    if kind in "biuf":
-        return values.astype(np.float64)
-    if kind == "m":
-        days = values.astype("m8[us]").astype(np.int64) / _MICROSECONDS_PER_DAY
-        return np.where(np.isnat(values), np.nan, days)
-    if kind == "M":
-        raise UnreadableError("dates, for example " + str(values[~np.isnat(values)][:1]))
-    found = _forms(values)
-    if found <= {"number", "boolean"}:
-        return _object_floats(values)
-    if found == {"duration"}:
-        return read_numbers(_object_durations(values))
-    codes, levels = read_levels(values)
-    parsed = _all(levels, _number)
+    if not isinstance(values, Levels):
+        if values.dtype.kind == "M":
+            raise UnreadableError("dates, for example " + str(values[~np.isnat(values)][:1]))
+        if values.dtype.kind in _NUMPY_KINDS:
+            return _typed(values)
+        found = _forms(values)
+        if found <= {"number", "boolean"}:
+            return _object_floats(values)
+        if found == {"duration"}:
+            return _typed(_object_durations(values))
+        values = read_levels(values)
+    parsed = _all(values.texts, _number)
     if parsed is None:
-        raise UnreadableError(f"the value {next(level for level in levels if _all([level], _number) is None)!r}")
-    return np.array([*parsed, np.nan])[codes]
+        raise UnreadableError(f"the value {next(x for x in values.texts if _all([x], _number) is None)!r}")
+    return values.map(parsed, np.nan)
 
 
-def read_instants(values: NDArray[Any]) -> NDArray[Any]:
+def read_instants(values: Values) -> NDArray[Any]:
     """Instants as ``datetime64[us]`` in UTC, NaT where missing; text in ISO format is read.
 
     >>> read_instants(np.array(["2024-02-29", "2024-02-29T12:00+01:00"], dtype=object)).astype(str).tolist()
     ['2024-02-29T00:00:00.000000', '2024-02-29T11:00:00.000000']
     """
-    if values.dtype.kind == "M":
-        return values.astype("M8[us]")
-    if values.dtype.kind in "OUST":
-        found = _forms(values)
+    if not isinstance(values, Levels):
+        if values.dtype.kind == "M":
+            return _typed(values)
+        if missing_in(values).all():
+            return np.full(len(values), np.datetime64("NaT"), dtype="M8[us]")
+        found = {"number"} if values.dtype.kind in _NUMPY_KINDS else _forms(values)
         if found <= {"date"}:
             return _object_instants(values)
-        if found <= {"date", "text"}:
-            codes, levels = read_levels(values)
-            instants = _instants(levels)
-            if instants is not None:
-                return np.append(instants, np.datetime64("NaT"))[codes]
-            raise UnreadableError(f"the value {next(x for x in levels if _instants([x]) is None)!r}")
-    elif missing_in(values).all():
-        return np.full(len(values), np.datetime64("NaT"), dtype="M8[us]")
-    raise UnreadableError("numbers")
+        if not found <= {"date", "text"}:
+            raise UnreadableError("numbers")
+        values = read_levels(values)
+    instants = _instants(values.texts)
+    if instants is None:
+        raise UnreadableError(f"the value {next(x for x in values.texts if _instants([x]) is None)!r}")
+    return values.map(instants, np.datetime64("NaT"))
 
 
-def read_levels(values: NDArray[Any]) -> tuple[Codes, list[str]]:
+def read_levels(values: Values) -> Levels:
     """Codes into the sorted distinct texts, −1 where missing. Numbers read as text lose a trailing ``.0``.
 
     >>> read_levels(np.array(["b", None, "a", 1.0], dtype=object))
-    (array([ 2, -1,  1,  0]), ['1', 'a', 'b'])
+    Levels(codes=array([ 2, -1,  1,  0]), texts=['1', 'a', 'b'])
     """
-    if values.dtype.kind in "iufbMm":
-        distinct, inverse = np.unique(values, return_inverse=True)
-        texts: Sequence[str | None] = [
-            None if gone else text_of(value) for value, gone in zip(distinct, missing_in(distinct), strict=True)
-        ]
-        return _coded(inverse.ravel(), texts)
+    if isinstance(values, Levels):
+        return values
     listed = values.tolist()
-    if set(map(type, listed)) <= {str, type(None)}:
-        # Distinct values first: nothing is looked at twice.
-        once = list(set(listed))
-        at = {value: i for i, value in enumerate(once)}
-        inverse = np.fromiter(map(at.__getitem__, listed), dtype=np.intp, count=len(listed))
-        return _coded(inverse, [_present(value) for value in once])
-    texts = [_present(None if _is_missing(value) else text_of(value)) for value in listed]
-    return read_levels(np.fromiter(texts, dtype=object, count=len(texts)))
+    if values.dtype.kind in _NUMPY_KINDS:
+        distinct, inverse = np.unique(values, return_inverse=True)
+        gone = missing_in(distinct)
+        listed = [None if gone[i] else text_of(value) for i, value in enumerate(distinct)]
+        levels = read_levels(np.fromiter(listed, dtype=object, count=len(listed)))
+        return Levels(levels.codes[inverse.ravel()], levels.texts)
+    if not set(map(type, listed)) <= {str, type(None)}:
+        listed = [None if _is_missing(value) else text_of(value) for value in listed]
+    texts = sorted(text for text in set(listed) if text is not None and text.strip() not in _GHOSTS)
+    code = {text: i for i, text in enumerate(texts)}
+    return Levels(np.fromiter(map(code.get, listed, repeat(-1)), dtype=np.intp, count=len(listed)), texts)
 
 
 def text_of(value: Any) -> str:
@@ -169,17 +193,6 @@ def text_of(value: Any) -> str:
     return str(value)
 
 
-def _coded(inverse: Codes, texts: Sequence[str | None]) -> tuple[Codes, list[str]]:
-    levels = sorted({text for text in texts if text is not None})
-    at = {level: i for i, level in enumerate(levels)}
-    code = np.array([-1 if text is None else at[text] for text in texts], dtype=np.intp)
-    return code[inverse], levels
-
-
-def _present(text: str | None) -> str | None:
-    return None if text is None or text.strip() in _GHOSTS else text
-
-
 # ---- objects: one look at the types, then all values at once ---------------------------------------------------------
 
 
@@ -193,7 +206,7 @@ def _forms(values: NDArray[Any]) -> set[str]:
         if name == "nested":
             raise UnreadableError(f"values of type {kind.__name__}")
         if name == "complex":
-            raise UnreadableError("complex numbers. Complex data not supported")
+            raise UnreadableError(_COMPLEX)
     found = set(kinds.values()) - {"missing"}
     if "number" in found and all(_is_missing(value) for value in listed if kinds[type(value)] == "number"):
         found.remove("number")
@@ -227,6 +240,16 @@ def _is_missing(value: Any) -> bool:
     if isinstance(value, float | np.floating | Decimal | np.datetime64 | np.timedelta64):
         return bool(value != value)
     return value is None or type(value).__name__ in ("NAType", "NaTType")
+
+
+def _typed(values: NDArray[Any]) -> NDArray[Any]:
+    """float64 (durations in days), or ``datetime64[us]``."""
+    if values.dtype.kind == "M":
+        return values.astype("M8[us]")
+    if values.dtype.kind == "m":
+        days = values.astype("m8[us]").astype(np.int64) / _MICROSECONDS_PER_DAY
+        return np.where(np.isnat(values), np.nan, days)
+    return values.astype(np.float64)
 
 
 def _object_floats(values: NDArray[Any]) -> Array:
