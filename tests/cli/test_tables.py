@@ -127,6 +127,30 @@ class TestFit:
         result = run("fit", tmp_path / "rare.csv", "--target", "sold", "--out", tmp_path / "m.gramian", "--seed", 1)
         assert result.exit_code == 0, result.output
 
+    def test_columns_of_any_kind(self, run, tmp_path):
+        frame = houses().drop(columns="sold")
+        frame["colour"] = np.where(np.arange(N) % 3, "red", None)
+        frame["built"] = pd.Timestamp("2020-01-01") + pd.to_timedelta(np.arange(N), unit="D")
+        frame["id"] = [f"house {i}" for i in range(N)]
+        frame.loc[::5, "area"] = np.nan
+        frame.to_csv(tmp_path / "mixed.csv", index=False)
+        args = ("fit", tmp_path / "mixed.csv", "--target", "price", "--out", tmp_path / "m.gramian")
+        record = json.loads(run(*args, "--json").stdout)
+        kinds = {column["name"]: column["kind"] for column in record["columns"]}
+        assert kinds == {
+            "area": "number",
+            "rooms": "number",
+            "noise": "number",
+            "colour": "category",
+            "built": "date",
+            "id": "identifier",
+        }
+        assert set(record["importances"]) == set(kinds), "importances speak of the user's columns"
+        assert record["importances"]["id"] == 0
+        text = run(*args).stdout
+        assert "dropped" in text
+        assert len(run("predict", tmp_path / "m.gramian", tmp_path / "mixed.csv").stdout.splitlines()) == N + 1
+
     def test_names_in_brackets_are_shown_as_they_are(self, run, tmp_path):
         frame = houses().drop(columns="sold").rename(columns={"area": "area [bold]", "noise": "[/]"})
         frame.to_csv(tmp_path / "[x].csv", index=False)

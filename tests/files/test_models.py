@@ -18,6 +18,7 @@ from sklearn.exceptions import NotFittedError
 
 import gramian
 from gramian.core.options import Options
+from gramian.datasets import diamonds
 from gramian.features import Agop
 from gramian.files import ModelFileError, read, registered, write
 from gramian.kernels import BY_NAME as KERNELS
@@ -103,6 +104,28 @@ def test_every_setting_predicts_the_same_bits(path, options):
     assert back.machine_ is back.blend_.best
 
 
+@pytest.mark.slow
+def test_diamonds_in_a_fresh_process(path, tmp_path, data_dir):
+    """10,000 rows of mixed types, a fast fit."""
+    pandas = pytest.importorskip("pandas")
+    data = diamonds()
+    at = np.random.default_rng(0).permutation(len(data.y))[:12_000]
+    X, y = data.X.iloc[at], np.asarray(data.y)[at]
+    model = gramian.RFMRegressor(preset="fast").fit(X[:10_000], y[:10_000])
+    model.save(path)
+    assert path.stat().st_size < 5e6
+    X[10_000:].to_csv(tmp_path / "new.csv", index=False)
+    new = pandas.read_csv(tmp_path / "new.csv")
+    script = (
+        "import sys, numpy as np, pandas, gramian\n"
+        "folder = sys.argv[1]\n"
+        "new = pandas.read_csv(folder + '/new.csv')\n"
+        "np.save(folder + '/out.npy', gramian.load(folder + '/m.gramian').predict(new))\n"
+    )
+    subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=True, env=os.environ)
+    assert np.array_equal(np.load(tmp_path / "out.npy"), model.predict(new))
+
+
 def test_a_fresh_process_predicts_the_same_bits(path, tmp_path, two_targets):
     two_targets.save(path)
     np.save(tmp_path / "X.npy", FRIEDMAN[0] + 0.01)
@@ -122,6 +145,39 @@ def test_frames_keep_their_names(path):
     back = through(model, path)
     assert list(back.feature_names_in_) == list(frame.columns)
     assert np.array_equal(back.predict(frame), model.predict(frame))
+
+
+def mixed_frame(pandas):
+    rng = np.random.default_rng(0)
+    frame = pandas.DataFrame(
+        {
+            "size": rng.normal(size=80),
+            "colour": rng.choice(["red", "blue", "größe"], size=80),
+            "when": pandas.Timestamp("2024-01-01") + pandas.to_timedelta(rng.integers(0, 500, 80), unit="D"),
+            "grade": pandas.Categorical(rng.choice(["low", "mid", "high"], 80), ["low", "mid", "high"], ordered=True),
+            "sold": rng.random(80) < 0.5,
+        }
+    )
+    frame.loc[::7, "size"] = np.nan
+    frame.loc[::9, "colour"] = None
+    return frame
+
+
+def test_raw_frames_intervals_and_sets(path):
+    pandas = pytest.importorskip("pandas")
+    frame = mixed_frame(pandas)
+    y = np.exp(frame["size"].fillna(0) + (frame["colour"] == "red"))
+    model = gramian.RFMRegressor(**QUICK, target_transform="log").fit(frame, y)
+    back = through(model, path)
+    new = frame.sample(30, random_state=0).assign(colour="never seen")
+    assert np.array_equal(back.predict(new), model.predict(new))
+    assert np.array_equal(back.predict_interval(new, 0.8), model.predict_interval(new, 0.8))
+    labels = np.where(y > y.median(), "dear", "cheap")
+    classifier = gramian.RFMClassifier(**QUICK, class_weight={"dear": 2.0, "cheap": 1.0}).fit(frame, labels)
+    back = through(classifier, path)
+    assert back.class_weight == {"dear": 2.0, "cheap": 1.0}
+    assert np.array_equal(back.predict_proba(new), classifier.predict_proba(new))
+    assert np.array_equal(back.predict_set(new, 0.8), classifier.predict_set(new, 0.8))
 
 
 def test_an_encoder_of_every_kind_of_column(path):
