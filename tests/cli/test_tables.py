@@ -240,6 +240,16 @@ class TestPredict:
         assert lines[0] == ["prediction", "set"]
         assert {label for _, labels in lines[1:] for label in labels.split("|")} <= {"yes", "no", ""}
 
+    def test_a_warning_is_one_line_on_standard_error(self, run, model, tmp_path):
+        frame = houses()
+        frame.loc[3, "area"] = np.nan
+        frame.to_csv(tmp_path / "gap.csv", index=False)
+        result = run("predict", model, tmp_path / "gap.csv")
+        assert result.exit_code == 0
+        assert len(result.stdout.splitlines()) == N + 1
+        assert result.stderr.startswith("Warning: 1 entries of X are missing in column 'area'")
+        assert len(result.stderr.splitlines()) == 1
+
     def test_a_model_without_names_goes_by_the_number_of_columns(self, run, tmp_path, table):
         frame = houses()[["area", "rooms", "noise"]]
         path = tmp_path / "m.gramian"

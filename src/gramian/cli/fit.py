@@ -117,6 +117,8 @@ def fit(
             "target": target,
             "task": chosen.name,
             "reason": chosen.reason,
+            "preset": model.preset,
+            "seed": seed,
             "held_out": None if scores is None else {"rows": len(y_out), "scores": scores},
             "importances": importances,
             "model": str(out),
@@ -127,9 +129,12 @@ def fit(
         return
     console.print("  What the prediction depends on:")
     console.print(show.bars(importances))
-    size = f"{'all ' if scores else ''}{len(y):,} rows, {format_bytes(out.stat().st_size)}, {seconds:.0f} seconds"
-    name = escape(str(out))
-    console.print(f"\n[bold]{name}[/]: {size}. Now: gramian predict {name} new{data.suffix}", soft_wrap=True)
+    rows, size = f"{'all ' if scores else ''}{len(y):,} rows", format_bytes(out.stat().st_size)
+    name, took = escape(str(out)), f"{seconds:.0f} seconds"
+    console.print(
+        f"\n[bold]{name}[/]: fitted to {rows}, {size}, {took}. Now: gramian predict {name} new{data.suffix}",
+        soft_wrap=True,
+    )
 
 
 def describe(X: Any) -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import warnings
 from functools import partial
 from typing import Any
 
@@ -27,7 +28,9 @@ class _Group(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            return super().invoke(ctx)
+            with warnings.catch_warnings():
+                warnings.showwarning = _say_warning
+                return super().invoke(ctx)
         except (click.exceptions.Exit, click.Abort, BrokenPipeError):
             raise  # click's own signals, and a reader that has gone away: click ends both quietly
         except _YOURS as error:
@@ -35,6 +38,11 @@ class _Group(click.Group):
                 raise
             message = " ".join(str(error).split()) or type(error).__name__
             raise click.ClickException(f"{message} (gramian --debug shows where)") from error
+
+
+def _say_warning(message: Warning | str, *where: Any, **more: Any) -> None:
+    """One line, without the line of source it comes from: that is of no use here."""
+    click.echo(f"Warning: {' '.join(str(message).split())}", err=True)
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
