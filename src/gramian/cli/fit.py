@@ -132,7 +132,7 @@ def fit(
     rows, size = f"{'all ' if scores else ''}{len(y):,} rows", format_bytes(out.stat().st_size)
     name, took = escape(str(out)), f"{seconds:.0f} seconds"
     console.print(
-        f"\n[bold]{name}[/]: fitted to {rows}, {size}, {took}. Now: gramian predict {name} new{data.suffix}",
+        f"\n[bold]{name}[/]: fitted to {rows}, {size}, {took}. Now: gramian predict {name} new.csv",
         soft_wrap=True,
     )
 
