@@ -93,3 +93,10 @@ class Border(BaseEstimator):
                 raise ValueError("sample_weight contains NaN or infinity")
             weights = weights if factors is None else weights * factors
         return merge_rows(X, y, weights)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        return tags
