@@ -116,6 +116,12 @@ def test_any_mixture_comes_back(tmp_path_factory, value):
     assert same(value, read(path))
 
 
+@pytest.mark.parametrize("dtype", [">i4", ">f8", ">M8[s]", ">U3"])
+def test_foreign_byte_orders_become_native(again, dtype):
+    value = np.array([1, 2, 3]).astype(dtype)
+    assert again(value).tolist() == value.tolist()
+
+
 def test_views_are_stored_alone_and_broadcasts_become_arrays(tmp_path, again):
     big = torch.zeros(1000, 1000)
     write(big[:2, :2], tmp_path / "small.gramian")

@@ -125,10 +125,8 @@ class Encoder:
                 "items": self._items(value.ravel().tolist(), where),
             }
         elif value.dtype.kind in "mM":
-            record = {
-                "dtype": value.dtype.str,
-                **self._stored(value.astype(value.dtype.newbyteorder("=")).view(np.int64)),
-            }
+            native = np.asarray(value, dtype=value.dtype.newbyteorder("="))
+            record = {"dtype": native.dtype.str, **self._stored(native.view(np.int64))}
         elif _storable(value.dtype):
             record = self._stored(np.asarray(value, dtype=value.dtype.newbyteorder("=")))
         else:
