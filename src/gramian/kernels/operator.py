@@ -152,10 +152,12 @@ class KernelOperator:
         blocks = [self.kernel.block(new, self.points[cols]) for cols in spans(self.n, _COLUMNS)]
         return torch.cat(blocks, dim=1).to(self.wide)
 
-    def gradient(self, X: Float[Tensor, "m d"], coef: Float[Tensor, "n c"]) -> Float[Tensor, "m c d"]:
-        """``∂/∂x Σⱼ coef_jc k(x, xⱼ)`` at new rows, in input coordinates."""
+    def gradient(
+        self, X: Float[Tensor, "m d"], coef: Float[Tensor, "n c"], *, stable: bool = True
+    ) -> Float[Tensor, "m c d"]:
+        """``∂/∂x Σⱼ coef_jc k(x, xⱼ)`` at new rows, in input coordinates; ``stable`` as in :meth:`predict`."""
         out = X.new_empty(X.shape[0], coef.shape[1], X.shape[1])
-        for rows, block in full_rows(X):
+        for rows, block in full_rows(X) if stable else ((rows, X[rows]) for rows in spans(len(X), ROWS)):
             new = self.prepare(block)
             total = X.new_zeros(len(new), coef.shape[1], self.points.u.shape[1])
             for cols in spans(self.n, _COLUMNS):

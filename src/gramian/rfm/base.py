@@ -21,6 +21,7 @@ from gramian.kernels import Kernel, Laplace, Lp
 from gramian.rfm.blend import Blend
 from gramian.rfm.choice import Rows
 from gramian.rfm.data import Array, Scaler, Table, check_columns, check_finite, merge_rows
+from gramian.rfm.explains import Explains
 from gramian.rfm.fitting import Fitted, Settings, fit
 from gramian.solvers import BY_NAME as SOLVERS
 from gramian.solvers import Direct, Solver, choose
@@ -38,7 +39,7 @@ _NESTED: dict[str, tuple[Any, Any, Any]] = {
 """Names, kind, and what "auto" stands for once one of its options is set."""
 
 
-class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class BaseRFM(Explains, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Arguments and learned attributes of :class:`RFMRegressor` and :class:`RFMClassifier`, described there."""
 
     _scales_target = True
