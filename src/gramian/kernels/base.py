@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cache
 from typing import ClassVar, Literal, TypeVar
 
+import numpy as np
+import torch
 from jaxtyping import Float
 from torch import Tensor
 
@@ -46,6 +49,15 @@ class Kernel(Options, ABC):
     @abstractmethod
     def diagonal(self, x: Points) -> Float[Tensor, " n"]:
         """``k(xᵢ, xᵢ)``."""
+
+    def mean_gradient(self, ends: Points, z: Points, coef: Float[Tensor, "m c"], nodes: int) -> Float[Tensor, "c k"]:
+        """``∫₀¹ ∂/∂u Σⱼ coef_jc k(u(t), zⱼ) dt`` on the line u(t) between the two rows of ``ends``.
+
+        Gauss–Legendre nodes, which suits gradients that are smooth along the line.
+        """
+        t, w = (ends.u.new_tensor(part) for part in _gauss_legendre(nodes))
+        on_line = Points(ends.u[0] + t[:, None] * (ends.u[1] - ends.u[0]))
+        return torch.einsum("t,tck->ck", w, self.gradient(on_line, z, coef))
 
     def distance(self, x: Points, z: Points) -> Float[Tensor, "n m"]:
         """The distance the bandwidth is measured in."""
@@ -154,3 +166,10 @@ class SmoothKernel(Kernel):
     ) -> Float[Tensor, "n c k"]:
         """See :meth:`Kernel.gradient`."""
         return self.slopes(x, z, same=same).gradient(x, z, coef).to(x.u.dtype)
+
+
+@cache
+def _gauss_legendre(nodes: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Nodes and weights on [0, 1]; kept, since finding hundreds of them takes longer than using them."""
+    t, w = np.polynomial.legendre.leggauss(nodes)
+    return tuple(((t + 1) / 2).tolist()), tuple((w / 2).tolist())

@@ -148,6 +148,7 @@ class KernelOperator:
 
     def columns_at(self, X: Float[Tensor, "m d"]) -> Float[Tensor, "m n"]:
         """``k(X, X_train)`` as a matrix: for a few rows only."""
+        _ = self.points.wide_factors  # made once, for this call and the next
         new = self.prepare(X)
         blocks = [self.kernel.block(new, self.points[cols]) for cols in spans(self.n, _COLUMNS)]
         return torch.cat(blocks, dim=1).to(self.wide)
@@ -164,3 +165,11 @@ class KernelOperator:
                 total += self.kernel.gradient(new, self.points[cols], coef[cols])
             out[rows] = self.metric.pull(total)[: rows.stop - rows.start]
         return out
+
+    def mean_gradient(self, ends: Float[Tensor, "2 d"], coef: Float[Tensor, "n c"], nodes: int) -> Float[Tensor, "c d"]:
+        """The gradient of ``Σⱼ coef_jc k(x, xⱼ)`` averaged along the line between two rows, in input coordinates."""
+        new = self.prepare(ends)
+        total = torch.zeros(coef.shape[1], self.points.u.shape[1], dtype=self.wide, device=ends.device)
+        for cols in spans(self.n, _COLUMNS):
+            total += self.kernel.mean_gradient(new, self.points[cols], coef[cols], nodes)
+        return self.metric.pull(total)

@@ -7,15 +7,17 @@ k(x, xᵢ)``. They say to what the prediction is sensitive, not what causes the 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
 import torch
 from jaxtyping import Float, Int
+from torch import Tensor
 
 from gramian.core import threads
+from gramian.kernels import KernelOperator
 from gramian.rfm.calibration import log_probabilities
 from gramian.rfm.columns import Columns, as_table
 from gramian.rfm.outputs import Output
@@ -130,7 +132,7 @@ def explain_rows(
     table, columns = as_table(X), Columns.of(model)
     Z = model._scaled(table)
     if reference is None:
-        start = np.zeros(Z.shape[1])
+        start = _mean_row(model)
     else:
         given = model._scaled(as_table(reference))
         if len(given) != 1:
@@ -160,11 +162,10 @@ def _explain_row(
     chosen = Output.of(model, output, scores)
     i, sign = chosen.index, chosen.sign
     score, reference_score = sign * float(scores[i]), sign * float(start_scores[i])
+    at_row = _gradient(model, z, chosen)
+    along, nodes = at_row * (z - start), 1
     if method == "path":
-        along, at_row, nodes = _path(model, z, start, chosen, score - reference_score)
-    else:
-        at_row, nodes = output_gradients(model, z[None], chosen)[0], 1
-        along = at_row * (z - start)
+        along, nodes = _path(model, z, start, chosen, score - reference_score)
     contributions = columns.fold(along)
     prediction, probabilities = _prediction(model, scores, score)
     return Explanation(
@@ -177,7 +178,7 @@ def _explain_row(
         columns=columns.names,
         values=values,
         contributions=contributions,
-        sensitivity=columns.own(at_row / model._scaler.scale),
+        sensitivity=np.where([_missing(value) for value in values], np.nan, columns.own(at_row / model._scaler.scale)),
         gap=score - reference_score - float(contributions.sum()),
         nodes=nodes,
         neighbours=_neighbours(model, z, sign * parts[:, i], sign * float(offsets[i]), n_neighbours),
@@ -186,43 +187,52 @@ def _explain_row(
 
 def _path(
     model: Any, z: Float[np.ndarray, " d"], start: Float[np.ndarray, " d"], output: Output, difference: float
-) -> tuple[Float[np.ndarray, " d"], Float[np.ndarray, " d"], int]:
-    """Contributions of encoded columns along the straight path, the gradient at its end, and the nodes it took."""
+) -> tuple[Float[np.ndarray, " d"], int]:
+    """Contributions of encoded columns along the straight path, and the nodes it took."""
     nodes = _FIRST_NODES
+    ends = model._tensor(np.stack([start, z]))
+
+    def mean_gradient(K: KernelOperator, coef: Tensor) -> Tensor:
+        return K.mean_gradient(ends.to(K.dtype), coef, nodes)[0]
+
     while True:
-        t, w = _gauss_legendre(nodes)
-        # The row itself rides along: its gradient is the sensitivity.
-        G = output_gradients(model, start + np.append(t, 1.0)[:, None] * (z - start), output)
-        along = (w @ G[:-1]) * (z - start)
+        along = _of_output(model, output, mean_gradient) * (z - start)
         gap = abs(difference - float(along.sum()))
         small = max(_GAP_OF_DIFFERENCE * abs(difference), _GAP_OF_PARTS * float(np.abs(along).sum()))
         if gap <= small or 2 * nodes > _MOST_NODES:
-            return along, G[-1], nodes
+            return along, nodes
         nodes *= 2
 
 
-@cache
-def _gauss_legendre(nodes: int) -> tuple[Float[np.ndarray, " m"], Float[np.ndarray, " m"]]:
-    """Nodes and weights on [0, 1]."""
-    t, w = np.polynomial.legendre.leggauss(nodes)
-    return (t + 1) / 2, w / 2
+def _gradient(model: Any, z: Float[np.ndarray, " d"], output: Output) -> Float[np.ndarray, " d"]:
+    """The gradient of one output at one row: that of ``_gradients_at``, without a tile filled up with other rows."""
+    x = model._tensor(z[None])
+    return _of_output(model, output, lambda K, coef: K.gradient(x.to(K.dtype), coef, stable=False)[0, 0])
 
 
-def output_gradients(model: Any, Z: Float[np.ndarray, "m d"], output: Output) -> Float[np.ndarray, "m d"]:
-    """Gradients of one output at rows of standardised columns, in the units of y.
-
-    The same as that output of ``_gradients_at`` to rounding, in a fraction of the time: nobody waits for the others,
-    and the rows are not filled up to a full tile.
-    """
-    X, index = model._tensor(Z), [output.index]
+def _of_output(
+    model: Any, output: Output, gradient: Callable[[KernelOperator, Tensor], Tensor]
+) -> Float[np.ndarray, " d"]:
+    """A gradient of every machine's one output, blended, along standardised columns and in the units of y."""
     with threads(model._threads(model.machine_.n)):
         found = [
-            share * machine.operator.gradient(X.to(machine.X.dtype), machine.coef[:, index], stable=False)
+            share * gradient(machine.operator, machine.coef[:, [output.index]]).to(machine.operator.wide)
             for machine, share in zip(model.blend_.machines, model.blend_.shares, strict=True)
         ]
-    out = np.zeros(Z.shape)
-    out[:, model.support_] = torch.stack(found).sum(dim=0)[:, 0].cpu().numpy()
+        total = torch.stack(found).sum(dim=0)
+    out = np.zeros(len(model.support_))
+    out[model.support_] = total.cpu().numpy()
     return out * (output.sign * model._target_scaler.scale[output.index])
+
+
+def _mean_row(model: Any) -> Float[np.ndarray, " d"]:
+    """The mean training row in standardised columns: the origin, unless a column was not centred at its mean."""
+    machine = model.machine_
+    X = machine.X.to(machine.operator.wide)
+    w = X.new_ones(machine.n) if machine.weights is None else machine.weights.to(X.dtype)
+    out = np.zeros(len(model.support_))
+    out[model.support_] = (w @ X / w.sum()).cpu().numpy()
+    return out
 
 
 def _parts(model: Any, z: Float[np.ndarray, " d"]) -> Float[np.ndarray, "n c"]:
@@ -255,3 +265,8 @@ def _prediction(model: Any, scores: Float[np.ndarray, " c"], score: float) -> tu
     probabilities = dict(zip(classes.tolist(), shares.tolist(), strict=True))
     best = int(scores[0] > 0) if len(scores) == 1 else int(scores.argmax())
     return classes.tolist()[best], probabilities
+
+
+def _missing(value: Any) -> bool:
+    """NaN, None, NaT or pandas' NA: what is filled in has a slope, but nothing the user could change."""
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)

@@ -7,6 +7,9 @@ from typing import Any, TypeVar
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.rfm import directions, explain, importance
+from gramian.rfm.directions import Along, Directions, Interactions
+from gramian.rfm.explain import Explanation
+from gramian.rfm.importance import Importances
 
 E = TypeVar("E", bound="Explains")
 
@@ -21,7 +24,7 @@ class Explains:
         n_neighbours: int = 5,
         method: str = "path",
         reference: Any = None,
-    ) -> explain.Explanation | list[explain.Explanation]:
+    ) -> Explanation | list[Explanation]:
         """Take one prediction apart: what each column and each training row adds to it.
 
         ``"path"``: ``c_j = (z_j − z⁰_j) ∫₀¹ ∂f/∂z_j(z⁰ + t(z − z⁰)) dt`` in standardised columns, from the reference
@@ -39,7 +42,7 @@ class Explains:
             Training rows to name: those that add most, in size, to the prediction.
         method : "path" or "gradient"
         reference : one row, optional
-            Where the path starts; by default the mean training row (the origin of standardised columns).
+            Where the path starts; by default the mean training row (of encoded columns).
 
         Returns
         -------
@@ -60,7 +63,7 @@ class Explains:
         check_is_fitted(self)
         return explain.explain_rows(self, X, output, n_neighbours, method, reference)
 
-    def importances(self, n_bootstrap: int = 100, level: float = 0.9, random_state: int = 0) -> importance.Importances:
+    def importances(self, n_bootstrap: int = 100, level: float = 0.9, random_state: int = 0) -> Importances:
         """Share of each of the user's columns in the sensitivity of the predictions, with bootstrap intervals.
 
         ``share_j ∝ Σᵢ wᵢ Σ_c (∂f_c/∂z_j(xᵢ))²`` over training rows (at most 2,000), summed over the encoded columns
@@ -85,7 +88,7 @@ class Explains:
         check_is_fitted(self)
         return importance.importances(self, n_bootstrap, level, random_state)
 
-    def directions(self, k: int = 3) -> directions.Directions:
+    def directions(self, k: int = 3) -> Directions:
         """The k strongest learned directions with named loadings: eigenvectors of ``feature_matrix_``.
 
         Where M is the identity (round 0 was kept) or columns were thresholded, those of ``agop_``; ``source`` says so.
@@ -100,7 +103,7 @@ class Explains:
         check_is_fitted(self)
         return directions.directions(self, k)
 
-    def interactions(self, k: int = 10) -> directions.Interactions:
+    def interactions(self, k: int = 10) -> Interactions:
         """The k pairs of columns with the largest joint sensitivity, from the off-diagonal of the learned matrix.
 
         Read the caveat of :class:`gramian.rfm.directions.Interactions`: the predictions answer to both columns along
@@ -118,7 +121,7 @@ class Explains:
 
     def partial_dependence_along(
         self, direction: int = 0, grid: int = 50, rows: int = 200, output: Any = None, level: float = 0.8
-    ) -> directions.Along:
+    ) -> Along:
         """Average prediction when training rows are moved along a learned direction v and keep the rest.
 
         ``mean(s) = avgᵢ f(zᵢ + (s − v·zᵢ) v)`` in standardised columns, for s between the 1 % and 99 % quantiles of

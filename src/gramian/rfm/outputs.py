@@ -33,9 +33,12 @@ class Output:
             return cls._target(wanted, len(model._target_scaler.center))
         labels = classes.tolist()
         if wanted is None:
-            if len(labels) > 2 and scores is None:
+            if len(labels) == 2:
+                at = 1
+            elif scores is not None:
+                at = int(scores.argmax())
+            else:
                 raise ValueError(f"output must name one of the classes {_listed(labels)}")
-            at = 1 if len(labels) == 2 else int(np.argmax(scores))
         else:
             found = [i for i, label in enumerate(labels) if label == wanted]
             if not found:
