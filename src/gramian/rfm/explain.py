@@ -247,7 +247,7 @@ def _neighbours(
     rest[largest] = False
     at = torch.from_numpy(largest).to(model.machine_.X.device)
     similarity = np.zeros(len(largest))
-    for machine, share in zip(model.blend_.machines, model.blend_.shares, strict=True):
+    for machine, share in zip(model.blend_.machines, model.blend_.shares, strict=True) if len(largest) else ():
         kernel, operator = machine.kernel, machine.operator
         new, rows = operator.prepare(model._tensor(z[None]).to(machine.X.dtype)), operator.points[at]
         size = (kernel.diagonal(new) * kernel.diagonal(rows)).sqrt()

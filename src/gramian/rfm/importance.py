@@ -15,7 +15,8 @@ from gramian.rfm.shown import Bar, Section, Shown, bars
 
 _ROWS = 2000
 _BLOCK = 256
-_SHOWN_COLUMNS = 15
+_SHOWN_COLUMNS, _SHOWN_SHARE = 15, 5e-4
+"""A share below this would read 0.0 %."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +48,8 @@ class Importances(Shown):
         return pd.DataFrame(table, index=pd.Index(self.columns, name="column")).iloc[self.order]
 
     def _sections(self) -> list[Section]:
-        shown, left = self.order[:_SHOWN_COLUMNS], self.order[_SHOWN_COLUMNS:]
+        count = max(1, min(_SHOWN_COLUMNS, int((self.shares >= _SHOWN_SHARE).sum())))
+        shown, left = self.order[:count], self.order[count:]
         rows: list[list[str | Bar]] = [
             [self.columns[j], bar, f"{self.shares[j]:.1%}", f"{self.low[j]:.1%} – {self.high[j]:.1%}"]
             for j, bar in zip(shown, bars(self.shares[shown].tolist()), strict=True)
