@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import PercentFormatter
 
 from gramian.report.style import BLUE, GREY, ORANGE, axes_or_new, declutter
+from gramian.rfm.shown import more, number
 
 _SHOWN = 5e-4
 """A share below this reads 0.0 %."""
@@ -41,7 +42,7 @@ def plot_explanation(result: Any, ax: Axes | None = None, *, top: int = 12) -> A
     labels = [f"{result.columns[j]} = {_short(result.values[j])}" for j in order[:top]]
     lengths = values[order[:top]].tolist()
     if len(order) > top:
-        labels.append(f"{len(order) - top} more columns")
+        labels.append(more(len(order) - top))
         lengths.append(float(values[order[top:]].sum()))
     ax = axes_or_new(ax, 6.0, 1.2 + 0.27 * len(lengths))
     rows = np.arange(len(lengths))
@@ -95,7 +96,7 @@ def plot_importance_intervals(result: Any, ax: Axes | None = None, *, top: int =
     ax.set_xlim(left=0)
     ax.xaxis.set_major_formatter(PercentFormatter(xmax=1))
     left = len(result.columns) - len(order)
-    rest = f"; {left} more columns: {max(0.0, 1 - shares.sum()):.1%}" if left else ""
+    rest = f"; {more(left)}: {max(0.0, 1 - shares.sum()):.1%}" if left else ""
     ax.set_xlabel(f"share of sensitivity ({result.level:.0%} intervals{rest})")
     declutter(ax, grid="x")
     return ax
@@ -130,7 +131,7 @@ def _headline(result: Any) -> str:
 
 
 def _short(value: Any) -> str:
-    text = f"{value:.4g}" if isinstance(value, float | np.floating) else str(value)
+    text = number(value)
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 

@@ -21,7 +21,7 @@ from gramian.kernels import KernelOperator
 from gramian.rfm.calibration import log_probabilities
 from gramian.rfm.columns import Columns, as_table
 from gramian.rfm.outputs import Output
-from gramian.rfm.shown import Bar, Section, Shown, bars, number, signed
+from gramian.rfm.shown import Bar, Section, Shown, bars, more, number, signed
 
 METHODS = ("path", "gradient")
 _FIRST_NODES, _MOST_NODES = 32, 256
@@ -97,7 +97,7 @@ class Explanation(Shown):
             for j, bar in zip(shown, bars(self.contributions[shown].tolist()), strict=True)
         ]
         if len(left):
-            rows.append([f"{len(left)} more columns", "", "", signed(float(self.contributions[left].sum())), ""])
+            rows.append([more(len(left)), "", "", signed(float(self.contributions[left].sum())), ""])
         sums = f"{signed(float(self.contributions.sum()))} and {signed(self.gap)} not resolved"
         note = f"reference {number(self.reference_score)}, columns {sums}: {number(self.score)}"
         near = self.neighbours

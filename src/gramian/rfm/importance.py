@@ -11,7 +11,7 @@ from jaxtyping import Float
 from sklearn.base import clone
 
 from gramian.rfm.columns import Columns
-from gramian.rfm.shown import Bar, Section, Shown, bars
+from gramian.rfm.shown import Bar, Section, Shown, bars, more
 
 _ROWS = 2000
 _BLOCK = 256
@@ -55,7 +55,7 @@ class Importances(Shown):
             for j, bar in zip(shown, bars(self.shares[shown].tolist()), strict=True)
         ]
         if left:
-            rows.append([f"{len(left)} more columns", "", f"{self.shares[left].sum():.1%}", ""])
+            rows.append([more(len(left)), "", f"{self.shares[left].sum():.1%}", ""])
         note = f"intervals: {self.level:.0%} of {self.n_bootstrap} resamplings of {self.n_rows:,} rows, one fit"
         return [Section("share of sensitivity", ["column", "", "share", "interval"], rows, note)]
 

@@ -10,6 +10,7 @@ from html import escape
 from io import StringIO
 from typing import Any
 
+import numpy as np
 from rich.bar import Bar as RichBar
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
@@ -65,9 +66,16 @@ def bars(values: Sequence[float]) -> list[Bar]:
 
 def number(value: Any) -> str:
     """A cell of a table in a few characters; a dash for a number that does not exist."""
-    if isinstance(value, float) or (hasattr(value, "dtype") and value.dtype.kind == "f"):
+    if isinstance(value, float | np.floating):
         return "–" if math.isnan(value) else f"{value:.4g}"
+    if isinstance(value, np.datetime64):
+        return str(np.datetime_as_string(value, unit="auto"))  # a day without its midnight
     return str(value)
+
+
+def more(count: int) -> str:
+    """What is left out, in words."""
+    return f"{count} more column" + ("s" if count > 1 else "")
 
 
 def signed(value: float) -> str:
