@@ -92,13 +92,16 @@ class Lp(LengthKernel):
         wide, pieces = wide_dtype(z.u.device), max(1, nodes // 4)
         u0, u1 = ends.u.to(wide)
         line = Points(torch.lerp(u0, u1, torch.linspace(0, 1, pieces + 1, dtype=wide, device=u0.device)[:, None]))
-        rows, coef = Points(z.u.to(wide)), coef.to(wide)
-        D = self._power(self.distance(line, rows), self.p)
-        slope = self._secants(D)
-        out = u0.new_zeros(coef.shape[1], len(u0))
+        rows = Points(z.u.to(wide))
+        slope = self._secants(self._power(self.distance(line, rows), self.p))
+        # Σ slope ΔA, summed by parts: the slopes are subtracted once, and not the A of every coordinate.
+        edge = torch.zeros_like(slope[:1])
+        steps = torch.cat([edge, slope]) - torch.cat([slope, edge])
+        weights = (steps * coef.to(wide).mT[:, None, :]).flatten(1)
+        out, columns = u0.new_zeros(coef.shape[1], len(u0)), rows.u.mT.contiguous()
         for k in torch.nonzero(u1 != u0).flatten().tolist():
-            A = self._power(self._differences(line, rows, k).abs_(), self.p)
-            out[:, k] = A.diff(dim=0).mul_(slope).sum(dim=0) @ coef / (u1[k] - u0[k])
+            A = self._power((line.u[:, k, None] - columns[k]).abs_(), self.p)
+            out[:, k] = weights @ A.flatten() / (u1[k] - u0[k])
         return out
 
     def _secants(self, D: Float[Tensor, "s m"]) -> Float[Tensor, "s-1 m"]:
