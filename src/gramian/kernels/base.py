@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from functools import cache
 from typing import ClassVar, Literal, TypeVar
 
-import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -19,6 +17,7 @@ from torch import Tensor
 from gramian.core import wide_dtype
 from gramian.core.options import Options
 from gramian.kernels.metric import Identity, Metric
+from gramian.kernels.paths import gauss_legendre
 from gramian.kernels.points import Points
 
 K = TypeVar("K", bound="Kernel")
@@ -55,7 +54,7 @@ class Kernel(Options, ABC):
 
         Gauss–Legendre nodes, which suits gradients that are smooth along the line.
         """
-        t, w = (ends.u.new_tensor(part) for part in _gauss_legendre(nodes))
+        t, w = (ends.u.new_tensor(part) for part in gauss_legendre(nodes))
         on_line = Points(ends.u[0] + t[:, None] * (ends.u[1] - ends.u[0]))
         return torch.einsum("t,tck->ck", w, self.gradient(on_line, z, coef))
 
@@ -166,10 +165,3 @@ class SmoothKernel(Kernel):
     ) -> Float[Tensor, "n c k"]:
         """See :meth:`Kernel.gradient`."""
         return self.slopes(x, z, same=same).gradient(x, z, coef).to(x.u.dtype)
-
-
-@cache
-def _gauss_legendre(nodes: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Nodes and weights on [0, 1]; kept, since finding hundreds of them takes longer than using them."""
-    t, w = np.polynomial.legendre.leggauss(nodes)
-    return tuple(((t + 1) / 2).tolist()), tuple((w / 2).tolist())

@@ -13,8 +13,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from gramian.core import wide_dtype
 from gramian.kernels.bandwidth import LengthKernel
+from gramian.kernels.paths import mean_power_gradient
 from gramian.kernels.points import Points
 
 
@@ -82,37 +82,8 @@ class Lp(LengthKernel):
         return out
 
     def mean_gradient(self, ends: Points, z: Points, coef: Float[Tensor, "m c"], nodes: int) -> Float[Tensor, "c k"]:
-        """See :meth:`Kernel.mean_gradient`; 0 for a coordinate in which the two ends agree.
-
-        At p = 1 the gradient jumps wherever the line crosses a coordinate of a row, so quadrature converges slowly.
-        The kernel is a function φ of ``D = Σ_k A_k``, ``A_k = |u_k − v_k|^p``: on a piece of the line the part of
-        coordinate k is ``ΔA_k · Δφ/ΔD``. That knows every jump, and the parts add up to Δφ exactly; one piece does the
-        work of four nodes.
-        """
-        wide, pieces = wide_dtype(z.u.device), max(1, nodes // 4)
-        u0, u1 = ends.u.to(wide)
-        line = Points(torch.lerp(u0, u1, torch.linspace(0, 1, pieces + 1, dtype=wide, device=u0.device)[:, None]))
-        rows = Points(z.u.to(wide))
-        slope = self._secants(self._power(self.distance(line, rows), self.p))
-        # Σ slope ΔA, summed by parts: the slopes are subtracted once, and not the A of every coordinate.
-        edge = torch.zeros_like(slope[:1])
-        steps = torch.cat([edge, slope]) - torch.cat([slope, edge])
-        weights = (steps * coef.to(wide).mT[:, None, :]).flatten(1)
-        out, columns = u0.new_zeros(coef.shape[1], len(u0)), rows.u.mT.contiguous()
-        for k in torch.nonzero(u1 != u0).flatten().tolist():
-            A = self._power((line.u[:, k, None] - columns[k]).abs_(), self.p)
-            out[:, k] = weights @ A.flatten() / (u1[k] - u0[k])
-        return out
-
-    def _secants(self, D: Float[Tensor, "s m"]) -> Float[Tensor, "s-1 m"]:
-        """``Δφ/ΔD`` between neighbouring rows of D; the tangent where they are too near to divide."""
-        exponent = self.exponent / self.p
-        middle = (D[1:] + D[:-1]).div_(2).clamp_(min=torch.finfo(D.dtype).tiny)
-        power = (middle / self.length**self.p).pow_(exponent)
-        tangent = power.neg().exp_().mul_(power).mul_(-exponent).div_(middle)
-        phi = (D / self.length**self.p).pow_(exponent).neg_().exp_()
-        step = D.diff(dim=0)
-        return torch.where(step.abs() > 1e-5 * middle, phi.diff(dim=0).div_(step), tangent)
+        """See :meth:`Kernel.mean_gradient`; by differences, of which one piece does the work of four nodes."""
+        return mean_power_gradient(ends.u, z.u, coef, self.p, self.exponent, self.length, max(1, nodes // 4))
 
     @staticmethod
     def _differences(x: Points, z: Points, k: int) -> Float[Tensor, "n m"]:
