@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from gramian.datasets import cifar10, covertype, diamonds, mnist, sst2, uci, uci_names
+from gramian.datasets import cifar10, covertype, diamonds, grinsztajn, grinsztajn_names, mnist, sst2, uci, uci_names
 
 
 def write_gz(path, content: bytes) -> None:
@@ -151,6 +151,46 @@ def test_uci(tables):
         uci("toys", folder)
 
 
+def test_uci_names_by_rows(tables):
+    folder, _ = tables
+    assert uci_names(folder, by_rows=True) == ["toy", "two-files", "large"]
+    entries = json.loads((folder / "uci121/manifest.json").read_text())
+    entries[0]["n1"] = 6000
+    (folder / "uci121/manifest.json").write_text(json.dumps(entries))
+    assert uci_names(folder, by_rows=True) == ["two-files", "large", "toy"]
+
+
+@pytest.fixture
+def benchmark_tables(tmp_path):
+    write_gz(tmp_path / "grinsztajn/reg_num/pond.csv.gz", b'depth,"width, m",fish\n1,2.5,7\n3,-4e2,9.5\n')
+    write_gz(tmp_path / "grinsztajn/clf_num/coin.csv.gz", b"side,heads\n0.5,1\n0.25,0\n0.125,1\n")
+    entries = [("reg_num", "pond", 2), ("clf_num", "coin", 3), ("reg_num", "lake", 1)]
+    text = json.dumps([{"kind": kind, "name": name, "rows": rows} for kind, name, rows in entries])
+    (tmp_path / "grinsztajn/manifest.json").write_text(text)
+    return tmp_path
+
+
+def test_grinsztajn(benchmark_tables):
+    assert grinsztajn_names(folder=benchmark_tables) == ["lake", "pond"]
+    data = grinsztajn("pond", folder=benchmark_tables)
+    assert data.feature_names == ("depth", "width, m")
+    assert data.X.tolist() == [[1, 2.5], [3, -400]]
+    assert data.y.tolist() == [7, 9.5]
+    labels = grinsztajn("coin", "clf_num", benchmark_tables).y
+    assert labels.tolist() == [1, 0, 1]
+    assert labels.dtype == np.int64
+
+
+def test_grinsztajn_says_what_is_wrong(benchmark_tables):
+    with pytest.raises(ValueError, match=r"kind='clf_cat'.*clf_num, reg_num"):
+        grinsztajn_names("clf_cat", benchmark_tables)
+    with pytest.raises(FileNotFoundError, match=r"no grinsztajn/reg_num/lake\.csv\.gz"):
+        grinsztajn("lake", folder=benchmark_tables)
+    write_gz(benchmark_tables / "grinsztajn/reg_num/pond.csv.gz", b"a,b,c\n1,2\n")
+    with pytest.raises(ValueError, match="3 names in the first line but 2 numbers"):
+        grinsztajn("pond", folder=benchmark_tables)
+
+
 def test_sst2(tmp_path):
     write_gz(tmp_path / "text/sst2_dev.tsv.gz", "a fine film\t1\nmüde , and long\t0\n".encode())
     data = sst2("dev", tmp_path)
@@ -161,7 +201,9 @@ def test_sst2(tmp_path):
         sst2("dev", tmp_path)
 
 
-@pytest.mark.parametrize("read", [mnist, cifar10, covertype, diamonds, sst2, uci_names, lambda: uci("iris")])
+@pytest.mark.parametrize(
+    "read", [mnist, cifar10, covertype, diamonds, sst2, grinsztajn_names, uci_names, lambda: uci("iris")]
+)
 def test_no_folder_says_how_to_name_one(read, monkeypatch):
     monkeypatch.delenv("GRAMIAN_DATA", raising=False)
     with pytest.raises(FileNotFoundError, match=r"GRAMIAN_DATA.*folder="):
@@ -213,6 +255,12 @@ class TestRealData:
             for split in (*data.splits, data.tuning):
                 assert not set(split.train) & set(split.test)
                 assert max(split.train.max(), split.test.max()) < len(data.X)
+
+    def test_grinsztajn(self, data_dir):
+        assert len(grinsztajn_names(folder=data_dir)) == 15
+        data = grinsztajn("wine_quality", folder=data_dir)
+        assert data.X.shape == (6497, 11)
+        assert sorted(set(data.y)) == [3, 4, 5, 6, 7, 8, 9]
 
     @pytest.mark.parametrize(("split", "n"), [("train", 6920), ("dev", 872), ("test", 1821)])
     def test_sst2(self, data_dir, split, n):

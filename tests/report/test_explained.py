@@ -18,7 +18,7 @@ def data():
 
 @pytest.fixture(scope="module")
 def model(data):
-    return RFMRegressor(n_rounds=1, update="agop", ridge=1e-2).fit(*data)
+    return RFMRegressor(preset="fast", n_rounds=1, update="agop", ridge=1e-2).fit(*data)
 
 
 def renders(ax) -> bool:
@@ -46,7 +46,7 @@ def to_hex(bar) -> str:
 
 def test_a_class_is_in_the_title(data):
     X, y = data
-    result = RFMClassifier(n_rounds=0).fit(X, np.where(y > 0, "up", "down")).explain(X[0])
+    result = RFMClassifier(preset="fast", n_rounds=0).fit(X, np.where(y > 0, "up", "down")).explain(X[0])
     assert plot_explanation(result).get_title(loc="left").startswith(f"class {result.prediction}")
 
 

@@ -19,7 +19,7 @@ from gramian.kernels import Gaussian, Laplace
 from gramian.solvers import Direct
 
 
-@parametrize_with_checks([RFMRegressor(n_rounds=2), RFMClassifier(n_rounds=2)])
+@parametrize_with_checks([RFMRegressor(preset="fast"), RFMClassifier(preset="fast")])
 def test_sklearn_check(estimator, check):
     """No expected failures."""
     check(estimator)

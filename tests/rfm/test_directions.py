@@ -9,7 +9,7 @@ from gramian.kernels import Laplace, Lp
 from gramian.rfm.columns import Columns
 from gramian.rfm.importance import training_rows
 
-QUICK = {"n_rounds": 1, "select_round": "last", "update": "agop", "ridge": 1e-2, "dtype": "float64"}
+QUICK = {"preset": "fast", "n_rounds": 1, "select_round": "last", "update": "agop", "ridge": 1e-2, "dtype": "float64"}
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,7 @@ class TestDirections:
 
     def test_where_nothing_was_learned_into_the_kernel_the_agop_speaks(self, data):
         X, y = data
-        plain = RFMRegressor(kernel=Laplace(3.0), n_rounds=0).fit(X, y)
+        plain = RFMRegressor(preset="fast", kernel=Laplace(3.0), n_rounds=0).fit(X, y)
         thresholded = RFMRegressor(kernel=Laplace(3.0), threshold=0.2, **QUICK).fit(X, y)
         assert 0 < thresholded.support_.sum() < 4
         for fitted in (plain, thresholded):
@@ -83,7 +83,9 @@ class TestInteractions:
 
     def test_the_caveat_is_true_and_told(self):
         X = np.random.default_rng(0).normal(size=(400, 2))
-        total, product = (RFMRegressor(n_rounds=0).fit(X, y).interactions() for y in (X.sum(1), X.prod(1)))
+        total, product = (
+            RFMRegressor(preset="fast", n_rounds=0).fit(X, y).interactions() for y in (X.sum(1), X.prod(1))
+        )
         assert total.correlation[0] > 0.9
         assert abs(product.correlation[0]) < 0.3
         assert "a sum of two columns has joint sensitivity too" in str(total)
@@ -100,7 +102,7 @@ class TestInteractions:
 
     def test_one_column_has_no_pairs(self):
         X = np.linspace(-1, 1, 30)[:, None]
-        found = RFMRegressor(n_rounds=0).fit(X, X[:, 0]).interactions()
+        found = RFMRegressor(preset="fast", n_rounds=0).fit(X, X[:, 0]).interactions()
         assert found.pairs == ()
         assert str(found)
 

@@ -8,7 +8,7 @@ from gramian import RFMClassifier, RFMRegressor
 from gramian.kernels import Gaussian, Laplace, Lp, Polynomial
 from gramian.rfm.blend import Blend
 
-QUICK = {"n_rounds": 1, "select_round": "last", "update": "agop", "ridge": 1e-2, "dtype": "float64"}
+QUICK = {"preset": "fast", "n_rounds": 1, "select_round": "last", "update": "agop", "ridge": 1e-2, "dtype": "float64"}
 KERNELS = [Laplace(3.0), Gaussian(3.0), Lp(6.0), Lp(6.0, 1.5, 1.2), Polynomial(2)]
 
 
@@ -96,7 +96,9 @@ def test_an_additive_function_is_taken_apart_into_its_terms():
     rng = np.random.default_rng(0)
     X = rng.uniform(-2, 2, size=(500, 3))
     terms = np.stack([2 * X[:, 0], np.sin(X[:, 1]), 0 * X[:, 2]], axis=1)
-    model = RFMRegressor(kernel=Gaussian(), ridge=1e-6, n_rounds=0, dtype="float64").fit(X, terms.sum(axis=1))
+    model = RFMRegressor(preset="fast", kernel=Gaussian(), ridge=1e-6, n_rounds=0, dtype="float64").fit(
+        X, terms.sum(axis=1)
+    )
     mean = X.mean(axis=0)
     at_mean = np.array([2 * mean[0], np.sin(mean[1]), 0])
     found = np.stack([e.contributions for e in model.explain(X[:20])])
@@ -306,6 +308,29 @@ class TestFolding:
         apart = plain.explain(model.encoder_.transform(row))
         np.testing.assert_allclose(model.explain(row).sensitivity, [np.nan, apart.sensitivity[3], np.nan])
         assert np.isnan(model.explain([["r", None, 1]]).sensitivity).all()
+
+
+def test_a_raw_frame_is_explained_in_its_own_columns():
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"size": rng.uniform(1, 9, 150), "colour": rng.choice(["red", "blue", "green"], 150)})
+    y = np.exp(frame["size"] / 3 + 2 * (frame["colour"] == "red") + 0.05 * rng.normal(size=150))
+    frame.loc[::10, "size"] = np.nan
+    model = RFMRegressor(**QUICK, target_transform="log").fit(frame, y)
+    explanation = model.explain(frame.iloc[1])
+    assert explanation.columns == ("size", "colour")
+    assert explanation.values == tuple(frame.iloc[1])
+    assert explanation.prediction == pytest.approx(model.predict(frame.iloc[[1]])[0], rel=1e-9)
+    assert explanation.score == pytest.approx(np.log(explanation.prediction), rel=1e-9)
+    assert total(explanation) == pytest.approx(explanation.score, rel=1e-9)
+    assert explanation.contributions.sum() + explanation.gap == pytest.approx(
+        explanation.score - explanation.reference_score, abs=1e-9
+    )
+    assert np.isfinite(explanation.sensitivity).tolist() == [True, False]
+    assert np.isnan(model.explain(frame.iloc[0]).sensitivity).all()
+    assert "prediction on the log scale" in str(explanation)
+    np.testing.assert_allclose(model.importances().shares, model.feature_importances_, rtol=1e-9)
+    assert model.few(frame, y, k=1).n_features_in_ == 1
 
 
 def test_thresholded_columns_contribute_nothing(data):

@@ -8,7 +8,7 @@ from gramian.kernels import Gaussian, Laplace, Polynomial
 from gramian.rfm.blend import Blend
 from gramian.rfm.importance import squared_gradients
 
-QUICK = {"n_rounds": 1, "select_round": "last", "update": "agop", "ridge": 1e-2, "dtype": "float64"}
+QUICK = {"preset": "fast", "n_rounds": 1, "select_round": "last", "update": "agop", "ridge": 1e-2, "dtype": "float64"}
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +84,9 @@ def test_columns_are_ordered_and_named(data):
 
 def test_a_function_that_answers_to_nothing_has_equal_shares(data):
     X, _, _ = data
-    found = RFMRegressor(kernel=Laplace(3.0), n_rounds=0, ridge=1.0).fit(X, np.ones(len(X))).importances()
+    found = (
+        RFMRegressor(preset="fast", kernel=Laplace(3.0), n_rounds=0, ridge=1.0).fit(X, np.ones(len(X))).importances()
+    )
     np.testing.assert_allclose(found.shares, 0.25)
     assert "25.0%" in str(found)
 

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.logging import RichHandler
 
 from gramian import __version__
+from gramian.cli.bench import bench
 from gramian.cli.demo import demo, picture
 from gramian.cli.info import info
 
@@ -54,6 +55,7 @@ def cli(ctx: click.Context, verbose: int, debug: bool) -> None:
 cli.add_command(demo)
 cli.add_command(picture)
 cli.add_command(info)
+cli.add_command(bench)
 
 
 def main() -> None:

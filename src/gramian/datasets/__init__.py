@@ -13,7 +13,7 @@ from gramian.datasets.boolean import low_rank_product, sparse_parity
 from gramian.datasets.gaussian import gated_product, hermite_index
 from gramian.datasets.images import cifar10, mnist
 from gramian.datasets.modular import modular_arithmetic
-from gramian.datasets.public import covertype, diamonds, sst2, uci, uci_names
+from gramian.datasets.public import covertype, diamonds, grinsztajn, grinsztajn_names, sst2, uci, uci_names
 
 __all__ = [
     "Dataset",
@@ -22,6 +22,8 @@ __all__ = [
     "covertype",
     "diamonds",
     "gated_product",
+    "grinsztajn",
+    "grinsztajn_names",
     "hermite_index",
     "low_rank_product",
     "mnist",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import json
 from pathlib import Path
@@ -88,7 +89,65 @@ def diamonds(folder: str | Path | None = None) -> Dataset:
     return Dataset(X, y, tuple(X.columns), f"Diamonds: {len(X)} prices in dollars")
 
 
-def uci_names(folder: str | Path | None = None, small: bool = False) -> list[str]:
+def grinsztajn_names(kind: str = "reg_num", folder: str | Path | None = None) -> list[str]:
+    """Names of the tables of Grinsztajn et al. (2022) at hand, those with the fewest rows first.
+
+    Parameters
+    ----------
+    kind : str
+        ``"reg_num"`` (regression) or ``"clf_num"`` (two classes). Folders such as ``"clf_num_60pct"`` hold random parts
+        of the benchmark's version: scores on them cannot be compared with published ones.
+    folder : path, optional
+        Holds ``grinsztajn/manifest.json``; the folder GRAMIAN_DATA by default.
+
+    >>> grinsztajn_names(folder="nowhere")
+    Traceback (most recent call last):
+        ...
+    FileNotFoundError: there is no grinsztajn/manifest.json in nowhere: ...
+    """
+    entries = json.loads(find("grinsztajn/manifest.json", folder).read_text())
+    found = sorted((e["rows"], e["name"]) for e in entries if e["kind"] == kind)
+    if not found:
+        kinds = ", ".join(sorted({e["kind"] for e in entries}))
+        raise ValueError(f"kind={kind!r} is not among the folders here: {kinds}")
+    return [name for _, name in found]
+
+
+def grinsztajn(name: str, kind: str = "reg_num", folder: str | Path | None = None) -> Dataset:
+    """A table of the benchmark of Grinsztajn et al. (2022): numbers only, nothing missing, target in the last column.
+
+    Parameters
+    ----------
+    name : str
+        One of :func:`grinsztajn_names`.
+    kind : str
+        As there.
+    folder : path, optional
+        Holds ``grinsztajn/<kind>/<name>.csv.gz``; the folder GRAMIAN_DATA by default.
+
+    Returns
+    -------
+    Dataset
+        ``X (n, d)`` float64; ``y (n,)`` float64 values, transformed as the benchmark does, or int64 labels.
+
+    >>> grinsztajn("pol", folder="nowhere")
+    Traceback (most recent call last):
+        ...
+    FileNotFoundError: there is no grinsztajn/reg_num/pol.csv.gz in nowhere: ...
+    """
+    path = find(f"grinsztajn/{kind}/{name}.csv.gz", folder)
+    with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
+        header = next(csv.reader(file))
+        table = np.loadtxt(file, delimiter=",", ndmin=2)
+    if table.shape[1] != len(header):
+        raise ValueError(f"{path}: {len(header)} names in the first line but {table.shape[1]} numbers in the others")
+    X, y = table[:, :-1], table[:, -1]
+    if kind.startswith("clf"):
+        y = y.astype(np.int64)
+    return Dataset(X, y, tuple(header[:-1]), f"Grinsztajn {kind} {name}: {len(X)} rows, {X.shape[1]} columns")
+
+
+def uci_names(folder: str | Path | None = None, small: bool = False, by_rows: bool = False) -> list[str]:
     """Names of the UCI classification sets at hand.
 
     Parameters
@@ -97,6 +156,8 @@ def uci_names(folder: str | Path | None = None, small: bool = False) -> list[str
         Holds ``uci121/manifest.json``; the folder GRAMIAN_DATA by default.
     small : bool
         Only those with at most 5,000 rows and no second file: the "small" subset of papers B and D.
+    by_rows : bool
+        Those with the fewest rows first, instead of the order of the file.
 
     >>> uci_names(folder="nowhere")
     Traceback (most recent call last):
@@ -104,6 +165,8 @@ def uci_names(folder: str | Path | None = None, small: bool = False) -> list[str
     FileNotFoundError: there is no uci121/manifest.json in nowhere: ...
     """
     entries = json.loads(find("uci121/manifest.json", folder).read_text())
+    if by_rows:
+        entries.sort(key=lambda e: (e["n1"], e["name"]))
     return [e["name"] for e in entries if e["ok"] and not (small and (e["n2"] or e["n1"] > 5000))]
 
 

@@ -32,7 +32,7 @@ def plot_explanation(result: Any, ax: Axes | None = None, *, top: int = 12) -> A
     >>> import numpy as np
     >>> from gramian import RFMRegressor
     >>> X = np.random.default_rng(0).uniform(-1, 1, size=(60, 3))
-    >>> ax = plot_explanation(RFMRegressor(n_rounds=0).fit(X, X[:, 2]).explain([0.1, 0.2, -0.75]))
+    >>> ax = plot_explanation(RFMRegressor(preset="fast", n_rounds=0).fit(X, X[:, 2]).explain([0.1, 0.2, -0.75]))
     >>> ax.get_yticklabels()[0].get_text()
     'x2 = -0.75'
     """
@@ -72,7 +72,7 @@ def plot_importance_intervals(result: Any, ax: Axes | None = None, *, top: int =
     >>> import numpy as np
     >>> from gramian import RFMRegressor
     >>> X = np.random.default_rng(0).uniform(-1, 1, size=(60, 3))
-    >>> ax = plot_importance_intervals(RFMRegressor(n_rounds=0).fit(X, X[:, 2]).importances())
+    >>> ax = plot_importance_intervals(RFMRegressor(preset="fast", n_rounds=0).fit(X, X[:, 2]).importances())
     >>> ax.get_yticklabels()[0].get_text()
     'x2'
     """
@@ -108,7 +108,7 @@ def plot_along(result: Any, ax: Axes | None = None) -> Axes:
     >>> import numpy as np
     >>> from gramian import RFMRegressor
     >>> X = np.random.default_rng(0).normal(size=(60, 2))
-    >>> ax = plot_along(RFMRegressor(n_rounds=0).fit(X, X[:, 0]).partial_dependence_along(grid=5))
+    >>> ax = plot_along(RFMRegressor(preset="fast", n_rounds=0).fit(X, X[:, 0]).partial_dependence_along(grid=5))
     >>> len(ax.lines[0].get_xdata())
     5
     """
@@ -125,7 +125,8 @@ def plot_along(result: Any, ax: Axes | None = None) -> Axes:
 
 def _headline(result: Any) -> str:
     if result.probabilities is None:
-        return f"{result.output.name} {result.score:.4g}"
+        at = f"{result.output.name} {result.score:.4g}"
+        return at if result.prediction == result.score else f"prediction {result.prediction:.4g}: {at}"
     sure = result.probabilities[result.prediction]
     return f"class {result.prediction} ({sure:.1%}): {result.output.name} {result.score:.3g}"
 

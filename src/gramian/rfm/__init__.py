@@ -1,6 +1,6 @@
 """Recursive feature machines: rounds, the choice among them, and the two estimators.
 
-May import ``core``, ``kernels``, ``solvers`` and ``features``.
+May import ``core``, ``kernels``, ``solvers``, ``features`` and ``tables``.
 
 >>> import numpy as np
 >>> from gramian.rfm import RFMRegressor
@@ -10,8 +10,9 @@ np.int64(0)
 """
 
 from gramian.rfm.choice import Rows
-from gramian.rfm.estimators import RFMClassifier, RFMRegressor
+from gramian.rfm.classifier import RFMClassifier
 from gramian.rfm.machine import KernelMachine
+from gramian.rfm.regressor import RFMRegressor
 from gramian.rfm.rounds import Problem, Round, rounds
 
 __all__ = ["KernelMachine", "Problem", "RFMClassifier", "RFMRegressor", "Round", "Rows", "rounds"]

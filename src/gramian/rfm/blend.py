@@ -33,9 +33,9 @@ class Blend:
     shares: tuple[float, ...]
 
     @property
-    def strongest(self) -> KernelMachine:
-        """The machine with the largest share; the first of them."""
-        return self.machines[self.shares.index(max(self.shares))]
+    def best(self) -> KernelMachine:
+        """The machine that was best on held-out rows: the first."""
+        return self.machines[0]
 
     def predict(self, X: Float[Tensor, "m d"]) -> Float[Tensor, "m c"]:
         """``f(X)``; each row is the same whatever batch it is in."""

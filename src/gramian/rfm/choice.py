@@ -18,8 +18,12 @@ from torch import Tensor
 from gramian.kernels import Kernel, KernelOperator, Metric
 from gramian.solvers import Direct, Workspace
 
-_MEDIAN_ROWS = 1000
-_LOO_ROWS = 2000
+_MEDIAN_ROWS = 500
+_LOO_ROWS = 1000
+_SEARCHED_ROUNDS = 3
+"""From the third round on the features hardly change, and neither do the best ridge and bandwidth."""
+_ALL_RIDGES_ROWS = 250
+"""Up to this many rows one eigendecomposition gives all ridges for the price of a few."""
 RIDGES = tuple(10.0**e for e in (-6, -5, -4, -3.5, -3, -2.5, -2, -1.5, -1, -0.5, 0, 0.5, 1))
 """Ridges tried, as multiples of the mean of the kernel's diagonal."""
 _COARSE = (2, 4, 6, 8, 10)
@@ -66,7 +70,7 @@ class Chooser(ABC):
 
 
 def median_distance(kernel: Kernel, metric: Metric, X: Float[Tensor, "n d"], seed: int) -> float:
-    """Median distance between two rows under the metric, from at most 1,000 random rows; 1 if all rows coincide.
+    """Median distance between two rows under the metric, from at most 500 random rows; 1 if all rows coincide.
 
     >>> from gramian.kernels import Identity, Laplace
     >>> median_distance(Laplace(), Identity(1), torch.tensor([[0.0], [2.0]]), seed=0)
@@ -125,9 +129,10 @@ class Replay(Chooser):
 class LeaveOneOut(Chooser):
     """Ridge, bandwidth factor, or both, by the exact leave-one-out error given M.
 
-    The first round looks at bandwidths over the whole range, since the error has more than one valley; later ones
-    walk from where the last ended, both ways, while the error falls. Beyond 2,000 rows the error is taken on a random
-    part of them: both numbers describe the function (its length scale, its noise), not the sample size.
+    Round 0 looks at bandwidths over the whole range, since the error has more than one valley; rounds 1 and 2 walk
+    from where the last ended, both ways, while the error falls; later ones keep what round 2 had. Beyond 1,000 rows
+    the error is taken on a random part of them: both numbers describe the function (its length scale, its noise), not
+    the sample size.
 
     Parameters
     ----------
@@ -155,12 +160,15 @@ class LeaveOneOut(Chooser):
             rng = torch.Generator().manual_seed(self.seed + 1)
             data = data[torch.randperm(len(data), generator=rng)[:_LOO_ROWS].to(data.X.device)]
         search = _Search(base, metric, data, workspace, ridge)
+        if index >= _SEARCHED_ROUNDS and self._ridge_at is not None:
+            factor = _FACTORS[self._factor_at]
+            return Choice(base.times(factor), search.ridge_value(self._ridge_at), factor=factor)
         at = self._factor_at if kernel.automatic else _FACTORS.index(1.0)
         best = search.at(at, self._ridge_at)
         if kernel.automatic:
             if self._ridge_at is None:
                 best = min([best, *(search.at(f, best[2]) for f in range(0, len(_FACTORS), 4))])
-            best = _walk(search.at, best, 2)
+                best = _walk(search.at, best, 2)
             best = _walk(search.at, best, 1)
         error, factor_at, ridge_at = best
         self._factor_at, self._ridge_at = factor_at, ridge_at
@@ -194,7 +202,7 @@ class _Search:
         operator = KernelOperator(self.base.times(_FACTORS[factor]), self.data.X, self.metric)
         if self.ridge is not None:
             errors = self._errors(operator, [0])
-        elif len(self.data) <= 600:
+        elif len(self.data) <= _ALL_RIDGES_ROWS:
             errors = self._errors(operator, list(range(len(RIDGES))))
         else:
             errors = {} if near is None else self._errors(operator, _around(near))

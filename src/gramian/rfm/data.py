@@ -16,37 +16,17 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 
-def check_columns(X: Any) -> None:
-    """Raise a ValueError that names the columns of a frame which are not numbers."""
-    dtypes = getattr(X, "dtypes", None)
-    columns = getattr(X, "columns", None)
-    if dtypes is None or columns is None:
-        return
-    text = [
-        str(name)
-        for name, dtype in zip(columns, dtypes, strict=True)
-        if getattr(dtype, "kind", "O") not in "biuf" and not _numeric_extension(dtype)
-    ]
-    if text:
-        raise ValueError(
-            f"{_columns(text)} not numeric: encode text, categories and dates as numbers first "
-            "(for example with sklearn.preprocessing.OneHotEncoder)"
-        )
-
-
 def check_finite(X: Array, names: NDArray[Any] | None) -> None:
-    """Raise a ValueError that names the columns with NaN or infinity."""
-    finite = np.isfinite(X)
-    if finite.all():
+    """Raise a ValueError that names the columns with infinity."""
+    bad = np.isinf(X)
+    if not bad.any():
         return
-    for what, bad in (("NaN", np.isnan(X)), ("infinity", np.isinf(X))):
-        columns = np.flatnonzero(bad.any(axis=0))
-        if len(columns):
-            told = [str(i) if names is None else str(names[i]) for i in columns]
-            raise ValueError(
-                f"Input X contains {what} in {_columns(told, verb=False)} ({int(bad.sum())} entries): "
-                "drop the rows or fill the gaps, for example with sklearn.impute.SimpleImputer"
-            )
+    told = [str(j) if names is None else repr(str(names[j])) for j in np.flatnonzero(bad.any(axis=0))]
+    shown = ", ".join(told[:5]) + (f" and {len(told) - 5} more" if len(told) > 5 else "")
+    raise ValueError(
+        f"Input X contains infinity in column{'s' if len(told) > 1 else ''} {shown} ({int(bad.sum())} entries): "
+        "drop the rows or make the entries missing (NaN)"
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,15 +125,3 @@ def _row_keys(rows: Array) -> NDArray[Any]:
     sign = np.uint64(1 << 63)
     keys = np.where(bits & sign, ~bits, bits | sign).astype(">u8")
     return keys.view(np.dtype((np.void, 8 * rows.shape[1]))).ravel()
-
-
-def _numeric_extension(dtype: Any) -> bool:
-    # pandas' nullable and Arrow types, polars' own: both say whether they are numbers.
-    is_numeric = getattr(dtype, "is_numeric", None)
-    return bool(getattr(dtype, "_is_numeric", False) or (callable(is_numeric) and is_numeric()))
-
-
-def _columns(names: list[str], verb: bool = True) -> str:
-    shown = ", ".join(repr(name) for name in names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
-    many = len(names) > 1
-    return f"column{'s' if many else ''} {shown}" + ((" are" if many else " is") if verb else "")

@@ -57,9 +57,9 @@ class Explanation(Shown):
     """One prediction taken apart; see :meth:`gramian.rfm.explains.Explains.explain`.
 
     ``Σ contributions + gap = score − reference_score`` and ``neighbours.offset + Σ neighbours.parts +
-    neighbours.others = score``, where ``score`` is the explained output at the row (``prediction`` itself for a
-    regressor) and ``reference_score`` the same output at the reference row. ``sensitivity`` is ``∂ score / ∂ column``
-    at the row, per unit of the user's column, NaN where the column is not a number.
+    neighbours.others = score``, where ``score`` is the explained output at the row and ``reference_score`` the same
+    output at the reference row. For a regressor ``score`` is ``prediction`` on the scale the target was fitted on.
+    ``sensitivity`` is ``∂ score / ∂ column`` at the row, per unit of the user's column, NaN where that is no number.
     """
 
     prediction: Any
@@ -116,7 +116,8 @@ class Explanation(Shown):
 
     def _title(self) -> str:
         if self.probabilities is None:
-            return f"{self.output.name} {number(self.score)}"
+            at = f"{self.output.name} {number(self.score)}"
+            return at if self.prediction == self.score else f"prediction {number(self.prediction)} · {at}"
         sure = self.probabilities[self.prediction]
         return f"class {self.prediction} ({sure:.1%}) · {self.output.name} {number(self.score)}"
 
@@ -260,7 +261,7 @@ def _neighbours(
 def _prediction(model: Any, scores: Float[np.ndarray, " c"], score: float) -> tuple[Any, dict[Any, float] | None]:
     classes = getattr(model, "classes_", None)
     if classes is None:
-        return score, None
+        return float(model.target_transform_.undo(np.array([score]))[0]), None
     shares = np.exp(log_probabilities(scores[None], 1 / model.temperature_))[0]
     probabilities = dict(zip(classes.tolist(), shares.tolist(), strict=True))
     best = int(scores[0] > 0) if len(scores) == 1 else int(scores.argmax())

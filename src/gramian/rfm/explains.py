@@ -52,7 +52,7 @@ class Explains:
         >>> import numpy as np
         >>> from gramian import RFMRegressor
         >>> X = np.random.default_rng(0).uniform(-1, 1, size=(200, 3))
-        >>> model = RFMRegressor(n_rounds=1).fit(X, 4 * X[:, 0] - X[:, 2])
+        >>> model = RFMRegressor(preset="fast", n_rounds=1).fit(X, 4 * X[:, 0] - X[:, 2])
         >>> why = model.explain([0.5, 0.5, 0.5])
         >>> [round(float(c)) for c in 2 * why.contributions]
         [4, 0, -1]
@@ -81,7 +81,7 @@ class Explains:
         >>> import numpy as np
         >>> from gramian import RFMRegressor
         >>> X = np.random.default_rng(0).uniform(-1, 1, size=(100, 3))
-        >>> found = RFMRegressor(n_rounds=1).fit(X, X[:, 1] ** 2).importances()
+        >>> found = RFMRegressor(preset="fast", n_rounds=1).fit(X, X[:, 1] ** 2).importances()
         >>> found.columns[found.order[0]], bool((found.low <= found.high).all())
         ('x1', True)
         """
@@ -96,7 +96,7 @@ class Explains:
         >>> import numpy as np
         >>> from gramian import RFMRegressor
         >>> X = np.random.default_rng(0).normal(size=(150, 3))
-        >>> model = RFMRegressor(n_rounds=1, update="agop", select_round="last").fit(X, X[:, 0] - X[:, 2])
+        >>> model = RFMRegressor(preset="fast", update="agop", select_round="last").fit(X, X[:, 0] - X[:, 2])
         >>> abs(model.directions(1).loadings) > 0.5
         array([[ True, False,  True]])
         """
@@ -112,7 +112,7 @@ class Explains:
         >>> import numpy as np
         >>> from gramian import RFMRegressor
         >>> X = np.random.default_rng(0).normal(size=(150, 3))
-        >>> model = RFMRegressor(n_rounds=1).fit(X, (X[:, 0] + X[:, 2]) ** 2)
+        >>> model = RFMRegressor(preset="fast", n_rounds=1).fit(X, (X[:, 0] + X[:, 2]) ** 2)
         >>> model.interactions(1).pairs
         (('x0', 'x2'),)
         """
@@ -143,7 +143,7 @@ class Explains:
         >>> import numpy as np
         >>> from gramian import RFMRegressor
         >>> X = np.random.default_rng(0).normal(size=(150, 2))
-        >>> model = RFMRegressor(n_rounds=1, update="agop", select_round="last").fit(X, X[:, 0] + X[:, 1])
+        >>> model = RFMRegressor(preset="fast", update="agop", select_round="last").fit(X, X[:, 0] + X[:, 1])
         >>> along = model.partial_dependence_along(grid=3)
         >>> bool(along.mean[0] < along.mean[1] < along.mean[2])
         True
@@ -167,7 +167,7 @@ class Explains:
         >>> from gramian import RFMRegressor
         >>> X = np.random.default_rng(0).normal(size=(150, 4))
         >>> y = X[:, 3] + X[:, 1]
-        >>> small = RFMRegressor(n_rounds=1).fit(X, y).few(X, y, k=2)
+        >>> small = RFMRegressor(preset="fast", n_rounds=1).fit(X, y).few(X, y, k=2)
         >>> small.selected_columns_, small.n_features_in_
         (('x1', 'x3'), 2)
         """

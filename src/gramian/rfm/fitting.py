@@ -1,12 +1,10 @@
-"""Fitting on tensors: run the rounds, judge them on rows they have not seen, keep one. No scikit-learn here."""
+"""Fitting on tensors: run the rounds, judge them on rows they have not seen, keep the best. No scikit-learn here."""
 
 from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import torch
@@ -16,10 +14,13 @@ from torch import Tensor
 from gramian.core.progress import progress
 from gramian.features import Update
 from gramian.kernels import Kernel
-from gramian.rfm.choice import Choice, Chooser, Fixed, LeaveOneOut, Rows
+from gramian.rfm.blend import Blend
+from gramian.rfm.choice import Chooser, Fixed, LeaveOneOut, Replay, Rows
+from gramian.rfm.clock import Clock
 from gramian.rfm.machine import KernelMachine
 from gramian.rfm.rounds import Problem, Round, rounds
-from gramian.rfm.selection import HeldOut, Run, Verdict, decide, fold_count, held_out, splits, squared_errors
+from gramian.rfm.runs import Run, Stage, scout, without
+from gramian.rfm.selection import HeldOut, Member, Verdict, decide, fold_count, splits, squared_errors
 from gramian.solvers import Solver, Workspace
 
 
@@ -37,6 +38,10 @@ class Settings:
     threshold: float | None
     max_bytes: int
     seed: int
+    max_machines: int = 1
+    bagging: bool = False
+    time_limit: float | None = None
+    n_jobs: int = 1
     show_progress: bool = False
 
     @property
@@ -58,9 +63,9 @@ class Settings:
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """The machine that was kept, the features it stands on, and what is known of rows it has not seen."""
+    """The machines that were kept, the features the best stands on, and what is known of rows it has not seen."""
 
-    machine: KernelMachine
+    blend: Blend
     features: Float[Tensor, "d d"]
     ridge: float
     round: int
@@ -68,56 +73,65 @@ class Fitted:
     records: tuple[Round, ...]
     support: Bool[Tensor, " d"] | None
     held_out: HeldOut | None
-    """Predictions for held-out training rows after the kept round, or None."""
+    """Predictions of the blend for held-out training rows, or None."""
     evaluated: Float[Tensor, "m c"] | None
-    """Predictions for the evaluation set after the kept round, or None."""
+    """Predictions of the blend for the evaluation set, or None."""
+    verdict: Verdict
+    runs: tuple[Run, ...]
 
 
 EvalSet = tuple[Float[Tensor, "m d"], Float[Tensor, "m c"]]
 
 
 def fit(settings: Settings, data: Rows, strata: np.ndarray | None = None, eval_set: EvalSet | None = None) -> Fitted:
-    """Run the rounds of every problem on all rows, judge them, keep the best round.
+    """Run the rounds of every problem, judge them, keep the best: one machine or the average of several.
 
-    Rounds and updates are judged on the evaluation set if there is one, else by folds in which the features are
-    learned anew with the same ridges and bandwidth factors. The machine kept is the one fitted on all rows.
+    Rounds, updates and kernels are judged on the evaluation set if there is one, else by folds in which the features
+    are learned anew with the same ridges and bandwidth factors. With many rows a single fifth is held out, all rounds
+    run without it, and only what is kept is fitted again on all rows.
 
-    Ctrl-C ends the fit early: what is finished is judged by what is known, with a warning.
+    Ctrl-C or a time limit ends the fit early: what is finished is judged by what is known, with a warning.
     """
     problems = settings.problems
     undecided = len(problems) > 1 or (settings.n_rounds > 0 and not settings.select_last)
     folds = fold_count(len(data)) if undecided and eval_set is None else 0
-    workspace = Workspace()
-    steps = len(problems) * (settings.n_rounds + 1) * (1 + folds)
+    parts = list(splits(len(data), folds, settings.seed, strata))
+    single = parts[0] if folds == 1 else None
+    here = data if single is None else data[single[0].to(data.X.device)]
+    stage = Stage(settings.per_row_ridge, Clock(settings.time_limit), Workspace())
+    steps = len(problems) * (settings.n_rounds + 1) * (1 + (folds if folds > 1 else 0))
     with progress("fitting", steps, settings.show_progress) as tick:
-        runs, complete = _run_all(settings, problems, data, workspace, tick)
+        stage.tick = tick
+        runs, judge = scout(problems, settings.chooser, here, stage, share=0.4 if folds > 1 else 0.6)
         held: list[list[HeldOut]] = []
-        if folds and complete:
-            held = _judge(runs, data, strata, folds, settings, workspace, tick)
-    if eval_set is not None:
-        verdict = _on_eval_set(runs, eval_set, settings)
-    elif held:
-        errors = [squared_errors(list(parts), data) for parts in zip(*held, strict=True)]
-        verdict = decide([e for e, _ in errors], errors[0][1], settings.select_last)
-    else:
-        too_few = undecided and complete and not folds and not settings.select_last
-        verdict = _without_judges(runs, too_few)
-    run = runs[verdict.run]
-    records = tuple(
-        replace(record, score=score) for record, score in zip(run.records, verdict.scores[verdict.run], strict=True)
-    )
-    machine = run.machines[verdict.round]
-    features, support, ridge = machine.matrix(), None, records[verdict.round].ridge
+        bags: list[list[tuple[KernelMachine, ...]]] = []
+        if single is not None:
+            held = [[_predicted(run, data, single[1]) for run in runs]]
+        elif folds and judge:
+            held, bags = without(runs, data, parts, stage, settings.n_jobs, settings.bagging)
+    verdict = _verdict(settings, runs, data, held, eval_set, undecided and not folds)
+    blend = _kept(verdict, runs, None if single is None else single[0], data, bags, stage)
+    best = verdict.members[0]
+    run = runs[best.run]
+    scored = zip(run.records, verdict.scores[best.run], strict=True)
+    records = tuple(replace(record, score=score) for record, score in scored)
+    features, support, ridge = blend.machines[0].matrix(), None, records[best.round].ridge
     if settings.threshold is not None:
-        machine, support, ridge = _thresholded(settings, run.problem, features, data, workspace)
-    parts = [fold[verdict.run] for fold in held]
-    kept = None
-    if parts:
-        kept = HeldOut(torch.cat([p.rows for p in parts]), torch.cat([p.outputs for p in parts], dim=1)[verdict.round])
+        machine, support, ridge = _thresholded(settings, run.problem, features, data, stage.workspace)
+        blend = Blend((machine,), (1.0,))
+    held_out = None
+    if held:
+        outputs = sum(
+            m.share * torch.cat([fold[m.run].outputs for fold in held], dim=1)[m.round] for m in verdict.members
+        )
+        assert isinstance(outputs, Tensor)
+        held_out = HeldOut(torch.cat([fold[0].rows for fold in held]), outputs)
     evaluated = None
     if eval_set is not None:
-        evaluated = machine.predict(eval_set[0] if support is None else eval_set[0][:, support])
-    return Fitted(machine, features, ridge, verdict.round, run.problem, records, support, kept, evaluated)
+        evaluated = blend.predict(eval_set[0] if support is None else eval_set[0][:, support])
+    return Fitted(
+        blend, features, ridge, best.round, run.problem, records, support, held_out, evaluated, verdict, tuple(runs)
+    )
 
 
 def threshold_support(M: Float[Tensor, "d d"], threshold: float) -> Bool[Tensor, " d"]:
@@ -133,98 +147,69 @@ def threshold_support(M: Float[Tensor, "d d"], threshold: float) -> Bool[Tensor,
     return (diagonal - diagonal.min()) / spread > threshold
 
 
-def _run_all(
+def _predicted(run: Run, data: Rows, out: Tensor) -> HeldOut:
+    out = out.to(data.X.device)
+    return HeldOut(out, torch.stack([machine.predict(data.X[out], stable=False) for machine in run.machines]))
+
+
+def _verdict(
     settings: Settings,
-    problems: list[Problem],
-    data: Rows,
-    workspace: Workspace,
-    tick: Callable[[], None],
-) -> tuple[list[Run], bool]:
-    runs: list[Run] = []
-    for problem in problems:
-        chooser = _Recording(settings.chooser(problem.kernel))
-        finished: list[tuple[Round, KernelMachine]] = []
-        interrupted = False
-        try:
-            for step in rounds(problem, data, chooser, workspace):
-                finished.append(step)
-                tick()
-        except KeyboardInterrupt:
-            if not runs and not finished:
-                raise
-            interrupted = True
-        if finished:
-            records, machines = zip(*finished, strict=True)
-            runs.append(Run(problem, tuple(chooser.path[: len(finished)]), records, machines))
-        if interrupted:
-            warnings.warn(
-                f"interrupted: {len(finished)} of {problem.n_rounds + 1} rounds are done; without an evaluation set to "
-                "choose by, the last of them is kept",
-                stacklevel=2,
-            )
-            return runs, False
-    return runs, True
-
-
-class _Recording(Chooser):
-    """Remembers what another chooser chose."""
-
-    def __init__(self, chooser: Chooser) -> None:
-        self.chooser = chooser
-        self.path: list[Choice] = []
-
-    def choose(self, *args: Any, **kwargs: Any) -> Choice:
-        choice = self.chooser.choose(*args, **kwargs)
-        self.path.append(choice)
-        return choice
-
-
-def _judge(
     runs: list[Run],
     data: Rows,
-    strata: np.ndarray | None,
-    folds: int,
-    settings: Settings,
-    workspace: Workspace,
-    tick: Callable[[], None],
-) -> list[list[HeldOut]]:
-    """Predictions ``[fold][run]`` of held-out rows; folds that Ctrl-C cut short are left out."""
-    done: list[list[HeldOut]] = []
+    held: list[list[HeldOut]],
+    eval_set: EvalSet | None,
+    too_few_rows: bool,
+) -> Verdict:
+    if eval_set is not None:
+        X, Y = eval_set
+        everything = torch.arange(len(X), device=X.device)
+        evaluated = [[_predicted(run, Rows(X, Y), everything)] for run in runs]
+        errors = [squared_errors(one, Y, None) for one in evaluated]
+    elif held:
+        errors = [squared_errors(list(one), data.Y, data.weights) for one in zip(*held, strict=True)]
+    else:  # nothing was held out: the last round, or round 0 where rows are too few to trust more
+        scores = [[float("nan")] * len(run.records) for run in runs]
+        at = 0 if too_few_rows and not settings.select_last else len(runs[0].records) - 1
+        return Verdict((Member(0, at, 1.0),), scores)
+    return decide([e for e, _ in errors], errors[0][1], last=settings.select_last, most=settings.max_machines)
+
+
+def _kept(
+    verdict: Verdict,
+    runs: list[Run],
+    part: Tensor | None,
+    data: Rows,
+    bags: list[list[tuple[KernelMachine, ...]]],
+    stage: Stage,
+) -> Blend:
+    """The machines of the verdict, fitted on all rows; with bagging each stands beside its fellows from the folds."""
+    found: dict[object, tuple[KernelMachine, float]] = {}
+    for member in verdict.members:
+        run = runs[member.run]
+        machine = run.machines[member.round]
+        if part is not None:
+            machine = _again(run, member.round, part, data, stage)
+        machines = [machine, *(fold[member.run][min(member.round, len(fold[member.run]) - 1)] for fold in bags)]
+        for i, machine in enumerate(machines):
+            # Runs with one kernel share round 0: two of them that both kept it are one machine with both shares.
+            key = (run.problem.kernel, i) if member.round == 0 else (member.run, i)
+            share = member.share / len(machines)
+            found[key] = (machine, share + (found[key][1] if key in found else 0.0))
+    kept, shares = zip(*found.values(), strict=True)
+    return Blend(kept, shares)
+
+
+def _again(run: Run, last: int, part: Tensor, data: Rows, stage: Stage) -> KernelMachine:
+    """The machine of a round, learned on all rows along the path that was found on a part of them."""
+    part = part.to(data.X.device)
+    grow = data.total_weight / data[part].total_weight if stage.per_row_ridge else 1.0
+    chooser = Replay(run.path[: last + 1], run.problem.seed, grow)
     try:
-        for train, out in splits(len(data), folds, settings.seed, strata):
-            parts = []
-            for run in runs:
-                parts.append(held_out(run, data, train, out, workspace, settings.per_row_ridge, tick))
-            done.append(parts)
+        *_, (_, machine) = rounds(replace(run.problem, n_rounds=last), data, chooser, stage.workspace)
     except KeyboardInterrupt:
-        how = (
-            f"the round is chosen by {len(done)} of {folds} folds"
-            if done
-            else "no fold is done, the last round is kept"
-        )
-        warnings.warn(f"interrupted: {how}", stacklevel=2)
-    return done
-
-
-def _on_eval_set(runs: list[Run], eval_set: EvalSet, settings: Settings) -> Verdict:
-    X, Y = eval_set
-    scores = [
-        [float((m.predict(X, stable=False) - Y.to(m.coef.dtype)).square().mean()) for m in run.machines] for run in runs
-    ]
-    entries = [
-        (score, t, r)
-        for r, run in enumerate(scores)
-        for t, score in enumerate(run)
-        if not settings.select_last or t == len(run) - 1
-    ]
-    _, t, r = min(entries)
-    return Verdict(r, t, scores)
-
-
-def _without_judges(runs: list[Run], too_few_rows: bool) -> Verdict:
-    """Nothing was held out: the last round, or round 0 where rows are too few to trust more."""
-    scores = [[float("nan")] * len(run.records) for run in runs]
-    return Verdict(0, 0 if too_few_rows else len(runs[0].records) - 1, scores)
+        warnings.warn("interrupted: what is kept stands on four fifths of the rows", stacklevel=2)
+        machine = run.machines[last].embedded(data.X, part, data.weights)
+    return machine
 
 
 def _thresholded(

@@ -67,6 +67,14 @@ class KernelMachine:
         """The FACT matrix, for coefficients that solve a ridge regression."""
         return fact_sum(self.operator, self.coef)
 
+    def embedded(
+        self, X: Float[Tensor, "N d"], rows: Int[Tensor, " n"], weights: Float[Tensor, " N"] | None
+    ) -> KernelMachine:
+        """The same function on more rows: this machine's are ``X[rows]``, and the others get coefficient 0."""
+        coef = self.coef.new_zeros(X.shape[0], self.coef.shape[1])
+        coef[rows] = self.coef
+        return KernelMachine(self.kernel, self.metric, X, coef, weights, self.max_bytes)
+
     def matrix(self) -> Float[Tensor, "d d"]:
         """The feature matrix M."""
         return self.metric.matrix()

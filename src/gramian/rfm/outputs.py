@@ -30,7 +30,7 @@ class Output:
         """
         classes = getattr(model, "classes_", None)
         if classes is None:
-            return cls._target(wanted, len(model._target_scaler.center))
+            return cls._target(wanted, len(model._target_scaler.center), model.target_transform_.name)
         labels = classes.tolist()
         if wanted is None:
             if len(labels) == 2:
@@ -48,12 +48,14 @@ class Output:
         return cls(0, (-1.0, 1.0)[at], name, labels[at]) if len(labels) == 2 else cls(at, 1.0, name, labels[at])
 
     @classmethod
-    def _target(cls, wanted: Any, count: int) -> Output:
+    def _target(cls, wanted: Any, count: int, scale: str) -> Output:
+        # Sums over columns and rows hold on the scale the target was fitted on.
+        name = "prediction" if scale == "none" else f"prediction on the {scale} scale"
         if wanted is None and count == 1:
-            return cls(0, 1.0, "prediction")
+            return cls(0, 1.0, name)
         if not isinstance(wanted, int | np.integer) or not 0 <= wanted < count:
             raise ValueError(f"output must be the number of a target, 0 to {count - 1}, got {wanted!r}")
-        return cls(int(wanted), 1.0, "prediction" if count == 1 else f"prediction of target {wanted}", int(wanted))
+        return cls(int(wanted), 1.0, name if count == 1 else f"prediction of target {wanted}", int(wanted))
 
 
 def _listed(labels: list[Any]) -> str:

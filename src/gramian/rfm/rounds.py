@@ -55,9 +55,13 @@ class Problem:
     seed: int
 
 
+Step = tuple[Round, KernelMachine]
+"""What one round leaves behind."""
+
+
 def rounds(
-    problem: Problem, data: Rows, chooser: Chooser, workspace: Workspace | None = None
-) -> Iterator[tuple[Round, KernelMachine]]:
+    problem: Problem, data: Rows, chooser: Chooser, workspace: Workspace | None = None, opening: Step | None = None
+) -> Iterator[Step]:
     """Yield the record and the machine of rounds 0, 1, …, ``problem.n_rounds``.
 
     Stops early, after a log line, when the learned matrix is zero: a constant predictor has no features.
@@ -71,13 +75,23 @@ def rounds(
         Says ridge and bandwidth of each round.
     workspace : Workspace, optional
         Memory for the solver, to share between runs.
+    opening : Step, optional
+        Round 0, where another run with the same kernel has it already: it does not depend on the update.
     """
     workspace = Workspace() if workspace is None else workspace
     rng = torch.Generator().manual_seed(problem.seed)
     X, Y, weights = data.X, data.Y, data.weights
-    metric: Metric = Identity(X.shape[1], X.device)
+    metric: Metric | None = Identity(X.shape[1], X.device)
     coef = None
-    for index in range(problem.n_rounds + 1):
+    first = 0
+    if opening is not None:
+        yield opening
+        if problem.n_rounds == 0:
+            return
+        metric, coef, first = _next_metric(problem.update, opening[1], rng), opening[1].coef, 1
+    for index in range(first, problem.n_rounds + 1):
+        if metric is None:
+            return
         begin = time.perf_counter()
         choice = chooser.choose(index, problem.kernel, metric, data, workspace)
         machine = KernelMachine(choice.kernel, metric, X, Y, weights, problem.max_bytes)
@@ -103,8 +117,6 @@ def rounds(
         log.debug("%s", record)
         machine.__dict__.pop("operator")  # rounds that are kept share X and hold nothing else of size n·d
         yield record, machine
-        if next_metric is None:
-            return
         metric = next_metric
 
 

@@ -1,33 +1,18 @@
-"""Choosing among rounds and updates on rows they have not seen, with the features learned anew for it."""
+"""Judging rounds, updates and kernels on rows they have not seen, with the features learned anew for it."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from gramian.rfm.choice import Choice, Replay, Rows
-from gramian.rfm.machine import KernelMachine
-from gramian.rfm.rounds import Problem, Round, rounds
-from gramian.solvers import Workspace
-
 MIN_FOLD_ROWS = 10
 """With fewer rows nothing can be said about rounds, and kernel ridge regression stays."""
-
-
-@dataclass(frozen=True, eq=False)
-class Run:
-    """All rounds of one problem on all rows."""
-
-    problem: Problem
-    path: tuple[Choice, ...]
-    records: tuple[Round, ...]
-    machines: tuple[KernelMachine, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,19 +23,36 @@ class HeldOut:
     outputs: Float[Tensor, "*rounds m c"]
 
 
+@dataclass(frozen=True)
+class Member:
+    """One machine of the blend: a round of a run, and its share."""
+
+    run: int
+    round: int
+    share: float
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """Who is kept, the best first, and mean squared errors ``scores[run][round]`` on held-out rows."""
+
+    members: tuple[Member, ...]
+    scores: list[list[float]]
+
+
 def fold_count(n: int) -> int:
     """Folds for n rows: five while they are cheap and needed, one held-out fifth where a part is plenty.
 
-    >>> fold_count(500), fold_count(5_000), fold_count(50_000), fold_count(5)
+    >>> fold_count(500), fold_count(3_000), fold_count(50_000), fold_count(5)
     (5, 3, 1, 0)
     """
     if n < MIN_FOLD_ROWS:
         return 0
-    return 5 if n <= 2000 else 3 if n <= 6000 else 1
+    return 5 if n <= 2000 else 3 if n <= 4000 else 1
 
 
 def splits(n: int, folds: int, seed: int, strata: np.ndarray | None = None) -> Iterator[tuple[Tensor, Tensor]]:
-    """Training and held-out row indices: a partition into folds, or for one fold a single held-out fifth.
+    """Training and held-out row indices: one, three or all five fifths of the rows are held out in turn.
 
     With ``strata`` (labels) every fold gets its share of each label.
 
@@ -62,80 +64,55 @@ def splits(n: int, folds: int, seed: int, strata: np.ndarray | None = None) -> I
     if strata is not None:
         order = order[np.argsort(strata[order], kind="stable")]
     groups = np.empty(n, dtype=int)
-    groups[order] = np.arange(n) % max(folds, 5)
+    groups[order] = np.arange(n) % 5
     for fold in range(folds):
         yield torch.from_numpy(np.flatnonzero(groups != fold)), torch.from_numpy(np.flatnonzero(groups == fold))
 
 
-def held_out(
-    run: Run,
-    data: Rows,
-    train: Tensor,
-    out: Tensor,
-    workspace: Workspace,
-    per_row_ridge: bool,
-    tick: Callable[[], None],
-) -> HeldOut:
-    """Learn the rounds again without the rows ``out``, and predict those after each round.
-
-    A run may stop early on a fold (a constant predictor); its last round then stands for the missing ones.
-    """
-    train, out = train.to(data.X.device), out.to(data.X.device)
-    part = data[train]
-    shrink = part.total_weight / data.total_weight if per_row_ridge else 1.0
-    chooser = Replay(run.path, run.problem.seed, shrink)
-    problem = replace(run.problem, n_rounds=len(run.path) - 1)
-    outputs: list[Tensor] = []
-    for _, machine in rounds(problem, part, chooser, workspace):
-        outputs.append(machine.predict(data.X[out], stable=False))
-        tick()
-    while len(outputs) < len(run.path):
-        outputs.append(outputs[-1])
-        tick()
-    return HeldOut(out, torch.stack(outputs))
-
-
-@dataclass(frozen=True, eq=False)
-class Verdict:
-    """Which run and round to keep, and mean squared errors ``scores[run][round]`` on held-out rows."""
-
-    run: int
-    round: int
-    scores: list[list[float]]
-
-
-def squared_errors(held: list[HeldOut], data: Rows) -> tuple[Float[Tensor, "t m"], Float[Tensor, " m"]]:
+def squared_errors(
+    held: list[HeldOut], Y: Float[Tensor, "n c"], weights: Float[Tensor, " n"] | None
+) -> tuple[Float[Tensor, "t m"], Float[Tensor, " m"]]:
     """Squared error of each held-out row after each round, and the rows' weights."""
     rows = torch.cat([h.rows for h in held])
     outputs = torch.cat([h.outputs for h in held], dim=1)
-    errors = (outputs - data.Y[rows].to(outputs.dtype)).square().mean(dim=2)
-    return errors, torch.ones_like(errors[0]) if data.weights is None else data.weights[rows].to(errors.dtype)
+    errors = (outputs - Y[rows].to(outputs.dtype)).square().mean(dim=2)
+    return errors, torch.ones_like(errors[0]) if weights is None else weights[rows].to(errors.dtype)
 
 
-def decide(errors: list[Float[Tensor, "t m"]], weights: Float[Tensor, " m"], last: bool) -> Verdict:
-    """Keep the earliest round that is not worse than the best one by more than a standard error.
+def decide(
+    errors: list[Float[Tensor, "t m"]], weights: Float[Tensor, " m"], *, last: bool = False, most: int = 1
+) -> Verdict:
+    """Who predicts: one machine, or up to ``most`` with equal shares.
 
-    The standard error is that of the *difference* between the two, row by row. With ``last`` only final rounds compete.
-    Ties go to the earlier round, then to the earlier run.
+    Every run sends its earliest round that is not worse than its best by more than a standard error (with ``last`` its
+    final one). Those that are not worse than the best of them by more than a standard error are kept. The standard
+    error is that of the *difference* between two predictors, row by row. Where only one is wanted it is the one with
+    the fewest rounds, then the smallest error.
 
     >>> errors = [torch.tensor([[1.0, 1.1], [0.1, 0.2], [0.1, 0.2]])]
-    >>> decide(errors, torch.ones(2), last=False).round
-    1
+    >>> decide(errors, torch.ones(2)).members
+    (Member(run=0, round=1, share=1.0),)
     """
     share = weights / weights.sum()
     scores = [(e @ share).tolist() for e in errors]
-    entries = [(r, t) for r, run in enumerate(scores) for t in ([len(run) - 1] if last else range(len(run)))]
-    best = min(entries, key=lambda e: (scores[e[0]][e[1]], e[1], e[0]))
-    if last:
-        return Verdict(best[0], best[1], scores)
-    reference = errors[best[0]][best[1]]
 
-    def as_good(entry: tuple[int, int]) -> bool:
-        gap = errors[entry[0]][entry[1]] - reference
+    def as_good(one: Tensor, best: Tensor) -> bool:
+        gap = one - best
         mean = float(gap @ share)
         variance = float(((gap - mean).square() @ share) * share.square().sum())
         return mean <= math.sqrt(max(variance, 0.0))
 
-    earliest = min(t for r, t in entries if as_good((r, t)))
-    chosen = min((e for e in entries if e[1] == earliest and as_good(e)), key=lambda e: (scores[e[0]][e[1]], e[0]))
-    return Verdict(chosen[0], chosen[1], scores)
+    sent = []
+    for run, (error, score) in enumerate(zip(errors, scores, strict=True)):
+        best = score.index(min(score))
+        earliest = next(t for t in range(len(score)) if as_good(error[t], error[best]))
+        at = len(score) - 1 if last else earliest
+        sent.append((score[at], at, run))
+    sent.sort()
+    _, at, run = sent[0]
+    reference = errors[run][at]
+    kept = [entry for entry in sent if as_good(errors[entry[2]][entry[1]], reference)]
+    if most == 1:
+        kept = [min(kept, key=lambda entry: entry[0] if last else (entry[1], entry[0]))]
+    kept = kept[:most]
+    return Verdict(tuple(Member(run, at, 1 / len(kept)) for _, at, run in kept), scores)

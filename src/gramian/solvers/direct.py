@@ -28,8 +28,10 @@ from gramian.solvers.base import (
 from gramian.solvers.cholesky import CholeskyFactor
 from gramian.solvers.spectral import SpectralFactor
 
-_SPECTRAL_ROWS = 600
+_SPECTRAL_ROWS = 250
 """Up to this many rows an eigendecomposition costs less than four Cholesky factors with their inverses."""
+_PLAIN_ROWS = 1000
+"""Up to this many rows one call of LAPACK in float64 costs less than the panels of the in-place factor."""
 _JITTERS = 8
 _ACCEPTABLE = 1e-3
 """A relative residual to live with where a singular matrix allows no better; it stands in the record."""
@@ -120,7 +122,7 @@ class Direct(Solver):
         """Solutions and exact leave-one-out residuals for several ridges of one matrix.
 
         The residual of row i without row i in the fit is ``αᵢ / [(K + λ)⁻¹]ᵢᵢ``: no refit is needed. The kernel
-        matrix is computed once; up to 600 rows one eigendecomposition serves all ridges. Ridges that float32 cannot
+        matrix is computed once; up to 250 rows one eigendecomposition serves all ridges. Ridges that float32 cannot
         solve are tried in float64, and those too small for the matrix to be positive definite are left out.
 
         >>> import torch
@@ -140,6 +142,15 @@ class Direct(Solver):
                 if spectral.positive(ridge):
                     alpha = spectral.solve(Yw, ridge)
                     points.append((ridge, alpha, spectral.inverse_diagonal(ridge)))
+        elif operator.n <= _PLAIN_ROWS:
+            K = _fill(operator.widened(), weights, workspace)
+            diagonal = K.diagonal().clone()
+            for ridge in ridges:
+                K.diagonal().copy_(diagonal + ridge)
+                L, failed = torch.linalg.cholesky_ex(K)
+                if not int(failed):
+                    inverse = torch.cholesky_inverse(L)
+                    points.append((ridge, torch.cholesky_solve(Yw, L), inverse.diagonal().clone()))
         else:
             left = list(ridges)
             for matrix in dict.fromkeys([operator, operator.widened()]):

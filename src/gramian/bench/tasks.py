@@ -1,0 +1,195 @@
+"""The tables: which sets a suite holds, and which rows of a set train and which test.
+
+A suite is read by name; a task is one set under one split. Splits are the authors' own where there are any, else
+seeded by their number, so that every method sees the same rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import datasets as sklearn_datasets
+from sklearn.model_selection import train_test_split
+
+from gramian.datasets import Dataset, Split, diamonds, grinsztajn, grinsztajn_names, uci, uci_names
+from gramian.datasets.base import names
+
+CLASSIFICATION, REGRESSION = "classification", "regression"
+_TRAIN_ROWS, _TEST_ROWS = 10_000, 50_000
+_CLF_FOLDERS = ("clf_num", "clf_num_60pct", "clf_num_18pct")
+_SKLEARN: dict[str, tuple[str, Callable[..., Any]]] = {
+    "iris": (CLASSIFICATION, sklearn_datasets.load_iris),
+    "wine": (CLASSIFICATION, sklearn_datasets.load_wine),
+    "diabetes": (REGRESSION, sklearn_datasets.load_diabetes),
+    "breast_cancer": (CLASSIFICATION, sklearn_datasets.load_breast_cancer),
+    "digits": (CLASSIFICATION, sklearn_datasets.load_digits),
+}
+Folder = str | Path | None
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Rows to fit and rows to score, of one set.
+
+    ``data`` is the whole set, for protocols that have their own idea of a split (:mod:`gramian.bench.paper`).
+    """
+
+    suite: str
+    name: str
+    kind: str
+    data: Dataset
+    split: Split
+
+    @property
+    def train(self) -> tuple[Any, NDArray[Any]]:
+        """Training rows and targets."""
+        return take(self.data.X, self.split.train), self.data.y[self.split.train]
+
+    @property
+    def test(self) -> tuple[Any, NDArray[Any]]:
+        """Test rows and targets."""
+        return take(self.data.X, self.split.test), self.data.y[self.split.test]
+
+    @property
+    def fallback(self) -> float:
+        """What a method that fails is scored with: accuracy of the commonest training class, or R² = 0."""
+        if self.kind == REGRESSION:
+            return 0.0
+        values, counts = np.unique(self.data.y[self.split.train], return_counts=True)
+        return float(np.mean(self.data.y[self.split.test] == values[counts.argmax()]))
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A family of sets. ``kind`` is "mixed" where it depends on the set."""
+
+    key: str
+    title: str
+    kind: str
+    n_splits: int
+    names: Callable[[Folder], list[str]]
+    read: Callable[[str, Folder], tuple[str, Dataset]]
+    paper: bool = False
+    """Whether the protocol is paper B's, which tunes, instead of one fit per split."""
+    revision: str = "1"
+    """Goes into the key of every cell: raise it when rows or splits change."""
+
+    def task(self, name: str, split: int, folder: Folder = None) -> Task:
+        """The set ``name`` under split number ``split``."""
+        kind, data = self.read(name, folder)
+        if data.splits and not split < len(data.splits):
+            raise ValueError(f"{self.key} has {len(data.splits)} splits, there is no split={split}")
+        return Task(self.key, name, kind, data, data.splits[split] if data.splits else seeded(data.y, kind, split))
+
+
+def take(X: Any, rows: NDArray[np.int64]) -> Any:
+    """Rows of an array or of a frame.
+
+    >>> take(np.array([[1], [2], [3]]), np.array([2, 0])).tolist()
+    [[3], [1]]
+    """
+    return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
+
+
+def seeded(y: NDArray[Any], kind: str, split: int) -> Split:
+    """70 % of the rows to train on, 10,000 at most, and the others to test on, 50,000 at most; seeded by ``split``.
+
+    Classes keep their shares. These are the sizes of Grinsztajn et al. (2022) without their validation rows, which
+    untuned methods do not need.
+
+    >>> part = seeded(np.arange(100.0), "regression", 0)
+    >>> len(part.train), len(part.test), sorted({*part.train.tolist(), *part.test.tolist()}) == list(range(100))
+    (70, 30, True)
+    """
+    n = len(y)
+    train = min(_TRAIN_ROWS, int(0.7 * n))
+    stratify = y if kind == CLASSIFICATION else None
+    size = {"train_size": train, "test_size": min(_TEST_ROWS, n - train)}
+    a, b = train_test_split(np.arange(n), **size, random_state=split, stratify=stratify)
+    return Split(a.astype(np.int64), b.astype(np.int64))
+
+
+def _read_uci(name: str, folder: Folder) -> tuple[str, Dataset]:
+    return CLASSIFICATION, uci(name, folder)
+
+
+def _small_first(folder: Folder) -> list[str]:
+    small = uci_names(folder, small=True, by_rows=True)
+    return small + [name for name in uci_names(folder, by_rows=True) if name not in small]
+
+
+def _clf_folders(folder: Folder) -> dict[str, str]:
+    found = {}
+    for kind in _CLF_FOLDERS:
+        try:
+            found.update(dict.fromkeys(grinsztajn_names(kind, folder), kind))
+        except ValueError:  # the benchmark in full has the first of these folders only
+            continue
+    return found
+
+
+def _read_clf(name: str, folder: Folder) -> tuple[str, Dataset]:
+    kinds = _clf_folders(folder)
+    if name not in kinds:
+        raise ValueError(f"{name!r} is not among the grinsztajn classification sets: {', '.join(kinds)}")
+    return CLASSIFICATION, grinsztajn(name, kinds[name], folder)
+
+
+def _read_sklearn(name: str, folder: Folder) -> tuple[str, Dataset]:
+    kind, load = _SKLEARN[name]
+    X, y = load(return_X_y=True)
+    y = y.astype(np.float64) if kind == REGRESSION else y.astype(np.int64)
+    return kind, Dataset(X, y, names(X.shape[1]), f"scikit-learn's {name}: {len(X)} rows, {X.shape[1]} columns")
+
+
+_ALL = (
+    Suite(
+        "uci-small",
+        "UCI classification sets with at most 5,000 rows, honest folds",
+        CLASSIFICATION,
+        4,
+        lambda folder: uci_names(folder, small=True, by_rows=True),
+        _read_uci,
+    ),
+    Suite(
+        "uci-paper",
+        "UCI classification sets, paper B's protocol (leaky: for comparison with the paper only)",
+        CLASSIFICATION,
+        1,
+        _small_first,
+        _read_uci,
+        paper=True,
+    ),
+    Suite(
+        "grinsztajn-reg",
+        "Grinsztajn et al.: regression on numbers, 10,000 training rows at most",
+        REGRESSION,
+        1,
+        lambda folder: grinsztajn_names("reg_num", folder),
+        lambda name, folder: (REGRESSION, grinsztajn(name, "reg_num", folder)),
+    ),
+    Suite(
+        "grinsztajn-clf",
+        "Grinsztajn et al.: two classes, numbers, 10,000 training rows at most",
+        CLASSIFICATION,
+        1,
+        lambda folder: list(_clf_folders(folder)),
+        _read_clf,
+    ),
+    Suite(
+        "frames",
+        "raw frames with categories, 10,000 training rows at most",
+        REGRESSION,
+        1,
+        lambda folder: ["diamonds"],
+        lambda name, folder: (REGRESSION, diamonds(folder)),
+    ),
+    Suite("sklearn", "sets that come with scikit-learn", "mixed", 4, lambda folder: list(_SKLEARN), _read_sklearn),
+)
+SUITES: dict[str, Suite] = {suite.key: suite for suite in _ALL}
+"""Suites by name."""

@@ -1,0 +1,167 @@
+"""The estimator for labels: scikit-learn at the border, torch inside."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.validation import check_is_fitted
+
+from gramian.rfm.arguments import with_arguments
+from gramian.rfm.base import BaseRFM
+from gramian.rfm.calibration import fit_temperature, log_probabilities
+from gramian.rfm.conformal import check_coverage, conformal_quantile
+from gramian.rfm.data import Array
+from gramian.tables import encode_labels, label_codes
+
+
+@with_arguments
+class RFMClassifier(ClassifierMixin, BaseRFM):
+    """Recursive feature machine for classification, with two or more classes.
+
+    Least squares on class codes (±1 for two classes, one-hot for more) with a kernel that learns its own features;
+    probabilities come from a temperature fitted on rows the machine had not seen. Takes raw frames, and needs no
+    validation set.
+
+    {arguments}
+    classes_ : ndarray
+        The labels, sorted.
+    temperature_ : float
+        Divides the scores before the softmax. Fitted on the evaluation set or on held-out folds; where there are none,
+        on leave-one-out scores given M.
+
+    Besides the arguments above there is ``class_weight``: None (default), ``"balanced"``, or a dict from labels to
+    weights, which multiply ``sample_weight``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from gramian import RFMClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = RFMClassifier(preset="fast").fit(X[::2], y[::2])
+    >>> model.score(X[1::2], y[1::2]) > 0.9
+    True
+    """
+
+    _scales_target = False
+    class_weight: Any
+
+    def __init__(
+        self,
+        *,
+        preset: Any = "default",
+        kernel: Any = "auto",
+        update: Any = "auto",
+        n_rounds: Any = "auto",
+        select_round: Any = "best",
+        ridge: Any = "auto",
+        ridge_scaling: Any = None,
+        solver: Any = "auto",
+        standardize: Any = True,
+        fit_intercept: Any = True,
+        threshold: Any = None,
+        bagging: Any = "auto",
+        time_limit: Any = None,
+        dtype: Any = "auto",
+        device: Any = "auto",
+        max_memory: Any = None,
+        n_threads: Any = None,
+        n_jobs: Any = None,
+        random_state: Any = 0,
+        verbose: Any = 0,
+        class_weight: Any = None,
+    ) -> None:
+        self._keep(locals())
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, eval_set: Any = None) -> RFMClassifier:
+        """Fit to rows X (n, d) and labels y (n,).
+
+        Parameters
+        ----------
+        X : array or frame (n, d)
+            Numbers, booleans, dates, text, categories; entries may be missing.
+        y : array (n,)
+            Labels of any kind; at least two different ones.
+        sample_weight : array (n,), optional
+            A weight of 2 is the same as having the row twice.
+        eval_set : pair (X, y), optional
+            Rows to choose the round by, instead of folds.
+        """
+        self.classes_, labels = encode_labels(y)
+        X = self._read_X_y(X, labels)
+        rows = self._merged(X, labels.astype(np.float64), sample_weight, self._class_factors(labels))
+        present = np.unique(rows.y)
+        if len(self.classes_) < 2 or len(present) < 2:
+            raise ValueError(
+                f"the target holds one class only ({self.classes_[int(present[0])]!r}): "
+                "a classifier needs at least two classes"
+            )
+        self._fit_scaler(rows)
+        labels = rows.y.astype(np.intp)
+        evaluation = self._read_eval_set(eval_set)
+        if evaluation is not None:
+            try:
+                evaluation = evaluation[0], self._codes(label_codes(evaluation[1], self.classes_))
+            except ValueError as error:
+                raise ValueError(f"eval_set: {error}") from error
+        self._fit_rows(rows, self._codes(labels), labels, evaluation)
+        judged = self._judged()
+        self.temperature_ = 1 / fit_temperature(judged.outputs, self._labels(judged.targets), judged.weights)
+        return self
+
+    def decision_function(self, X: Any) -> Array:
+        """Scores: (n,) for two classes, positive for the second of them; else (n, classes)."""
+        out = self._outputs(X)
+        return out[:, 0] if out.shape[1] == 1 else out
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """Logarithms of the class probabilities (n, classes)."""
+        return log_probabilities(self._outputs(X), 1 / self.temperature_)
+
+    def predict_proba(self, X: Any) -> Array:
+        """Class probabilities (n, classes)."""
+        return np.exp(self.predict_log_proba(X))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The most probable class of each row."""
+        return self.classes_[self._labels(self._outputs(X))]
+
+    def predict_set(self, X: Any, coverage: float = 0.9) -> NDArray[np.bool_]:
+        """Sets of classes that hold a new row's label with probability ``coverage``: bool (n, classes).
+
+        All classes whose probability is at least ``1 − q``, q the conformal quantile of ``1 − p(true class)`` on rows
+        the model had not seen. A row may get no class at all: nothing the model knows is like it.
+
+        >>> from sklearn.datasets import load_iris
+        >>> X, y = load_iris(return_X_y=True)
+        >>> sets = RFMClassifier(preset="fast").fit(X[::2], y[::2]).predict_set(X[1::2], coverage=0.9)
+        >>> bool(sets[range(75), y[1::2]].mean() > 0.8)
+        True
+        """
+        check_is_fitted(self)
+        judged = self._judged()
+        known = np.exp(log_probabilities(judged.outputs, 1 / self.temperature_))
+        true = known[np.arange(len(known)), self._labels(judged.targets)]
+        limit = conformal_quantile(1 - true, judged.weights, check_coverage(coverage))
+        return 1 - self.predict_proba(X) <= limit
+
+    def _codes(self, labels: NDArray[np.intp]) -> Array:
+        if len(self.classes_) == 2:
+            return np.where(labels == 1, 1.0, -1.0)[:, None]
+        return np.eye(len(self.classes_))[labels]
+
+    @staticmethod
+    def _labels(scores: Array) -> NDArray[np.intp]:
+        """The class with the highest score; of codes, the class itself."""
+        return (scores[:, 0] > 0).astype(np.intp) if scores.shape[1] == 1 else scores.argmax(axis=1)
+
+    def _class_factors(self, labels: NDArray[np.intp]) -> Array | None:
+        if self.class_weight is None:
+            return None
+        if not (isinstance(self.class_weight, dict) or self.class_weight == "balanced"):
+            raise ValueError(f'class_weight must be None, "balanced" or a dict from labels, got {self.class_weight!r}')
+        each = compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_[labels])
+        return np.asarray(each, dtype=np.float64)[labels]

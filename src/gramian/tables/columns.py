@@ -1,0 +1,135 @@
+"""From a frame, an array or lists to named columns, each a NumPy array of one of a few types.
+
+A pandas frame, the same frame in polars and the same values in an object array must lead to the same encoding, so what
+a container says about a column is used only where the values alone say it too. The one exception is a pandas category:
+it is a category even where its levels look like numbers, and ordered if it says so.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+from gramian.tables.values import is_plain_numbers, text_of
+
+
+@dataclass(frozen=True, eq=False)
+class RawColumn:
+    """One column: its name, and its values as they came or as :func:`~gramian.tables.values.recognise` read them."""
+
+    name: str
+    values: Any
+    category: bool = False
+    """The frame calls it a category: levels that look like numbers or dates stay levels."""
+    order: tuple[str, ...] | None = None
+    """Levels from lowest to highest, where the frame says that they are ordered."""
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+def read_columns(X: Any) -> list[RawColumn]:
+    """The columns of a pandas or polars frame, of a two-dimensional array or of a list of rows.
+
+    >>> [column.name for column in read_columns([[1, "a"], [2, None]])]
+    ['x0', 'x1']
+    """
+    frame = as_table(X)
+    if isinstance(frame, np.ndarray):
+        return [RawColumn(f"x{j}", frame[:, j]) for j in range(frame.shape[1])]
+    names = [str(name) for name in frame.columns]
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        raise ValueError(f"the name {repeated[0]!r} stands over more than one column: rename them so that names differ")
+    if is_polars(frame):
+        return [RawColumn(name, _polars_values(frame[name])) for name in names]
+    return [_pandas_column(name, frame.iloc[:, j]) for j, name in enumerate(names)]
+
+
+def as_table(X: Any) -> Any:
+    """X itself if it is a frame, else a two-dimensional NumPy array of it."""
+    if is_polars(X):
+        if hasattr(X, "collect"):
+            raise ValueError("X is a lazy frame: call X.collect() first")
+        if not hasattr(X, "columns"):
+            raise ValueError("X is a single series: pass a frame, for example X.to_frame()")
+        return X
+    if hasattr(X, "iloc") and hasattr(X, "columns"):
+        return X
+    if scipy.sparse.issparse(X):
+        raise TypeError("Sparse data was passed for X, but dense data is required: use X.toarray()")
+    if not isinstance(X, np.ndarray) and hasattr(X, "to_pandas"):
+        return as_table(X.to_pandas())
+    if isinstance(X, np.ma.MaskedArray):
+        mask, X = np.ma.getmaskarray(X), X.data.astype(object)
+        X[mask] = None
+    array = np.asarray(X)
+    if not isinstance(X, np.ndarray) and array.dtype.kind in "US":
+        array = np.array(X, dtype=object)  # NumPy would turn the numbers of mixed rows into text
+    if array.ndim != 2:
+        raise ValueError(
+            f"Expected 2D array, got {array.ndim}D array instead. Reshape your data either using "
+            "array.reshape(-1, 1) if it is one column or array.reshape(1, -1) if it is one row."
+        )
+    if array.dtype.kind == "c":
+        raise ValueError("Complex data not supported: pass real and imaginary parts as two columns")
+    return array
+
+
+def needs_encoding(X: Any) -> bool:
+    """Whether X holds anything but complete columns of numbers (and booleans, which are the numbers 0 and 1).
+
+    The answer depends on the values and not on the container: a frame, its object array and its float array get the
+    same one. Input that is no table at all gets False, and whoever validates it says what is wrong.
+
+    >>> needs_encoding([[1.0, 2.0]]), needs_encoding([[1.0, float("nan")]]), needs_encoding([[1.0, "red"]])
+    (False, True, True)
+    """
+    if isinstance(X, np.ndarray) and X.dtype.kind in "biuf" and not isinstance(X, np.ma.MaskedArray):
+        return X.ndim == 2 and X.dtype.kind == "f" and bool(np.isnan(X).any())
+    try:
+        return any(column.category or not is_plain_numbers(column.values) for column in read_columns(X))
+    except (TypeError, ValueError):
+        return is_polars(X) or hasattr(X, "iloc")  # a frame the encoder refuses: let it say why
+
+
+def is_polars(X: Any) -> bool:
+    """Whether X comes from polars, found out without importing it."""
+    return type(X).__module__.partition(".")[0] == "polars"
+
+
+def _pandas_column(name: str, series: Any) -> RawColumn:
+    dtype = series.dtype
+    if isinstance(dtype, np.dtype):
+        return RawColumn(name, series.to_numpy())
+    if hasattr(dtype, "categories"):
+        if len(dtype.categories) and dtype.categories.dtype.kind == "M":
+            return RawColumn(name, np.asarray(series.astype(object), dtype=object))
+        texts = _objects([text_of(level) for level in dtype.categories] + [None])
+        order = tuple(texts[:-1]) if dtype.ordered else None
+        return RawColumn(name, texts[series.cat.codes.to_numpy()], category=True, order=order)
+    if getattr(dtype, "_is_numeric", False) and dtype.kind in "iuf":  # nullable, Arrow
+        return RawColumn(name, series.to_numpy(dtype=np.float64, na_value=np.nan))
+    if hasattr(dtype, "subtype") and hasattr(dtype, "fill_value"):  # sparse
+        return RawColumn(name, np.asarray(series))
+    if dtype.kind == "M" and getattr(dtype, "tz", None) is not None and hasattr(dtype, "unit"):
+        return RawColumn(name, series.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy())
+    return RawColumn(name, series.to_numpy(dtype=object))
+
+
+def _polars_values(series: Any) -> NDArray[Any]:
+    dtype = series.dtype
+    plain = dtype.is_numeric() and not dtype.is_decimal() and "128" not in str(dtype)
+    if plain or (dtype.is_temporal() and str(dtype) != "Time"):
+        return series.to_numpy()
+    return _objects(series.to_list())
+
+
+def _objects(values: list[Any]) -> NDArray[Any]:
+    # np.array would look into nested values; this keeps one object per row.
+    return np.fromiter(values, dtype=object, count=len(values))

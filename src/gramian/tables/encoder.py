@@ -1,0 +1,248 @@
+"""The encoder: a scikit-learn transformer from any frame to a float64 array, with a record of every column."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
+
+from gramian.tables.columns import RawColumn, as_table, read_columns
+from gramian.tables.encodings import Category, Channel, Date, Encoding, Number, Ordered
+from gramian.tables.values import Array, UnreadableError, recognise
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnRecord:
+    """What became of one of the user's columns."""
+
+    name: str
+    kind: str
+    """"number", "boolean", "duration", "date", "ordered", "category", "many-levels"; or why it was dropped:
+    "empty", "constant", "identifier", "duplicate"."""
+    encoded: tuple[str, ...]
+    """Names of the encoded columns; none if the column was dropped."""
+    done: str
+    """What is done to its values, in words."""
+    encoding: Encoding | None
+    kept: tuple[int, ...]
+    """Which channels of the encoding are in use: those that vary in the training rows."""
+
+
+class TableEncoder(TransformerMixin, BaseEstimator):
+    """Raw columns of any kind in, finite float64 columns out; fitted on training rows only.
+
+    Numbers keep their units; booleans are 0 and 1; dates become days and points on circles; ordered categories their
+    place; other categories and text one column per level. Missing entries are filled with the median and marked by an
+    indicator column, or are a level of their own. Columns that cannot matter (constant, empty, a copy of an earlier
+    one, text that differs in every row) are dropped, and the record says so.
+
+    Parameters
+    ----------
+    max_categories : int, default=32
+        A category with more levels keeps the most frequent ones, ``other``, and how frequent a row's level is.
+    rank_gauss : bool or "only", default=False
+        Add to each number its normal score ``Φ⁻¹(F(x))``; with ``"only"``, instead of the number.
+    missing : "indicator" or "fill", default="indicator"
+        ``"fill"`` leaves the indicator columns out.
+
+    Attributes
+    ----------
+    columns_ : tuple of str
+        Names of the user's columns (``x0, x1, …`` for arrays).
+    kinds_ : tuple of str
+        Kind of each of them.
+    records_ : tuple of ColumnRecord
+        What was done to each of them.
+    groups_ : ndarray of int (d_encoded,)
+        The user's column behind each encoded one.
+    centers_, scales_ : ndarray (d_encoded,)
+        How to standardise: ``(x − center) / scale``; NaN where mean and standard deviation of the data are right. Given
+        where they are not: a rare level divided by its standard deviation would stand far away from everything.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Examples
+    --------
+    >>> from gramian.tables import TableEncoder
+    >>> rows = [[3.5, "red", True], [None, "blue", False], [1.0, "red", None], [2.0, None, True]]
+    >>> encoder = TableEncoder().fit(rows)
+    >>> encoder.get_feature_names_out().tolist()
+    ['x0', 'x0__missing', 'x1=blue', 'x1=red', 'x1__missing', 'x2', 'x2__missing']
+    >>> encoder.transform(rows)[1]
+    array([2., 1., 1., 0., 0., 0., 0.])
+    >>> encoder.groups_
+    array([0, 0, 1, 1, 1, 2, 2])
+    >>> encoder.records_[0].done
+    'numbers; missing: the median 2 and an indicator'
+    """
+
+    # scikit-learn wants any value accepted here and looked at in fit.
+    def __init__(self, *, max_categories: Any = 32, rank_gauss: Any = False, missing: Any = "indicator") -> None:
+        self.max_categories = max_categories
+        self.rank_gauss = rank_gauss
+        self.missing = missing
+
+    def fit(self, X: Any, y: Any = None) -> TableEncoder:
+        """Learn kinds, levels and medians from the training rows X (n, d). The target is not looked at."""
+        self._learn(X)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Array:
+        """Fit, and encode the same rows; the same numbers as ``fit(X).transform(X)``."""
+        return self._learn(X)
+
+    def transform(self, X: Any) -> Array:
+        """Encode rows: float64 (n, d_encoded), without NaN; a row's encoding does not depend on the other rows."""
+        check_is_fitted(self)
+        columns = self._read(X, reset=False)
+        out = np.empty((len(columns[0]), len(self.groups_)))
+        at = 0
+        for record, column in zip(self.records_, columns, strict=True):
+            if record.encoding is not None:
+                block = _encode(record.encoding, replace(column, name=record.name))
+                out[:, at : at + len(record.kept)] = block[:, record.kept]
+                at += len(record.kept)
+        return out
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """Names of the encoded columns."""
+        check_is_fitted(self)
+        _check_feature_names_in(self, input_features)
+        return np.array([name for record in self.records_ for name in record.encoded], dtype=object)
+
+    def _read(self, X: Any, reset: bool) -> list[RawColumn]:
+        table = as_table(X)
+        columns = read_columns(table)
+        validate_data(self, table, reset=reset, skip_check_array=True)
+        least = 2 if reset else 1
+        for count, what, minimum in ((len(columns), "feature", 1), (len(columns and columns[0]), "sample", least)):
+            if count < minimum:
+                shape = tuple(table.shape)
+                raise ValueError(
+                    f"Found array with {count} {what}(s) (shape={shape}) while a minimum of {minimum} is required."
+                )
+        return columns
+
+    def _learn(self, X: Any) -> Array:
+        self._check_parameters()
+        columns = self._read(X, reset=True)
+        blocks: list[Array] = []
+        records: list[ColumnRecord] = []
+        channels: list[Channel] = []
+        seen: dict[bytes, str] = {}
+        taken: set[str] = set()
+        for column in columns:
+            record, used, block = self._learn_column(column, seen)
+            records.append(_distinct(record, taken))
+            channels += used
+            blocks.append(block)
+        if not channels:
+            told = ", ".join(f"{record.name!r} is {record.kind}" for record in records[:5])
+            raise ValueError(f"no column varies from row to row, so there is nothing to learn from: {told}")
+        self.columns_ = tuple(record.name for record in records)
+        self.kinds_ = tuple(record.kind for record in records)
+        self.records_ = tuple(records)
+        self.groups_ = np.repeat(np.arange(len(records)), [len(record.kept) for record in records])
+        self.centers_ = np.array([channel.center for channel in channels])
+        self.scales_ = np.array([channel.scale for channel in channels])
+        return np.hstack(blocks)
+
+    def _learn_column(self, column: RawColumn, seen: dict[bytes, str]) -> tuple[ColumnRecord, list[Channel], Array]:
+        """Record, channels in use, and encoded rows. ``seen`` maps what earlier columns hold to their names."""
+        nothing = np.empty((len(column), 0))
+        kind, values = _named(column, lambda: recognise(column.values, parse=not column.category))
+        column = replace(column, values=values)
+        kind, encoding = self._encoding(kind, column)
+        if encoding is None:
+            return ColumnRecord(column.name, kind, (), _DROPPED[kind], None, ()), [], nothing
+        block = _encode(encoding, column)
+        channels = encoding.channels(column.name, block)
+        varying = [j for j in range(block.shape[1]) if (block[:, j] != block[0, j]).any()]
+        if not varying:
+            return ColumnRecord(column.name, "constant", (), _DROPPED["constant"], None, ()), [], nothing
+        done = encoding.said()
+        twin = seen.setdefault(_digest(block[:, varying]), column.name)
+        if twin != column.name:
+            done = f"dropped: the same values as column {twin!r}"
+            return ColumnRecord(column.name, "duplicate", (), done, None, ()), [], nothing
+        for j in [j for j in varying if channels[j].indicator and len(varying) > 1]:
+            twin = seen.setdefault(_digest(block[:, [j]]), column.name)
+            if twin != column.name:  # many columns missing together would count the same fact many times
+                varying.remove(j)
+                done += f" (that of column {twin!r}: missing in the same rows)"
+        used = [channels[j] for j in varying]
+        names = tuple(channel.name for channel in used)
+        return ColumnRecord(column.name, kind, names, done, encoding, tuple(varying)), used, block[:, varying]
+
+    def _encoding(self, kind: str, column: RawColumn) -> tuple[str, Encoding | None]:
+        if kind == "empty":
+            return "empty", None
+        if kind in ("number", "boolean", "duration"):
+            return kind, Number.learn(column, self.missing, self.rank_gauss if kind != "boolean" else False)
+        if kind == "date":
+            return kind, Date.learn(column, self.missing)
+        if column.order is not None:
+            return "ordered", Ordered.learn(column, self.missing)
+        encoding = Category.learn(column, int(self.max_categories))
+        if not encoding.other:
+            return "category", encoding
+        different = not encoding.counted and not encoding.missing
+        return ("identifier", None) if different else ("many-levels", encoding)
+
+    def _check_parameters(self) -> None:
+        whole = isinstance(self.max_categories, int | np.integer) and not isinstance(self.max_categories, bool)
+        if not (whole and self.max_categories >= 2):
+            raise ValueError(f"max_categories must be an integer of at least 2, got {self.max_categories!r}")
+        if self.rank_gauss not in (False, True, "only"):
+            raise ValueError(f'rank_gauss must be False, True or "only", got {self.rank_gauss!r}')
+        if self.missing not in ("indicator", "fill"):
+            raise ValueError(f'missing must be "indicator" or "fill", got {self.missing!r}')
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        return tags
+
+
+_DROPPED = {
+    "empty": "dropped: every value is missing",
+    "constant": "dropped: one value in all rows",
+    "identifier": "dropped: text that differs in every row",
+}
+
+
+def _encode(encoding: Encoding, column: RawColumn) -> Array:
+    return _named(column, lambda: encoding.encode(column))
+
+
+def _named(column: RawColumn, work: Any) -> Any:
+    """Do the work; what cannot be read is told with the column's name."""
+    try:
+        return work()
+    except UnreadableError as error:
+        raise ValueError(
+            f"column {column.name!r} holds {error}, which cannot be read here: leave the column out, or turn it into "
+            "numbers, dates or text (the same kind in training and later rows)"
+        ) from error
+
+
+def _digest(values: Array) -> bytes:
+    return hashlib.blake2b(np.ascontiguousarray(values).data, digest_size=16).digest()
+
+
+def _distinct(record: ColumnRecord, taken: set[str]) -> ColumnRecord:
+    """Encoded names that no earlier column has: a user may have named a column ``age__missing`` too."""
+    names = []
+    for name in record.encoded:
+        while name in taken:
+            name += "_"
+        taken.add(name)
+        names.append(name)
+    return replace(record, encoded=tuple(names))

@@ -1,0 +1,303 @@
+"""One frozen class per kind of column: what was learned from training rows, and how values become channels.
+
+Everything a class holds is plain data, so a model file can hold it. A channel's ``center`` and ``scale`` are NaN where
+the estimator shall standardise from data. Where a standard deviation would be the wrong unit they are given:
+
+- A rare level divided by its standard deviation ``√(p(1−p))`` stands far away from everything. The channels of one
+  category are divided by ``√v``, ``v = Σ p(1−p)``: two random rows are then 2 apart in expected squared distance, like
+  two rows of one standardised number. ``v`` is not taken below 1/4 (1/8 for a single 0/1 channel), so that rows of
+  different levels are at most 8 apart in squared distance.
+- Points on a circle (weekday, time of year) have radius 1: uniform ones are 2 apart as well.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from bisect import bisect_left
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from gramian.tables.columns import RawColumn
+from gramian.tables.values import Array, Codes, read_instants, read_levels, read_numbers
+
+_FARTHEST = 8.0
+_KNOTS = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class Channel:
+    """One encoded column: name, centre and scale (NaN: standardise from data)."""
+
+    name: str
+    center: float = np.nan
+    scale: float = np.nan
+    indicator: bool = False
+    """Says only where values are missing."""
+
+
+class Encoding(ABC):
+    """What was learned from one column."""
+
+    @abstractmethod
+    def encode(self, column: RawColumn) -> Array:
+        """All channels of these rows, ``(n, k)``, without NaN."""
+
+    @abstractmethod
+    def channels(self, name: str, block: Array) -> list[Channel]:
+        """Names and scales of the channels, given the encoded training rows."""
+
+    @abstractmethod
+    def said(self) -> str:
+        """What is done, in words."""
+
+
+@dataclass(frozen=True, eq=False)
+class Number(Encoding):
+    """Numbers in their own units, the training median where missing, and 0/1 for missing if training rows had any.
+
+    With ``knots`` the channel ``x ↦ Φ⁻¹(F(x))`` is there too: F is the empirical distribution of the training rows
+    (middle of the step), interpolated between knots.
+    """
+
+    fill: float
+    indicator: bool
+    value: bool
+    knots: Array | None
+    scores: Array | None
+
+    @classmethod
+    def learn(cls, column: RawColumn, missing: str, rank_gauss: Any) -> Number:
+        """Median, and knots of the rank-Gauss channel where asked for."""
+        values = finite_numbers(column)
+        there = values[~np.isnan(values)]
+        knots, scores = _rank_gauss(there) if rank_gauss else (None, None)
+        indicator = missing == "indicator" and len(there) < len(values)
+        return cls(median(there), indicator, rank_gauss != "only", knots, scores)
+
+    def encode(self, column: RawColumn) -> Array:
+        values = finite_numbers(column)
+        gone = np.isnan(values)
+        filled = np.where(gone, self.fill, values) + 0.0
+        parts = [filled] if self.value else []
+        if self.knots is not None and self.scores is not None:
+            parts.append(np.interp(filled, self.knots, self.scores))
+        if self.indicator:
+            parts.append(gone.astype(np.float64))
+        return np.stack(parts, axis=1)
+
+    def channels(self, name: str, block: Array) -> list[Channel]:
+        names = ([name] if self.value else []) + ([f"{name}__gauss"] if self.knots is not None else [])
+        return [Channel(each) for each in names] + ([_flag(name, block[:, -1])] if self.indicator else [])
+
+    def said(self) -> str:
+        what = "" if self.knots is None else ", rank-Gauss channel" if self.value else " replaced by rank-Gauss scores"
+        return f"numbers{what}; {_filled(f'the median {self.fill:g}', self.indicator)}"
+
+
+@dataclass(frozen=True, eq=False)
+class Date(Encoding):
+    """Days since the training median, and points on circles: weekday, time of year, time of day, where they vary."""
+
+    origin: int
+    """Microseconds since 1970, UTC."""
+    week: bool
+    year: bool
+    day: bool
+    indicator: bool
+
+    @classmethod
+    def learn(cls, column: RawColumn, missing: str) -> Date:
+        """Median instant, and which cycles vary."""
+        instants = read_instants(column.values)
+        there = np.sort(instants[~np.isnat(instants)])
+        week, year, day = (len(np.unique(np.floor(turn * steps + 1e-9))) > 1 for turn, steps in _turns(there))
+        origin = int(there[(len(there) - 1) // 2].astype(np.int64))
+        return cls(origin, week, year, day, missing == "indicator" and len(there) < len(instants))
+
+    def encode(self, column: RawColumn) -> Array:
+        instants = read_instants(column.values)
+        gone = np.isnat(instants)
+        filled = np.where(gone, np.datetime64(self.origin, "us"), instants)
+        days = (filled.astype(np.int64) - self.origin) / 86_400_000_000
+        parts = [days]
+        for used, (turn, _) in zip((self.week, self.year, self.day), _turns(filled), strict=True):
+            if used:  # a missing instant lies in the middle of the circle
+                parts += [np.where(gone, 0.0, wave(2 * np.pi * turn)) for wave in (np.sin, np.cos)]
+        if self.indicator:
+            parts.append(gone.astype(np.float64))
+        return np.stack(parts, axis=1)
+
+    def channels(self, name: str, block: Array) -> list[Channel]:
+        cycles = [cycle for cycle in ("week", "year", "day") if getattr(self, cycle)]
+        circles = [Channel(f"{name}__{cycle}_{wave}", 0.0, 1.0) for cycle in cycles for wave in ("sin", "cos")]
+        return [Channel(name), *circles] + ([_flag(name, block[:, -1])] if self.indicator else [])
+
+    def said(self) -> str:
+        cycles = [word for used, word in zip((self.week, self.year, self.day), _CYCLES, strict=True) if used]
+        told = f" and cyclic {', '.join(cycles)}" if cycles else ""
+        origin = np.datetime64(self.origin, "us").astype("M8[s]")
+        return f"days since {origin}{told}; {_filled('that instant', self.indicator)}"
+
+
+@dataclass(frozen=True, eq=False)
+class Ordered(Encoding):
+    """Place in the declared order, from 0 to 1; the median place where missing or unknown."""
+
+    levels: tuple[str, ...]
+    fill: float
+    indicator: bool
+
+    @classmethod
+    def learn(cls, column: RawColumn, missing: str) -> Ordered:
+        """Median place among the levels the frame declares, seen or not."""
+        assert column.order is not None
+        places = _places(column, column.order)
+        there = places[~np.isnan(places)]
+        return cls(column.order, median(there), missing == "indicator" and len(there) < len(places))
+
+    def encode(self, column: RawColumn) -> Array:
+        places = _places(column, self.levels)
+        gone = np.isnan(places)
+        filled = np.where(gone, self.fill, places)
+        return np.stack([filled, gone.astype(np.float64)] if self.indicator else [filled], axis=1)
+
+    def channels(self, name: str, block: Array) -> list[Channel]:
+        return [Channel(name)] + ([_flag(name, block[:, -1])] if self.indicator else [])
+
+    def said(self) -> str:
+        place = _filled(f"place {self.fill:g}", self.indicator)
+        return f"place among {len(self.levels)} ordered levels, scaled to [0, 1]; {place}"
+
+
+@dataclass(frozen=True, eq=False)
+class Category(Encoding):
+    """One channel per level (one for two levels); missing is a level; many levels are cut to the frequent ones.
+
+    With more than ``max_categories`` levels the most frequent get a channel each, the rest share ``other``, and
+    ``log(1 + rows of that level)`` says how common the level is. A level never seen is ``other``, else 0 in every
+    channel, and with a single channel half way. Nothing is learned from the target: a target mean per level fitted
+    before the folds would show every fold its own held-out labels.
+    """
+
+    levels: tuple[str, ...]
+    """Sorted."""
+    other: bool
+    missing: bool
+    counted: tuple[str, ...]
+    """Sorted levels of more than one training row, for the frequency channel; empty where there is none."""
+    counts: NDArray[np.int64]
+
+    @classmethod
+    def learn(cls, column: RawColumn, max_categories: int) -> Category:
+        """Levels worth a channel."""
+        found = read_levels(column.values)
+        levels = found.texts
+        missing = bool((found.codes < 0).any())
+        counts = np.bincount(found.codes[found.codes >= 0], minlength=len(levels))
+        if len(levels) <= max_categories:
+            return cls(tuple(levels), False, missing, (), np.zeros(0, dtype=np.int64))
+        # A level of one row tells nothing about other rows; ties go by name, so the order of rows does not matter.
+        repeated = np.flatnonzero(counts > 1)
+        frequent = repeated[np.argsort(-counts[repeated], kind="stable")][: max_categories - 1]
+        kept = tuple(levels[i] for i in np.sort(frequent))
+        return cls(kept, True, missing, tuple(levels[i] for i in repeated), counts[repeated].astype(np.int64))
+
+    def encode(self, column: RawColumn) -> Array:
+        levels = read_levels(column.values)
+        slots = len(self.levels) + self.other + self.missing
+        unknown = len(self.levels) if self.other else slots
+        slot = np.array([_find(self.levels, text, unknown) for text in levels.texts], dtype=np.intp)
+        at: Codes = levels.map(slot, slots - 1 if self.missing else unknown)
+        if slots == 2:
+            hot = np.where(at == 2, 0.5, at)[:, None].astype(np.float64)
+        else:
+            hot = (at[:, None] == np.arange(slots)).astype(np.float64)
+        if not self.other:
+            return hot
+        counts = np.append(self.counts, 1)  # a level of one row is as good as unseen
+        often = np.log1p(counts[[_find(self.counted, text, len(self.counted)) for text in levels.texts]])
+        return np.column_stack([hot, levels.map(often, 0.0)])
+
+    def channels(self, name: str, block: Array) -> list[Channel]:
+        names = [f"{name}={level}" for level in self.levels]
+        names += [f"{name}__other"] * self.other + [f"{name}__missing"] * self.missing
+        if len(names) == 2:
+            return [_flag(names[1], block[:, 0], ""), *[Channel(f"{name}__frequency")] * self.other]
+        shares = block[:, : len(names)].mean(axis=0)
+        scale = float(np.sqrt(max((shares * (1 - shares)).sum(), 2 / _FARTHEST)))
+        hot = [Channel(each, float(share), scale) for each, share in zip(names, shares, strict=True)]
+        return hot + [Channel(f"{name}__frequency")] * self.other
+
+    def said(self) -> str:
+        gone = ", missing is a level" if self.missing else ""
+        if self.other:
+            return f"the {len(self.levels)} most frequent levels one-hot, the rest as other, frequency{gone}"
+        return f"{len(self.levels)} levels one-hot{gone}"
+
+
+def finite_numbers(column: RawColumn) -> Array:
+    """The column's numbers, NaN where missing; a ValueError where one is infinite."""
+    values = read_numbers(column.values)
+    infinite = int(np.isinf(values).sum())
+    if infinite:
+        raise ValueError(
+            f"Input X contains infinity in column {column.name!r} ({infinite} entries): "
+            "replace it by a number or by a missing value"
+        )
+    return values
+
+
+def median(values: Array) -> float:
+    """The median, of values of any size: the middle two are halved before they are added."""
+    ordered, n = np.sort(values), len(values)
+    low, high = ordered[(n - 1) // 2], ordered[n // 2]
+    return float(low if low == high else low / 2 + high / 2)
+
+
+def _rank_gauss(values: Array) -> tuple[Array, Array]:
+    knots, counts = np.unique(values + 0.0, return_counts=True)
+    scores = ndtri((np.cumsum(counts) - counts / 2) / len(values))
+    if len(knots) > _KNOTS:
+        # Half of them even in rank, half even in score: ranks alone would leave the tails to a straight line.
+        by_rank = np.linspace(0, len(knots) - 1, _KNOTS // 2).round().astype(int)
+        by_score = np.searchsorted(scores, np.linspace(scores[0], scores[-1], _KNOTS // 2))
+        chosen = np.union1d(by_rank, by_score)
+        knots, scores = knots[chosen], scores[chosen]
+    return knots, scores
+
+
+_CYCLES = ("weekday", "time of year", "time of day")
+
+
+def _turns(instants: NDArray[Any]) -> list[tuple[Array, int]]:
+    """For each cycle the part of the turn in [0, 1), and in how many steps it counts as varying."""
+    day = instants.astype("M8[D]")
+    in_year = (day - instants.astype("M8[Y]").astype("M8[D]")).astype(np.int64)
+    in_day = (instants - day).astype(np.int64) / 86_400_000_000
+    return [((day.astype(np.int64) + 3) % 7 / 7, 7), (in_year / 366, 12), (in_day, 24)]
+
+
+def _places(column: RawColumn, order: tuple[str, ...]) -> Array:
+    levels = read_levels(column.values)
+    last = max(len(order) - 1, 1)
+    known = {level: i / last for i, level in enumerate(order)}
+    return levels.map([known.get(text, np.nan) for text in levels.texts], np.nan)
+
+
+def _find(ordered: tuple[str, ...], level: str, default: int) -> int:
+    at = bisect_left(ordered, level)
+    return at if at < len(ordered) and ordered[at] == level else default
+
+
+def _flag(name: str, values: Array, suffix: str = "__missing") -> Channel:
+    share = float(values.mean())
+    scale = float(np.sqrt(max(share * (1 - share), 1 / _FARTHEST)))
+    return Channel(name + suffix, share, scale, indicator=bool(suffix))
+
+
+def _filled(by: str, indicator: bool) -> str:
+    return f"missing: {by}" + (" and an indicator" if indicator else "")

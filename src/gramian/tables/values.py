@@ -1,0 +1,326 @@
+"""The values of one column: what they are, and how they are read as numbers, instants or levels.
+
+Missing is: NaN, None, ``pd.NA``, ``NaT``, null, a string that is empty or blank, and the strings that only a missing
+value prints (``nan``, ``NaN``, ``NAN``, ``<NA>``, ``NaT``). "None" and "NA" are levels: the first is a common answer,
+the second a country.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import numbers
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import repeat
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Codes = NDArray[np.intp]
+
+_GHOSTS = {"", "nan", "NaN", "NAN", "<NA>", "NaT"}
+_BOOLEANS = {"True": 1.0, "False": 0.0, "true": 1.0, "false": 0.0, "TRUE": 1.0, "FALSE": 0.0}
+_ISO = re.compile(r"\d{4}-\d\d(-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?)?")
+_MICROSECONDS_PER_DAY = 86_400_000_000
+_NUMPY_KINDS = {"b": "boolean", "i": "number", "u": "number", "f": "number", "M": "date", "m": "duration"}
+_COMPLEX = "complex numbers. Complex data not supported"
+
+
+class UnreadableError(ValueError):
+    """The values cannot be read in the way asked for; says which value is in the way."""
+
+
+@dataclass(frozen=True, eq=False)
+class Levels:
+    """Text, every different one once: row i has ``texts[codes[i]]``, and −1 where it is missing."""
+
+    codes: Codes
+    texts: list[str]
+    """Sorted."""
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def map(self, values: Any, missing: Any) -> NDArray[Any]:
+        """One value per row, given one per text and one for missing."""
+        return np.append(values, missing)[self.codes]
+
+
+Values = NDArray[Any] | Levels
+
+
+def recognise(values: Values, parse: bool = True) -> tuple[str, Any]:
+    """What the values are, and the values as that: nothing is left to read again.
+
+    "number", "boolean" and "duration" (in days) come as float64, "date" as ``datetime64[us]``, "text" as
+    :class:`Levels`; "empty" has no value at all. With ``parse``, text of which every value reads as a boolean, a number
+    or an ISO date is that.
+
+    >>> recognise(np.array(["1.5", "2", None], dtype=object))
+    ('number', array([1.5, 2. , nan]))
+    >>> recognise(np.array(["1.5", "red"], dtype=object))[0]
+    'text'
+    """
+    if not isinstance(values, Levels):
+        kind = values.dtype.kind
+        if kind in _NUMPY_KINDS:
+            return ("empty" if missing_in(values).all() else _NUMPY_KINDS[kind]), _typed(values)
+        if kind not in "OUST":
+            raise UnreadableError(_COMPLEX if kind == "c" else f"type {values.dtype}")
+        found = _forms(values)
+        if found <= {"number", "boolean"}:
+            return ("empty" if not found else "boolean" if found == {"boolean"} else "number"), read_numbers(values)
+        if found == {"duration"}:
+            return "duration", read_numbers(values)
+        if found == {"date"}:
+            return "date", read_instants(values)
+        values = read_levels(values)
+    if not values.texts:
+        return "empty", values
+    if parse:
+        for name, parser in (("boolean", _booleans), ("number", _floats), ("date", _instants)):
+            parsed = parser(values.texts)
+            if parsed is not None:
+                return name, values.map(parsed, np.datetime64("NaT") if name == "date" else np.nan)
+    return "text", values
+
+
+def missing_in(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Where values are missing; blank text is not looked at here."""
+    if values.dtype.kind in "fMm":
+        return np.isnan(values) if values.dtype.kind == "f" else np.isnat(values)
+    if values.dtype.kind == "O":
+        return np.fromiter(map(_is_missing, values), dtype=bool, count=len(values))
+    return np.zeros(len(values), dtype=bool)
+
+
+def is_plain_numbers(values: NDArray[Any]) -> bool:
+    """Whether every value is a number or a boolean and none is missing."""
+    if values.dtype.kind in "biuf":
+        return not missing_in(values).any()
+    if values.dtype.kind != "O":
+        return False
+    kinds = {_form_of(kind) for kind in set(map(type, values))}
+    return kinds <= {"number", "boolean"} and not np.isnan(_object_floats(values)).any()
+
+
+def read_numbers(values: Values) -> Array:
+    """Numbers, booleans as 0 and 1, durations in days, text that reads as one of these; NaN where missing.
+
+    >>> read_numbers(np.array([True, "2.5", None, " "], dtype=object))
+    array([1. , 2.5, nan, nan])
+    """
+    if not isinstance(values, Levels):
+        if values.dtype.kind == "M":
+            raise UnreadableError("dates, for example " + str(values[~np.isnat(values)][:1]))
+        if values.dtype.kind in _NUMPY_KINDS:
+            return _typed(values)
+        found = _forms(values)
+        if found <= {"number", "boolean"}:
+            return _object_floats(values)
+        if found == {"duration"}:
+            return _typed(_object_durations(values))
+        values = read_levels(values)
+    parsed = _all(values.texts, _number)
+    if parsed is None:
+        raise UnreadableError(f"the value {next(x for x in values.texts if _all([x], _number) is None)!r}")
+    return values.map(parsed, np.nan)
+
+
+def read_instants(values: Values) -> NDArray[Any]:
+    """Instants as ``datetime64[us]`` in UTC, NaT where missing; text in ISO format is read.
+
+    >>> read_instants(np.array(["2024-02-29", "2024-02-29T12:00+01:00"], dtype=object)).astype(str).tolist()
+    ['2024-02-29T00:00:00.000000', '2024-02-29T11:00:00.000000']
+    """
+    if not isinstance(values, Levels):
+        if values.dtype.kind == "M":
+            return _typed(values)
+        if missing_in(values).all():
+            return np.full(len(values), np.datetime64("NaT"), dtype="M8[us]")
+        found = {"number"} if values.dtype.kind in _NUMPY_KINDS else _forms(values)
+        if found <= {"date"}:
+            return _object_instants(values)
+        if not found <= {"date", "text"}:
+            raise UnreadableError("numbers")
+        values = read_levels(values)
+    instants = _instants(values.texts)
+    if instants is None:
+        raise UnreadableError(f"the value {next(x for x in values.texts if _instants([x]) is None)!r}")
+    return values.map(instants, np.datetime64("NaT"))
+
+
+def read_levels(values: Values) -> Levels:
+    """Codes into the sorted distinct texts, −1 where missing. Numbers read as text lose a trailing ``.0``.
+
+    >>> read_levels(np.array(["b", None, "a", 1.0], dtype=object))
+    Levels(codes=array([ 2, -1,  1,  0]), texts=['1', 'a', 'b'])
+    """
+    if isinstance(values, Levels):
+        return values
+    listed = values.tolist()
+    if values.dtype.kind in _NUMPY_KINDS:
+        distinct, inverse = np.unique(values, return_inverse=True)
+        gone = missing_in(distinct)
+        listed = [None if gone[i] else text_of(value) for i, value in enumerate(distinct)]
+        levels = read_levels(np.fromiter(listed, dtype=object, count=len(listed)))
+        return Levels(levels.codes[inverse.ravel()], levels.texts)
+    if not set(map(type, listed)) <= {str, type(None)}:
+        listed = [None if _is_missing(value) else text_of(value) for value in listed]
+    texts = sorted(text for text in set(listed) if text is not None and text.strip() not in _GHOSTS)
+    code = {text: i for i, text in enumerate(texts)}
+    return Levels(np.fromiter(map(code.get, listed, repeat(-1)), dtype=np.intp, count=len(listed)), texts)
+
+
+def text_of(value: Any) -> str:
+    """The level a value stands for: 1, 1.0 and "1" are one level, as a missing entry makes floats of integers."""
+    if isinstance(value, bytes):
+        try:
+            return value.decode()
+        except UnicodeDecodeError as error:
+            raise UnreadableError("bytes that are no UTF-8 text") from error
+    if isinstance(value, bool | np.bool_):
+        return str(bool(value))
+    if isinstance(value, int | np.integer):
+        return str(value)
+    if isinstance(value, numbers.Real | Decimal):
+        number = float(value)
+        return str(int(number)) if number.is_integer() else repr(number)
+    return str(value)
+
+
+# ---- objects: one look at the types, then all values at once ---------------------------------------------------------
+
+
+def _forms(values: NDArray[Any]) -> set[str]:
+    """Which forms the values of an object or text array have; missing ones have none."""
+    if values.dtype.kind != "O":
+        return {"text"} if len(values) else set()
+    listed = values.tolist()
+    kinds = {kind: _form_of(kind) for kind in set(map(type, listed))}
+    for kind, name in kinds.items():
+        if name == "nested":
+            raise UnreadableError(f"values of type {kind.__name__}")
+        if name == "complex":
+            raise UnreadableError(_COMPLEX)
+    found = set(kinds.values()) - {"missing"}
+    if "number" in found and all(_is_missing(value) for value in listed if kinds[type(value)] == "number"):
+        found.remove("number")
+    if "date" in found and all(_is_missing(value) for value in listed if kinds[type(value)] == "date"):
+        found.remove("date")
+    return found
+
+
+def _form_of(kind: type) -> str:
+    if kind is type(None) or kind.__name__ in ("NAType", "NaTType"):
+        return "missing"
+    for name, kinds in _FORMS:
+        if issubclass(kind, kinds):
+            return name
+    nested = kind.__hash__ is None or issubclass(kind, tuple | frozenset)
+    speaks = kind.__str__ is not object.__str__ or kind.__repr__ is not object.__repr__
+    return "text" if speaks and not nested else "nested"
+
+
+_FORMS: tuple[tuple[str, tuple[type, ...]], ...] = (
+    ("boolean", (bool, np.bool_)),
+    ("date", (dt.date, np.datetime64)),
+    ("duration", (dt.timedelta, np.timedelta64, dt.time)),  # before numbers: NumPy calls a timedelta an integer
+    ("number", (numbers.Real, Decimal)),
+    ("complex", (numbers.Complex,)),
+    ("text", (str, bytes)),
+)
+
+
+def _is_missing(value: Any) -> bool:
+    if isinstance(value, float | np.floating | Decimal | np.datetime64 | np.timedelta64):
+        return bool(value != value)
+    return value is None or type(value).__name__ in ("NAType", "NaTType")
+
+
+def _typed(values: NDArray[Any]) -> NDArray[Any]:
+    """float64 (durations in days), or ``datetime64[us]``."""
+    if values.dtype.kind == "M":
+        return values.astype("M8[us]")
+    if values.dtype.kind == "m":
+        days = values.astype("m8[us]").astype(np.int64) / _MICROSECONDS_PER_DAY
+        return np.where(np.isnat(values), np.nan, days)
+    return values.astype(np.float64)
+
+
+def _object_floats(values: NDArray[Any]) -> Array:
+    try:
+        return values.astype(np.float64)
+    except (TypeError, ValueError):  # pd.NA refuses
+        return np.array([np.nan if _is_missing(value) else float(value) for value in values])
+    except OverflowError as error:
+        raise UnreadableError("an integer too large for a float, that is infinity") from error
+
+
+def _object_instants(values: NDArray[Any]) -> NDArray[Any]:
+    def naive(value: Any) -> Any:
+        if _is_missing(value):
+            return None
+        if isinstance(value, dt.datetime) and value.tzinfo is not None:
+            return value.astimezone(dt.UTC).replace(tzinfo=None)
+        return value
+
+    return np.fromiter(map(naive, values), dtype=object, count=len(values)).astype("M8[us]")
+
+
+def _object_durations(values: NDArray[Any]) -> NDArray[Any]:
+    def length(value: Any) -> Any:
+        if _is_missing(value):
+            return None
+        if isinstance(value, dt.time):  # since midnight
+            return dt.timedelta(
+                hours=value.hour, minutes=value.minute, seconds=value.second, microseconds=value.microsecond
+            )
+        return value
+
+    return np.fromiter(map(length, values), dtype=object, count=len(values)).astype("m8[us]")
+
+
+# ---- text: parsers of distinct levels; None where one of them does not parse -----------------------------------------
+
+
+def _all(levels: Sequence[str], parser: Callable[[str], Any]) -> list[Any] | None:
+    try:
+        return [parser(level) for level in levels]
+    except (KeyError, ValueError):
+        return None
+
+
+def _booleans(levels: Sequence[str]) -> list[float] | None:
+    return _all(levels, _BOOLEANS.__getitem__)
+
+
+def _floats(levels: Sequence[str]) -> list[float] | None:
+    return _all(levels, _float)
+
+
+def _float(level: str) -> float:
+    found = float(level)
+    if found != found:
+        raise ValueError(level)
+    return found
+
+
+def _number(level: str) -> float:
+    return _BOOLEANS[level] if level in _BOOLEANS else _float(level)
+
+
+def _instants(levels: Sequence[str]) -> NDArray[Any] | None:
+    def parse(level: str) -> dt.datetime:
+        text = level.strip()
+        if not _ISO.fullmatch(text):
+            raise ValueError(level)
+        found = dt.datetime.fromisoformat(text if len(text) > len("2024-02") else text + "-01")
+        return found if found.tzinfo is None else found.astimezone(dt.UTC).replace(tzinfo=None)
+
+    found = _all(levels, parse)
+    return None if found is None else np.array(found, dtype="M8[us]")
