@@ -161,7 +161,7 @@ class KernelOperator:
         for rows, block in full_rows(X) if stable else ((rows, X[rows]) for rows in spans(len(X), ROWS)):
             new = self.prepare(block)
             total = X.new_zeros(len(new), coef.shape[1], self.points.u.shape[1])
-            for cols in spans(self.n, _COLUMNS):
+            for cols in spans(self.n, _COLUMNS * ROWS // len(new)):
                 total += self.kernel.gradient(new, self.points[cols], coef[cols])
             out[rows] = self.metric.pull(total)[: rows.stop - rows.start]
         return out
@@ -170,6 +170,6 @@ class KernelOperator:
         """The gradient of ``Σⱼ coef_jc k(x, xⱼ)`` averaged along the line between two rows, in input coordinates."""
         new = self.prepare(ends)
         total = torch.zeros(coef.shape[1], self.points.u.shape[1], dtype=self.wide, device=ends.device)
-        for cols in spans(self.n, _COLUMNS):
+        for cols in spans(self.n, max(1, _COLUMNS * ROWS // nodes)):
             total += self.kernel.mean_gradient(new, self.points[cols], coef[cols], nodes)
         return self.metric.pull(total)
