@@ -45,6 +45,12 @@ class Kernel(Options, ABC):
     ) -> Float[Tensor, "n c k"]:
         """``∂/∂uᵢ Σⱼ coef_jc k(uᵢ, zⱼ)``, in kernel coordinates. The term at zero distance is 0."""
 
+    def mutual_gradients(
+        self, x: Points, z: Points, x_coef: Float[Tensor, "n c"], z_coef: Float[Tensor, "m c"]
+    ) -> tuple[Float[Tensor, "n c k"], Float[Tensor, "m c k"]]:
+        """The gradients x receives from z and z from x; a kernel may get both from the same numbers."""
+        return self.gradient(x, z, z_coef), self.gradient(z, x, x_coef)
+
     @abstractmethod
     def diagonal(self, x: Points) -> Float[Tensor, " n"]:
         """``k(xᵢ, xᵢ)``."""

@@ -30,6 +30,7 @@ from gramian.solvers.base import warn_numbers
 
 log = logging.getLogger(__name__)
 
+_AGOP_POINTS = 2000
 R = TypeVar("R", bound="BaseRFM")
 _NESTED: dict[str, tuple[Any, Any, Any]] = {
     "kernel": (KERNELS, Kernel, Laplace()),
@@ -119,7 +120,7 @@ class BaseRFM(Explains, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fitte
             solver = named(self.solver, SOLVERS, "solver", Solver)
         return Settings(
             kernels=self._kernels(),
-            updates=self._updates(d),
+            updates=self._updates(n, d),
             n_rounds=int(n_rounds),
             select_last=self.select_round == "last",
             ridge=None if automatic else float(self.ridge),
@@ -140,9 +141,11 @@ class BaseRFM(Explains, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fitte
             return preset(self.preset).kernels
         return (named(self.kernel, KERNELS, "kernel", Kernel),)
 
-    def _updates(self, d: int) -> tuple[Update, ...]:
+    def _updates(self, n: int, d: int) -> tuple[Update, ...]:
         if _auto(self.update):
-            return preset(self.preset).updates if d > 1 else (Agop(),)
+            chosen = preset(self.preset).updates if d > 1 else (Agop(),)
+            # Averages over so many points are exact enough, and n² of them would cost more than the solve saves.
+            return tuple(u.with_params(samples=_AGOP_POINTS) for u in chosen) if n > 2 * _AGOP_POINTS else chosen
         return (named(self.update, UPDATES, "update", Update),)
 
     def _fit_rows(
