@@ -44,7 +44,7 @@ def test_the_readme_quotes_the_recorded_benchmark():
     assert module.markdown(rows) in (ROOT / "README.md").read_text()
 
 
-@pytest.mark.parametrize(("page", "least"), [("tables", 10), ("frames", 6)])
+@pytest.mark.parametrize(("page", "least"), [("tables", 10), ("frames", 6), ("explain", 20)])
 def test_the_examples_run(page, least):
     result = doctest.testfile(
         str(ROOT / f"docs/{page}.md"),

@@ -10,12 +10,14 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeVar
 
+import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from gramian.core import wide_dtype
 from gramian.core.options import Options
 from gramian.kernels.metric import Identity, Metric
+from gramian.kernels.paths import gauss_legendre
 from gramian.kernels.points import Points
 
 K = TypeVar("K", bound="Kernel")
@@ -52,6 +54,15 @@ class Kernel(Options, ABC):
     @abstractmethod
     def diagonal(self, x: Points) -> Float[Tensor, " n"]:
         """``k(xᵢ, xᵢ)``."""
+
+    def mean_gradient(self, ends: Points, z: Points, coef: Float[Tensor, "m c"], nodes: int) -> Float[Tensor, "c k"]:
+        """``∫₀¹ ∂/∂u Σⱼ coef_jc k(u(t), zⱼ) dt`` on the line u(t) between the two rows of ``ends``.
+
+        Gauss–Legendre nodes, which suits gradients that are smooth along the line.
+        """
+        t, w = (ends.u.new_tensor(part) for part in gauss_legendre(nodes))
+        on_line = Points(ends.u[0] + t[:, None] * (ends.u[1] - ends.u[0]))
+        return torch.einsum("t,tck->ck", w, self.gradient(on_line, z, coef))
 
     def distance(self, x: Points, z: Points) -> Float[Tensor, "n m"]:
         """The distance the bandwidth is measured in."""

@@ -20,6 +20,7 @@ from torch import Tensor
 
 from gramian.core.tiles import pad_outputs, spans
 from gramian.kernels.bandwidth import LengthKernel
+from gramian.kernels.paths import mean_power_gradient
 from gramian.kernels.points import Points
 
 _TILE, _CUBE = 2**18, 2**19
@@ -88,6 +89,10 @@ class Lp(LengthKernel):
             at_x[rows] = _sums(slopes, z_coef)
             at_z -= x_coef[rows].mT @ slopes
         return at_x, at_z.permute(2, 1, 0)
+
+    def mean_gradient(self, ends: Points, z: Points, coef: Float[Tensor, "m c"], nodes: int) -> Float[Tensor, "c k"]:
+        """See :meth:`Kernel.mean_gradient`; by differences, of which one piece does the work of four nodes."""
+        return mean_power_gradient(ends.u, z.u, coef, self.p, self.exponent, self.length, max(1, nodes // 4))
 
     def _power_sums(self, x: Points, z: Points) -> Float[Tensor, "n m"]:
         """``D``, one coordinate after the other: the order of the sum depends on nothing, so neither do its digits."""

@@ -148,17 +148,28 @@ class KernelOperator:
 
     def columns_at(self, X: Float[Tensor, "m d"]) -> Float[Tensor, "m n"]:
         """``k(X, X_train)`` as a matrix: for a few rows only."""
+        _ = self.points.wide_factors  # made once, for this call and the next
         new = self.prepare(X)
         blocks = [self.kernel.block(new, self.points[cols]) for cols in spans(self.n, _COLUMNS)]
         return torch.cat(blocks, dim=1).to(self.wide)
 
-    def gradient(self, X: Float[Tensor, "m d"], coef: Float[Tensor, "n c"]) -> Float[Tensor, "m c d"]:
-        """``∂/∂x Σⱼ coef_jc k(x, xⱼ)`` at new rows, in input coordinates."""
+    def gradient(
+        self, X: Float[Tensor, "m d"], coef: Float[Tensor, "n c"], *, stable: bool = True
+    ) -> Float[Tensor, "m c d"]:
+        """``∂/∂x Σⱼ coef_jc k(x, xⱼ)`` at new rows, in input coordinates; ``stable`` as in :meth:`predict`."""
         out = X.new_empty(X.shape[0], coef.shape[1], X.shape[1])
-        for rows, block in full_rows(X):
+        for rows, block in full_rows(X) if stable else ((rows, X[rows]) for rows in spans(len(X), ROWS)):
             new = self.prepare(block)
             total = X.new_zeros(len(new), coef.shape[1], self.points.u.shape[1])
-            for cols in spans(self.n, _COLUMNS):
+            for cols in spans(self.n, _COLUMNS * ROWS // len(new)):
                 total += self.kernel.gradient(new, self.points[cols], coef[cols])
             out[rows] = self.metric.pull(total)[: rows.stop - rows.start]
         return out
+
+    def mean_gradient(self, ends: Float[Tensor, "2 d"], coef: Float[Tensor, "n c"], nodes: int) -> Float[Tensor, "c d"]:
+        """The gradient of ``Σⱼ coef_jc k(x, xⱼ)`` averaged along the line between two rows, in input coordinates."""
+        new = self.prepare(ends)
+        total = torch.zeros(coef.shape[1], self.points.u.shape[1], dtype=self.wide, device=ends.device)
+        for cols in spans(self.n, max(1, _COLUMNS * ROWS // nodes)):
+            total += self.kernel.mean_gradient(new, self.points[cols], coef[cols], nodes)
+        return self.metric.pull(total)

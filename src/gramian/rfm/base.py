@@ -19,6 +19,7 @@ from gramian.kernels import BY_NAME as KERNELS
 from gramian.kernels import Kernel, Laplace
 from gramian.rfm.choice import Rows
 from gramian.rfm.data import Array, Scaler, Table
+from gramian.rfm.explains import Explains
 from gramian.rfm.fitting import Fitted, Settings, fit
 from gramian.rfm.function import FittedFunction
 from gramian.rfm.judged import Judged, leave_one_out
@@ -40,7 +41,7 @@ _NESTED: dict[str, tuple[Any, Any, Any]] = {
 """Names, kind, and what "auto" stands for once one of its options is set."""
 
 
-class BaseRFM(Saves, ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedFunction):
+class BaseRFM(Saves, Explains, ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedFunction):
     """Arguments and learned attributes of :class:`RFMRegressor` and :class:`RFMClassifier`, described there."""
 
     _scales_target = True

@@ -200,9 +200,7 @@ def _kept(
     return Blend(kept, shares)
 
 
-def _again(
-    run: Run, last: int, part: Tensor, data: Rows, stage: Stage, openings: dict[Kernel, Step]
-) -> KernelMachine:
+def _again(run: Run, last: int, part: Tensor, data: Rows, stage: Stage, openings: dict[Kernel, Step]) -> KernelMachine:
     """The machine of a round, learned on all rows along the path that was found on a part of them."""
     part = part.to(data.X.device)
     grow = data.total_weight / data[part].total_weight if stage.per_row_ridge else 1.0
