@@ -20,17 +20,17 @@ _FORMATS = {
     "R²": "{:.4f}",
     "normalised R²": "{:.3f}",
     "rank": "{:.2f}",
-    "PMA": "{:.2f}",
+    "PMA": "{:.1f}",
     "P90": "{:.1f}",
     "P95": "{:.1f}",
-    "ADTM": "{:.3f}",
+    "ADTM": "{:.2f}",
     "wins": "{:.0f}",
-    "log loss": "{:.4f}",
+    "log loss": "{:.3f}",
     "fit s": "{:.2f}",
-    "predict s": "{:.3f}",
+    "predict s": "{:.2f}",
     "failures": "{:.0f}",
 }
-_SHORT = {"average": "avg", "normalised R²": "norm", "log loss": "logl", "predict s": "pred s", "failures": "fail"}
+_SHORT = {"average": "avg", "normalised R²": "norm", "log loss": "logl", "predict s": "pred", "failures": "fail"}
 """Names that fit a terminal of 80 columns."""
 
 
