@@ -368,7 +368,7 @@ def test_adapters_step_the_monitor(framework, monkeypatch):
         logged = []
         logger = types.SimpleNamespace(log_metrics=lambda metrics, step: logged.append((step, metrics)))
         callback = lightning_callback(monitor)
-        callback.on_before_optimizer_step(types.SimpleNamespace(logger=logger, global_step=7), None, optimizer)
+        callback.on_before_optimizer_step(types.SimpleNamespace(loggers=[logger], global_step=7), None, optimizer)
         assert logged[0][0] == 7
         assert logged[0][1] == monitor.metrics
     else:
