@@ -289,6 +289,23 @@ def test_monitor_measures_every_k_steps_and_disturbs_nothing():
     assert hasattr(monitor.plot(["fact_cos"], ["2"]).axes[0], "lines")
 
 
+def test_between_measurements_the_monitor_runs_nothing_and_keeps_nothing():
+    """What it costs then is one product per weight: no forward pass, no hook, no new tensor after the first step."""
+    model = seeded(mlp)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    monitor = Monitor(model, (X, LABELS), "cross_entropy", every=50, optimizer=optimizer)
+    passes = []
+    model.register_forward_hook(lambda *_: passes.append(1))
+    train(monitor, model, optimizer, 1)
+    measuring = len(passes) - 1
+    assert measuring >= 1
+    sums = {name: total.data_ptr() for name, total in monitor._vcs.items()}
+    train(monitor, model, optimizer, 20)
+    assert len(passes) == measuring + 21
+    assert {name: total.data_ptr() for name, total in monitor._vcs.items()} == sums
+    assert not any(part._forward_hooks for part in model.children())
+
+
 @pytest.mark.parametrize("kind", ["diagonal", "full"])
 def test_accumulated_vcs_is_the_change_of_the_gram_matrix(kind):
     """Plain gradient descent with small steps: Σ VCS = WᵀW − W₀ᵀW₀ + O(η)."""
@@ -362,7 +379,7 @@ def test_adapters_step_the_monitor(framework, monkeypatch):
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     monitor = Monitor(model, (X, LABELS), "cross_entropy", every=1)
     F.cross_entropy(model(X), LABELS).backward()
-    base = type("Base", (), {})
+    base = type("Base", (), {"on_pre_optimizer_step": None})
     if framework == "lightning":
         monkeypatch.setitem(sys.modules, "lightning.pytorch.callbacks", types.SimpleNamespace(Callback=base))
         logged = []
@@ -389,4 +406,8 @@ def test_adapters_say_what_is_missing(monkeypatch):
     with pytest.raises(ImportError, match="pip install lightning"):
         lightning_callback(monitor)
     with pytest.raises(ImportError, match="pip install transformers"):
+        trainer_callback(monitor)
+    old = types.SimpleNamespace(TrainerCallback=type("TrainerCallback", (), {}))
+    monkeypatch.setitem(sys.modules, "transformers", old)
+    with pytest.raises(ImportError, match=r"4\.46 or newer"):
         trainer_callback(monitor)

@@ -63,7 +63,8 @@ def lightning():
 def trainer_of(lightning, folder, callback, logger, **options):
     return lightning.Trainer(
         max_epochs=EPOCHS, accelerator="cpu", devices=1, callbacks=[callback], logger=logger, default_root_dir=folder,
-        enable_progress_bar=False, enable_model_summary=False, enable_checkpointing=False, log_every_n_steps=1, **options,
+        enable_progress_bar=False, enable_model_summary=False, enable_checkpointing=False, log_every_n_steps=1,
+        **options,
     )  # fmt: skip
 
 

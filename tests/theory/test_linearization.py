@@ -160,6 +160,21 @@ def test_linearity_bound_explains_its_mistakes():
         linearity_bound(normal(3, 2), torch.ones(3, 1, dtype=F64), 1.0)
 
 
+def test_collapsed_classes_saturate_the_surrogate():
+    """Proposition 2: tr(YᵀGY) = ⟨G, YYᵀ⟩ is largest for its norm when G ∝ YYᵀ, as NC1 and NC2 make it."""
+    labels = torch.arange(12) % 3
+    Y = torch.nn.functional.one_hot(labels, 3).double()
+    Y = Y - Y.mean(0)
+    basis = torch.linalg.qr(normal(6, 3))[0]
+    simplex = (torch.eye(3, dtype=F64) - 1 / 3) @ basis.mT  # class means: a simplex ETF
+    for spread, saturated in ((0.0, True), (0.3, False)):
+        H = simplex[labels] + spread * normal(12, 6, seed=1)
+        H = H - H.mean(0)
+        most = float((H @ H.mT).norm() * (Y @ Y.mT).norm())
+        assert surrogate(H, Y) <= most * (1 + 1e-12)
+        assert (surrogate(H, Y) == pytest.approx(most, rel=1e-10)) is saturated
+
+
 def codes():
     Z = normal(10, 2)
     X = Z @ normal(2, 5, seed=1) + 0.5 * normal(10, 5, seed=2) + 3
@@ -200,7 +215,7 @@ def test_bound_is_least_squares_and_the_root_of_what_linearity_leaves():
 
 @pytest.mark.parametrize("weight", [0.0, 0.2, 0.5, 1.0])
 def test_proposition_3(weight):
-    """The least-squares map interpolates at √(λ² + (1 − λ)²) of its reconstruction error; any decoder departs from it."""
+    """The least-squares map interpolates at √(λ² + (1 − λ)²) of its reconstruction error; others depart from it."""
     Z, X = codes()
     bound = interpolation_bound(Z, X)
     gap = interpolation_gap(ols_decoder(Z, X), Z, X, weight)
@@ -213,7 +228,7 @@ def test_proposition_3(weight):
     assert split.linear <= split.bound * (1 + 1e-12)
 
 
-def test_images_decode_as_they_are_and_weights_are_checked():
+def test_a_weight_outside_the_segment_is_refused():
     Z, X = codes()
     with pytest.raises(ValueError, match=r"weight must lie in \[0, 1\]"):
         interpolation_gap(bent, Z, X, 1.5)

@@ -39,6 +39,11 @@ def trainer_callback(monitor: Monitor) -> Any:
     Measurements are appended to ``state.log_history`` of the trainer, beside its own.
     """
     base = _first("Hugging Face Trainer", ("transformers",), "TrainerCallback", "transformers")
+    if not hasattr(base, "on_pre_optimizer_step"):
+        # An older trainer would take the callback and never call it.
+        raise ImportError(
+            "the Hugging Face Trainer adapter needs transformers 4.46 or newer: pip install -U transformers"
+        )
 
     class GramianCallback(base):  # type: ignore[misc, valid-type]
         def on_pre_optimizer_step(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:

@@ -1,7 +1,7 @@
 """When does a decoder interpolate linearly? (paper E, Proposition 3, appendix B.6)
 
-``Z (n, q)`` are latent codes, ``X (n, d)`` the inputs they came from, ``D`` the decoder. Distances are root mean squares
-over samples (or pairs) of Euclidean norms.
+``Z (n, q)`` are latent codes, ``X (n, d)`` the inputs they came from, ``D`` the decoder. Distances are root mean
+squares over samples (or pairs) of Euclidean norms.
 """
 
 from __future__ import annotations
@@ -49,8 +49,9 @@ def interpolation_gap(
     weight: float,
     pairs: Int[Tensor, "p 2"] | None = None,
 ) -> float:
-    """``√(mean ‖D(λz₁ + (1 − λ)z₂) − (λx₁ + (1 − λ)x₂)‖²)`` over ``pairs`` of rows (all n² by default); λ is ``weight``.
+    """``√(mean ‖D(λz₁ + (1 − λ)z₂) − (λx₁ + (1 − λ)x₂)‖²)`` over ``pairs`` of rows, all n² by default.
 
+    λ is ``weight``.
     For the least-squares map over all pairs it is ``√(λ² + (1 − λ)²)`` times :func:`interpolation_bound`: at λ = ½
     interpolations are nearer than reconstructions by √2.
 
@@ -66,8 +67,8 @@ def interpolation_gap(
 class InterpolationSplit:
     """A decoder's interpolation gap beside what bounds it: ``gap ≤ departure + linear ≤ departure + bound``.
 
-    ``departure`` is the distance of the decoder from the least-squares map at the interpolated codes, ``linear`` the gap of
-    that map, ``bound`` its reconstruction error (the last step holds over all pairs).
+    ``departure`` is the distance of the decoder from the least-squares map at the interpolated codes, ``linear`` the
+    gap of that map, ``bound`` its reconstruction error (the last step holds over all pairs).
 
     >>> InterpolationSplit(gap=1.0, departure=0.5, linear=0.7, bound=0.8).departure
     0.5
@@ -86,7 +87,7 @@ def interpolation_split(
     weight: float,
     pairs: Int[Tensor, "p 2"] | None = None,
 ) -> InterpolationSplit:
-    """The proof of Proposition 3 as measured numbers: how much of a decoder's gap is curvature, how much the codes' own.
+    """The proof of Proposition 3 in numbers: how much of a decoder's gap is curvature, how much the codes' own.
 
     The proposition is about the best decoder of a class, for which the departure may be taken as 0; a trained one
     has it too.
@@ -99,7 +100,10 @@ def interpolation_split(
     z, x = _mixed(Z, X, weight, pairs)
     found, straight = decode(z), ols_decoder(Z, X)(z)
     return InterpolationSplit(
-        gap=_rms(found - x), departure=_rms(found - straight), linear=_rms(straight - x), bound=interpolation_bound(Z, X)
+        gap=_rms(found - x),
+        departure=_rms(found - straight),
+        linear=_rms(straight - x),
+        bound=interpolation_bound(Z, X),
     )
 
 

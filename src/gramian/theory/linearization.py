@@ -1,7 +1,7 @@
 """Feature learning as linearisation towards a moving target (paper E, sections 4 and 5, appendix B.4).
 
-``H (n, k)`` are the features a layer reads, ``Y (n, c)`` the targets, ``F (n, c)`` the network's predictions. Nothing is
-centred here: centre H and Y first where the linear model is to have an intercept.
+``H (n, k)`` are the features a layer reads, ``Y (n, c)`` the targets, ``F (n, c)`` the network's predictions. Nothing
+is centred unless said: centre H and Y first where the linear model is to have an intercept.
 """
 
 from __future__ import annotations
@@ -13,9 +13,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 
-def best_linear_predictor(
-    H: Float[Tensor, "n k"], Y: Float[Tensor, "n c"], ridge: float = 0.0
-) -> Float[Tensor, "n c"]:
+def best_linear_predictor(H: Float[Tensor, "n k"], Y: Float[Tensor, "n c"], ridge: float = 0.0) -> Float[Tensor, "n c"]:
     """``f* = H(HᵀH + γI)⁻¹HᵀY``: what a linear readout of these features can say about Y; γ is ``ridge``.
 
     At γ = 0 the pseudo-inverse is taken, so dead or repeated features do no harm, and ``HHᵀf* = HHᵀY``.
@@ -82,12 +80,12 @@ def moving_target(
 def surrogate_growth(
     H: Float[Tensor, "n k"], y: Float[Tensor, " n"], f: Float[Tensor, " n"], slope: Float[Tensor, " n"], step: float
 ) -> float:
-    """Growth of ``S = yᵀH WᵀW Hᵀy`` in one step of gradient descent: ``(2η/n)(f·y)(rᵀHHᵀy)``, ``r = −∂ℓ/∂f`` (Theorem 3).
+    """Growth of ``S = yᵀH WᵀW Hᵀy`` in one step of gradient descent: ``(2η/n)(f·y)(rᵀHHᵀy)`` (Theorem 3).
 
-    ``slope`` is ∂ℓᵢ/∂fᵢ, ``step`` is η on the mean loss. For the squared loss ``r = 2(y − f)``, and because
-    ``HHᵀf* = HHᵀy`` the factor is ``2(f* − f)ᵀHHᵀy``: S grows until the network has caught its moving target. First order
-    in η, and exact for a network linear in H; for one that is positively homogeneous in H also first order in the
-    distance between samples.
+    ``r = −∂ℓ/∂f``; ``slope`` is ∂ℓᵢ/∂fᵢ, ``step`` is η on the mean loss. For the squared loss ``r = 2(y − f)``, and
+    because ``HHᵀf* = HHᵀy`` the factor is ``2(f* − f)ᵀHHᵀy``: S grows until the network has caught its moving target.
+    First order in η, and exact for a network linear in H; for one that is positively homogeneous in H also first order
+    in the distance between samples.
 
     >>> H = torch.eye(2)
     >>> surrogate_growth(H, torch.ones(2), torch.ones(2), -torch.ones(2), step=0.5)
@@ -98,9 +96,10 @@ def surrogate_growth(
 
 
 def linearity_bound(G: Float[Tensor, "n m"], Y: Float[Tensor, "n c"], ridge: float) -> float:
-    """Lower bound of the target linearity by the surrogate (Theorem 2), for ``A = GGᵀ + γI`` with eigenvalues in [a, b]:
+    """Lower bound of the target linearity by the surrogate (Theorem 2):
 
-    ``TL_γ ≥ 1 − γ² κ ‖Y‖⁴ / (S + γ‖Y‖²)²``, ``κ = (a² + b²)²/(4a²b²)``, ``S = tr(YᵀGGᵀY)``; columns of Y centred inside.
+    ``TL_γ ≥ 1 − γ² κ ‖Y‖⁴ / (S + γ‖Y‖²)²``, ``S = tr(YᵀGGᵀY)``, ``κ = (a² + b²)²/(4a²b²)`` for the eigenvalues of
+    ``A = GGᵀ + γI`` in [a, b]. Columns of Y are centred inside.
 
     By Woodbury the error is ``γ²‖A⁻¹Y‖²``; Kantorovich bounds ``‖A⁻¹Y‖²‖AY‖² ≤ κ‖Y‖⁴`` and Cauchy–Schwarz
     ``‖AY‖² ≥ tr(YᵀAY)²/‖Y‖²``: a larger surrogate raises the bound. With G the features it bounds their linearity.

@@ -168,7 +168,7 @@ class DecayRow:
 def separation_by_decay(
     weight_decays: Sequence[float], rng: torch.Generator, *, starts: int = 5, task: Separation | None = None
 ) -> tuple[DecayRow, ...]:
-    """Fig. 4 at several λ, 1e-5 (as printed) and 1e-6 (our default) among those to ask for: the lowest loss of a few starts.
+    """Fig. 4 at several λ, the network of lowest loss of a few starts each; 1e-5 is printed, 1e-6 our default.
 
     Every λ sees the same random starts.
 
