@@ -16,6 +16,7 @@ from gramian.core import cosine, pearson, psd_power
 from gramian.nets import FeatureReport, Monitor, compare, inspect
 from gramian.nets.adapters import lightning_callback, trainer_callback
 from gramian.nets.metrics import COLUMNS
+from gramian.nets.monitor import column_products
 from gramian.nets.record import PSD
 from nets.models import Block, mlp, seeded
 
@@ -304,6 +305,12 @@ def test_between_measurements_the_monitor_runs_nothing_and_keeps_nothing():
     assert len(passes) == measuring + 21
     assert {name: total.data_ptr() for name, total in monitor._vcs.items()} == sums
     assert not any(part._forward_hooks for part in model.children())
+
+
+def test_products_by_blocks_are_the_diagonal_of_the_product(monkeypatch, rng):
+    W, G = (torch.randn(2, 7, 5, generator=rng, dtype=torch.float64) for _ in range(2))
+    monkeypatch.setattr("gramian.nets.monitor.BLOCK", 30)  # three rows of both groups: the last block is shorter
+    torch.testing.assert_close(column_products(W, G), (W.mT @ G).diagonal(dim1=1, dim2=2))
 
 
 @pytest.mark.parametrize("kind", ["diagonal", "full"])
