@@ -130,6 +130,7 @@ class BaseRFM(Saves, Explains, ClassNamePrefixFeaturesOutMixin, TransformerMixin
             threshold=self.threshold,
             max_bytes=max_bytes,
             seed=seed_of(self.random_state),
+            cautious=not self._scales_target,
             max_machines=chosen.max_machines,
             bagging=chosen.bagging if _auto(self.bagging) else bool(self.bagging),
             time_limit=self.time_limit,

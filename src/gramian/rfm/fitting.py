@@ -38,6 +38,7 @@ class Settings:
     threshold: float | None
     max_bytes: int
     seed: int
+    cautious: bool = False
     max_machines: int = 1
     bagging: bool = False
     time_limit: float | None = None
@@ -58,7 +59,7 @@ class Settings:
         """Leave-one-out where something is left to choose, else the user's numbers."""
         if self.ridge is not None and not kernel.automatic:
             return Fixed(self.ridge, self.seed, self.per_row_ridge)
-        return LeaveOneOut(self.ridge, self.seed, self.per_row_ridge)
+        return LeaveOneOut(self.ridge, self.seed, self.per_row_ridge, self.cautious)
 
 
 @dataclass(frozen=True, eq=False)
