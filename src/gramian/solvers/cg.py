@@ -3,9 +3,9 @@
 The matrix is held once, in the working format, and products with it are made in that format: half the memory of a
 direct solve and a fraction of its work. The residual that recursion carries drifts from the true one, so it is
 replaced by one computed in the wide format whenever it has fallen some thousandfold: the answer is as good as if
-every product had been wide. Several outputs advance together and each stops on its own. Where the true residual does not
-fall as it must, the preconditioner gets more columns; where that does not help, the direct solver takes over if there
-is room for it. All of it is said in the record.
+every product had been wide. Several outputs advance together and each stops on its own. Where the true residual does
+not fall as it must, the preconditioner gets more columns; where that does not help, the direct solver takes over if
+there is room for it. All of it is said in the record.
 """
 
 from __future__ import annotations
@@ -106,25 +106,27 @@ class ConjugateGradient(Solver):
         """See :meth:`Solver.solve`."""
         check_system(operator, Y, ridge, weights)
         wide = operator.wide
-        root = torch.ones(operator.n, dtype=wide, device=Y.device) if weights is None else weights.to(wide).sqrt()
-        Yt = (Y.to(wide) * root[:, None]).mT.contiguous()
-        X = torch.zeros_like(Yt) if start is None else (start.to(wide) / root[:, None]).mT.contiguous()
+        root = None if weights is None else weights.to(wide).sqrt()
+        one = 1.0 if root is None else root
+        Yt = Y.to(wide).mT.contiguous() * one
+        X = torch.zeros_like(Yt) if start is None else start.to(wide).mT.contiguous() / one
         system = self._system(operator, ridge, root, workspace)
         direct = Direct(tol=self.tol)
         fits = operator.max_bytes is None or direct.bytes_needed(operator.n, operator.dtype) <= operator.max_bytes
         tries, held, trouble = self._tries(operator, direct_fits=fits), 0, ""
         steps, run = 0, Run(X, 0, float("inf"), False)
         for centers in tries:
+            last_resort = centers == tries[-1] and not fits
             precondition: Product = lambda R: R  # noqa: E731
             if centers:
                 precondition = self._preconditioner(system, ridge, centers, wide)
                 held = max(held, precondition.bytes)
-            run = self._iterate(system, precondition, Yt, X)
+            run = self._iterate(system, precondition, Yt, X, patient=last_resort)
             X, steps = run.X, steps + run.steps
             if run.residual <= self.tol:
                 break
             trouble += f"{'stalled' if run.stalled else 'stopped'} after {steps} steps at {run.residual:.2g}, "
-        coef = (X * root).mT.contiguous()
+        coef = (X * one).mT.contiguous()
         dtype = str(operator.dtype).removeprefix("torch.")
         status = f"{trouble}converged in {steps} steps" + (f" with {centers} centers" if trouble else "")
         info = SolveInfo(
@@ -154,25 +156,33 @@ class ConjugateGradient(Solver):
             tries.append(more.centers)
         return tries
 
-    def _system(self, operator: KernelOperator, ridge: float, root: Tensor, workspace: Workspace | None) -> System:
+    def _system(
+        self, operator: KernelOperator, ridge: float, root: Tensor | None, workspace: Workspace | None
+    ) -> System:
         """The products, from a matrix held where the budget has room for one."""
         size = PackedMatrix.bytes_needed(operator.n, operator.dtype, operator.tile)
         room = operator.max_bytes is None or size + self.bytes_needed(operator.n, operator.dtype) <= operator.max_bytes
+        multiply: Product = lambda Vt: operator.matmul(Vt.mT).mT  # noqa: E731
+        columns: Product = operator.columns
         if room:
             packed = PackedMatrix(operator, Workspace() if workspace is None else workspace)
             multiply, columns = packed.matmul, packed.columns
-        else:
-            multiply, columns = (lambda Vt: operator.matmul(Vt.mT).mT), operator.columns
-        small = root.to(operator.dtype)
 
         def product(Vt: Tensor) -> Tensor:
-            return multiply(Vt * root.to(Vt.dtype)).to(Vt.dtype) * root.to(Vt.dtype) + ridge * Vt
+            scale = None if root is None else root.to(Vt.dtype)
+            out = multiply(Vt if scale is None else Vt * scale).to(Vt.dtype)
+            return (out if scale is None else out * scale) + ridge * Vt
 
+        def scaled_columns(chosen: Tensor) -> Tensor:
+            C = columns(chosen)
+            return C if root is None else C.mul_(root.to(C.dtype)[:, None]).mul_(root[chosen].to(C.dtype))
+
+        diagonal = operator.diagonal().to(operator.wide)
         return System(
             quick=lambda Vt: product(Vt.to(operator.dtype)).to(Vt.dtype) if room else product(Vt),
             exact=product,
-            columns=lambda chosen: columns(chosen) * small[:, None] * small[chosen],
-            diagonal=operator.diagonal().to(root.dtype) * root.square(),
+            columns=scaled_columns,
+            diagonal=diagonal if root is None else diagonal * root.square(),
             bytes=size if room else 0,
         )
 
@@ -182,16 +192,16 @@ class ConjugateGradient(Solver):
         chosen = chosen.to(system.diagonal.device)
         return NystromPreconditioner(lambda: system.columns(chosen), chosen, system.diagonal, ridge, wide)
 
-    def _iterate(self, system: System, precondition: Product, Y: Tensor, X: Tensor) -> Run:
+    def _iterate(self, system: System, precondition: Product, Y: Tensor, X: Tensor, *, patient: bool) -> Run:
         """Preconditioned conjugate gradients on rows of Y; the best iterate by its true residual.
 
         A guess is first scaled to be the best multiple of itself: coefficients of another round have the right shape
         but rarely the right size. When the true residual replaces that of the recursion, the search direction survives,
-        unless the two had drifted apart.
+        unless the two had drifted apart. ``patient`` says that nothing better is left to try.
         """
         R = Y.clone()
         if bool(X.any()):
-            AX = system.exact(X)
+            AX = system.quick(X)
             energy = (X * AX).sum(dim=1, keepdim=True)
             factor = torch.where(energy > 0, (X * Y).sum(dim=1, keepdim=True) / torch.where(energy > 0, energy, 1), 0)
             X, R = factor * X, Y - factor * AX
@@ -222,7 +232,7 @@ class ConjugateGradient(Solver):
                 better = errors < best_error
                 best, best_error = torch.where(better, X, best), torch.where(better, errors, best_error)
                 trusted, since = errors, 0
-                stalled = idle >= _PATIENCE or self._hopeless(first, best_error, step)
+                stalled = idle >= _PATIENCE or (not patient and self._hopeless(first, best_error, step))
             Z = precondition(R)
             rz_new = (R * Z).sum(dim=1, keepdim=True)
             P = Z + torch.where(drifted | (rz == 0), 0, rz_new / torch.where(rz == 0, 1, rz)) * P
