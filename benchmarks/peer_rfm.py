@@ -1,7 +1,7 @@
 """RFM fits beside xRFM's `RFM`: same kernel, bandwidth, ridge, rounds, data and validation rows.
 
 Every fit runs in a process of its own, ours and the peer's in turn, so peak memory is that fit's and a busy machine
-disturbs both alike. Ours choose their solver themselves: beyond 6,000 rows iterations to the residual that a direct
+disturbs both alike. Ours choose their solver themselves: beyond 4,000 rows iterations to the residual that a direct
 solve is held to, with the AGOP averaged over 2,000 random rows. The machine's own bound is the time the arithmetic of
 the direct algorithm takes at the rates of matrix products, Cholesky factorisation and elementwise functions measured
 in the same run.

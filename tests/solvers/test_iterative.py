@@ -136,7 +136,7 @@ def test_the_same_memory_serves_every_round(rng):
 
 
 def test_the_choice_is_iterative_where_that_is_faster():
-    assert isinstance(choose(5000, torch.float32, 10**10)[0], Direct)
+    assert isinstance(choose(4000, torch.float32, 10**10)[0], Direct)
     solver, why = choose(20_000, torch.float32, 10**10)
     assert isinstance(solver, ConjugateGradient)
     assert solver.tol == Direct().tol  # another way to the same residual

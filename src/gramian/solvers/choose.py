@@ -14,20 +14,20 @@ from gramian.solvers.packed import PackedMatrix
 
 BY_NAME: dict[str, Solver] = {"direct": Direct(), "cg": ConjugateGradient()}
 """Solvers by the name an estimator takes: each object with its defaults."""
-_ITERATIVE_ROWS = 6000
-"""From here on conjugate gradients take less time than a Cholesky factor (measured: equal at some 5,000 rows)."""
+_ITERATIVE_ROWS = 4000
+"""From here on conjugate gradients take less time than a Cholesky factor (at 5,000: two thirds of it for one output, equal for ten)."""
 
 
 def choose(n: int, dtype: torch.dtype, max_bytes: int) -> tuple[Solver, str]:
     """The solver that takes least time within the budget, with the reason in words.
 
-    Up to 6,000 rows that is the direct one. Beyond, iterations to the same residual on a matrix held once, with a
+    Up to 4,000 rows that is the direct one. Beyond, iterations to the same residual on a matrix held once, with a
     direct solve behind them where they fail; and the same without the matrix where not even half of it fits.
 
     >>> choose(1000, torch.float32, 10**9)[1]
     'direct: 12.2 MB of 1.0 GB'
     >>> choose(20_000, torch.float32, 10**10)[1]
-    'iterative: 1.1 GB of 10.0 GB, and faster than a direct solve from 6,000 rows on'
+    'iterative: 1.1 GB of 10.0 GB, and faster than a direct solve from 4,000 rows on'
     >>> choose(100_000, torch.float32, 10**9)[1]
     'conjugate gradients: a direct solve needs 40.8 GB, more than 1.0 GB'
     """
