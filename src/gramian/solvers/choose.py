@@ -15,7 +15,7 @@ from gramian.solvers.packed import PackedMatrix
 BY_NAME: dict[str, Solver] = {"direct": Direct(), "cg": ConjugateGradient()}
 """Solvers by the name an estimator takes: each object with its defaults."""
 _ITERATIVE_ROWS = 4000
-"""From here on conjugate gradients take less time than a Cholesky factor (at 5,000: two thirds of it for one output, equal for ten)."""
+"""Beyond it conjugate gradients take less time than a Cholesky factor (at 5,000: two thirds for one output)."""
 
 
 def choose(n: int, dtype: torch.dtype, max_bytes: int) -> tuple[Solver, str]:
