@@ -69,7 +69,6 @@ def test_the_shift_is_what_the_columns_do_not_see(rng):
 
 
 def test_more_columns_never_take_more_steps(rng):
-    """A cut of the corner's spectrum at ``m · eps · largest`` once threw away what more columns had brought."""
     X = rows_of(1500, rng, d=3)
     operator, y = KernelOperator(Laplace(10.0), X), X[:, :1].sin().double()
     steps = [ConjugateGradient(centers=m).solve(operator, y, 1e-4).info.steps for m in (50, 200, 800)]
@@ -77,14 +76,15 @@ def test_more_columns_never_take_more_steps(rng):
 
 
 @pytest.mark.parametrize("ridge", [1e-3, 1e-6])
-def test_many_columns_and_a_small_ridge_do_not_stall(ridge, rng):
-    """The stall once seen: ``1/ridge`` times the round-off of a float32 preconditioner with many columns."""
+def test_a_small_ridge_takes_no_more_steps(ridge, rng):
+    """With the ridge alone as shift, 1e-6 took 33 steps where 1e-3 took 21."""
     X = rows_of(1500, rng, d=50) @ torch.diag(torch.tensor([1.0] * 5 + [0.01] * 45))
     operator, y = KernelOperator(Laplace(10.0), X), (X[:, :1].sin() + X[:, 1:2] * X[:, 2:3]).double()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        solution = ConjugateGradient(tol=1e-5, centers=700, max_steps=60).solve(operator, y, ridge)
+        solution = ConjugateGradient(tol=1e-5, centers=700, max_steps=26).solve(operator, y, ridge)
     assert solution.info.residual <= 1e-5
+    assert solution.info.steps <= 26
     assert solution.info.dtype == "float32"
 
 

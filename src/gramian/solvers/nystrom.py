@@ -3,8 +3,7 @@
 With ``C = K[:, S] (n, m)`` and ``K[S, S] = L Lᵀ``, ``B = C L⁻ᵀ`` gives ``K ≈ B Bᵀ``, and by Woodbury
 ``(B Bᵀ + σI)⁻¹ = (I − B (σI + BᵀB)⁻¹ Bᵀ)/σ``. What the columns do not see is ``K − B Bᵀ``, of trace ``n·rest``: its
 eigenvalues lie around ``rest``, so ``σ = ridge + rest``. With the ridge alone, thousands of times smaller for a kernel
-such as Laplace's, the unseen part would count as noise, conjugate gradients take twice the steps, and round-off of the
-preconditioner, which ``1/σ`` multiplies, can stop them altogether.
+such as Laplace's, conjugate gradients took up to twice the steps, and ``1/σ`` multiplies round-off.
 """
 
 from __future__ import annotations
