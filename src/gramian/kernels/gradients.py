@@ -60,7 +60,7 @@ def gradient_moments(
     """
     if way == "auto":
         way = "pairs" if _pairs_pay(operator, coef, rows) else "outputs"
-    chosen = torch.arange(operator.n, device=operator.X.device) if rows is None else rows
+    chosen = torch.arange(operator.n, device=operator.X.device) if rows is None else rows.sort().values
     w = torch.ones_like(chosen, dtype=operator.wide) if weights is None else weights.to(operator.wide)[chosen]
     if way == "pairs":
         second, total = _by_pairs(operator, coef, chosen, w)
@@ -180,14 +180,18 @@ def _moments_of(G: Float[Tensor, "m c k"], w: Float[Tensor, " m"]) -> tuple[Tens
 
 def _by_blocks(operator: KernelOperator, coef: Coef, chosen: Tensor, w: Tensor) -> tuple[Tensor, Tensor]:
     """Per output, a block of rows at a time: for part of the rows, and when the gradients of all do not fit."""
-    k = operator.points.u.shape[1]
+    kernel, points, k = operator.kernel, operator.points, operator.points.u.shape[1]
     second = torch.zeros(k, k, dtype=w.dtype, device=w.device)
     total = torch.zeros(coef.shape[1], k, dtype=w.dtype, device=w.device)
-    for block in spans(len(chosen), 512):
-        x = operator.points[chosen[block]]
+    for block in spans(len(chosen), 256):  # rising rows: few tiles meet themselves, the rest can be quick
+        x = points[chosen[block]]
         G = operator.X.new_zeros(len(x), coef.shape[1], k)
         for cols in spans(operator.n, operator.tile):
-            G += operator.kernel.gradient(x, operator.points[cols], coef[cols])
+            z = points[cols]
+            if isinstance(kernel, SmoothKernel):
+                G += kernel.slopes(x, z, quick=True).gradient(x, z, coef[cols]).to(G.dtype)
+            else:
+                G += kernel.gradient(x, z, coef[cols])
         block_second, block_total = _moments_of(G, w[block])
         second += block_second
         total += block_total

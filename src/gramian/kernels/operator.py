@@ -122,14 +122,11 @@ class KernelOperator:
 
     def matmul(self, V: Float[Tensor, "n c"]) -> Float[Tensor, "n c"]:
         """``K V``, accumulated in the wide format."""
-        V = V.to(self.wide)
-        out = torch.zeros_like(V)
+        Vt = V.to(self.wide).mT.contiguous()
+        out = torch.zeros_like(Vt)
         for rows, cols, tile in self.tiles():
-            tile = tile.to(self.wide)
-            out[rows] += tile @ V[cols]
-            if rows != cols:
-                out[cols] += tile.mT @ V[rows]
-        return out
+            add_tile(out, tile.to(self.wide), Vt, rows, cols, mirrored=rows != cols)
+        return out.mT
 
     def predict(
         self, X: Float[Tensor, "m d"], coef: Float[Tensor, "n c"], *, stable: bool = True
@@ -173,3 +170,26 @@ class KernelOperator:
         for cols in spans(self.n, max(1, _COLUMNS * ROWS // nodes)):
             total += self.kernel.mean_gradient(new, self.points[cols], coef[cols], nodes)
         return self.metric.pull(total)
+
+
+def add_tile(
+    out: Float[Tensor, "c n"],
+    tile: Float[Tensor, "r s"],
+    Vt: Float[Tensor, "c n"],
+    rows: slice,
+    cols: slice,
+    *,
+    mirrored: bool,
+) -> None:
+    """Add a tile's part of ``Vᵀ K`` to ``out``, and its mirror image's: one reading of the tile serves both.
+
+    Vectors lie in rows, since BLAS is up to ten times faster at ``Vᵀ T`` than at ``T V`` for two to ten columns.
+
+    >>> out, K = torch.zeros(1, 2), torch.tensor([[2.0, 1.0], [1.0, 3.0]])
+    >>> add_tile(out, K[:1, 1:], torch.ones(1, 2), slice(0, 1), slice(1, 2), mirrored=True)
+    >>> out
+    tensor([[1., 1.]])
+    """
+    out[:, rows].addmm_(Vt[:, cols], tile.mT)
+    if mirrored:
+        out[:, cols].addmm_(Vt[:, rows], tile)

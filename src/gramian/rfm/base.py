@@ -113,10 +113,11 @@ class BaseRFM(Saves, Explains, ClassNamePrefixFeaturesOutMixin, TransformerMixin
             raise ValueError(f"threshold must be in [0, 1) or None, got {self.threshold!r}")
         max_bytes = resolve_memory(self.max_memory, device)
         if _auto(self.solver):
-            solver, why = choose(n, dtype, max_bytes)
-            if "conjugate" in why:
-                warn_numbers(f"{n} rows: {why}")
-            log.info("solver %s", why)
+            found = choose(n, dtype, max_bytes)
+            if found.forced:
+                warn_numbers(f"{n} rows: {found.why}")
+            log.info("solver %s", found.why)
+            solver = found.solver
         else:
             solver = named(self.solver, SOLVERS, "solver", Solver)
         return Settings(

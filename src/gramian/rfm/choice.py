@@ -147,9 +147,7 @@ class LeaveOneOut(Chooser):
         squared error only stands in for what counts.
     """
 
-    def __init__(
-        self, ridge: float | None, seed: int = 0, per_row: bool = False, cautious: bool = False
-    ) -> None:
+    def __init__(self, ridge: float | None, seed: int = 0, per_row: bool = False, cautious: bool = False) -> None:
         self.ridge = ridge
         self.seed = seed
         self.per_row = per_row
