@@ -143,7 +143,8 @@ class RFMClassifier(ClassifierMixin, BaseRFM):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class of each row."""
-        return self.classes_[self._labels(self._outputs(X))]
+        labels = self._labels(self._outputs(X))
+        return self.classes_[labels]
 
     def predict_set(self, X: Any, coverage: float = 0.9) -> NDArray[np.bool_]:
         """Sets of classes that hold a new row's label with probability ``coverage``: bool (n, classes).
