@@ -38,13 +38,16 @@ def small(estimator, **options):
 def test_the_score_of_a_trial_is_that_of_fits_on_its_folds(estimator, y):
     cv = KFold(3, shuffle=True, random_state=0)
     search = small(estimator, space=published_space, n_trials=3, n_rounds=2, cv=cv, prune=False).fit(FRAME, y)
+
+    def scores(params):
+        model = clone(estimator).set_params(**params)
+        pairs = cv.split(FRAME)
+        return [model.fit(FRAME.iloc[i], y[i]).score(FRAME.iloc[j], y[j]) for i, j in pairs]
+
     for params, found in zip(search.cv_results_["params"], search.cv_results_["mean_test_score"], strict=True):
-        scores = [
-            clone(estimator).set_params(**params).fit(FRAME.iloc[train], y[train]).score(FRAME.iloc[out], y[out])
-            for train, out in cv.split(FRAME)
-        ]
-        assert found == pytest.approx(np.mean(scores), abs=1e-9)
-    assert search.best_score_ == max(search.own_score_, *search.cv_results_["mean_test_score"])
+        assert found == pytest.approx(np.mean(scores(params)), abs=1e-9)
+    assert search.own_score_ == pytest.approx(np.mean(scores({})), abs=1e-9)
+    assert search.best_score_ == pytest.approx(np.mean(scores(search.best_params_)), abs=1e-9)
     assert (search.predict(FRAME) == search.best_estimator_.predict(FRAME)).all()
     again = clone(estimator).set_params(**search.best_params_).fit(FRAME, y)
     assert (search.predict(FRAME) == again.predict(FRAME)).all()
@@ -117,6 +120,22 @@ def test_ctrl_c_keeps_the_best_finished_trial(tmp_path):
     assert len(search.cv_results_["params"]) == 2
     assert search.predict(FRAME).shape == (60,)
     assert len(small(REGRESSOR, storage=tmp_path / "study.log").fit(FRAME, Y).cv_results_["params"]) == 4
+
+
+@pytest.mark.parametrize("ridge", [1e-2, 0.9e-2, 100.0])
+def test_a_trial_must_be_clearly_better_than_the_estimator_as_it_is(ridge):
+    def good(trial):
+        return {**ridges(trial), "ridge": 1e-2}
+
+    own = clone(REGRESSOR).set_params(update=Agop(diagonal=True), ridge=ridge)
+    search = small(own, space=good, n_trials=1, n_rounds=0, cv=4).fit(FRAME, Y)
+    gains = np.array(search.study_.best_trial.user_attrs["scores"]) - search.study_.user_attrs["own_scores"]
+    clear = gains.mean() > gains.std(ddof=1) / 2
+    assert clear == (ridge == 100)
+    assert bool(search.best_params_) == clear
+    assert search.best_score_ == (search.study_.best_value if clear else search.own_score_)
+    one = small(own, space=good, n_trials=1, n_rounds=0, cv=[(np.arange(40), np.arange(40, 60))]).fit(FRAME, Y)
+    assert bool(one.best_params_) == (one.study_.best_value > one.own_score_), "a single split has no error"
 
 
 def test_the_estimator_as_it_is_takes_part():

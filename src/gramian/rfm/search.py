@@ -64,8 +64,9 @@ def _delegated(name: str) -> Any:
 class RFMSearch(MetaEstimatorMixin, BaseEstimator):
     """Search for the parameters of an :class:`RFMRegressor` or :class:`RFMClassifier` that predict folds best.
 
-    The estimator as it is takes part too: what comes out is never worse on the folds than what went in. Ctrl-C ends the
-    search, and the best finished trial is kept.
+    The estimator as it is takes part too, and stays unless the best trial beats it by more than a standard error of the
+    difference between them over the folds: the best of many is a little lucky. Ctrl-C ends the search, and the best
+    finished trial is kept.
 
     Parameters
     ----------
@@ -96,7 +97,7 @@ class RFMSearch(MetaEstimatorMixin, BaseEstimator):
     Attributes
     ----------
     best_params_ : dict
-        For ``estimator.set_params``; empty where the estimator as it is was best.
+        For ``estimator.set_params``; empty where no trial was clearly better than the estimator as it is.
     best_score_ : float
         Mean over the folds; ``own_score_`` is the estimator's as it is.
     best_estimator_ : fitted on all rows.
@@ -157,12 +158,16 @@ class RFMSearch(MetaEstimatorMixin, BaseEstimator):
         with _quiet(optuna, bool(self.verbose)):
             self.study_ = self._study(optuna, folds, y)
             self._run(optuna, folds)
-        self.own_score_ = float(self.study_.user_attrs["own_score"])
-        finished = [t for t in self.study_.trials if t.state == optuna.trial.TrialState.COMPLETE]
+        own = np.array(self.study_.user_attrs["own_scores"])
+        self.own_score_ = float(own.mean())
         self.cv_results_ = self._results(optuna)
         self.best_params_, self.best_score_ = {}, self.own_score_
-        if finished and self.study_.best_value > self.own_score_:
-            self.best_params_, self.best_score_ = self._params(optuna, self.study_.best_trial), self.study_.best_value
+        if any(trial.state == optuna.trial.TrialState.COMPLETE for trial in self.study_.trials):
+            best = self.study_.best_trial
+            gains = np.array(best.user_attrs["scores"]) - own
+            error = gains.std(ddof=1) / np.sqrt(len(gains)) if len(gains) > 1 else 0.0
+            if gains.mean() > error:
+                self.best_params_, self.best_score_ = self._params(optuna, best), best.value
         self.best_estimator_ = clone(self.estimator).set_params(**self.best_params_)
         self.best_estimator_.fit(X, y, sample_weight)
         self.n_features_in_ = self.best_estimator_.n_features_in_
@@ -239,8 +244,8 @@ class RFMSearch(MetaEstimatorMixin, BaseEstimator):
         return study
 
     def _run(self, optuna: Any, folds: list[_Fold]) -> None:
-        if "own_score" not in self.study_.user_attrs:
-            self.study_.set_user_attr("own_score", float(np.mean([f.score_as_it_is(self.estimator) for f in folds])))
+        if "own_scores" not in self.study_.user_attrs:
+            self.study_.set_user_attr("own_scores", [fold.score_as_it_is(self.estimator) for fold in folds])
         states = (optuna.trial.TrialState.COMPLETE, optuna.trial.TrialState.PRUNED)
         left = self.n_trials - sum(trial.state in states for trial in self.study_.trials)
         if left <= 0:
@@ -262,7 +267,9 @@ class RFMSearch(MetaEstimatorMixin, BaseEstimator):
             latest = [next(way, last) for way, last in zip(ways, latest, strict=True)]
             means.append(float(np.mean(latest)))
             trial.report(means[-1], index)
-            trial.set_user_attr("n_rounds", int(np.argmax(means)))
+            if index == np.argmax(means):
+                trial.set_user_attr("n_rounds", index)
+                trial.set_user_attr("scores", latest)
             if index < self.n_rounds and trial.should_prune():
                 raise optuna.TrialPruned
         return max(means)
