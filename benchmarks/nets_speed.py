@@ -1,19 +1,17 @@
 """All feature matrices of a 5-layer MLP (width 1024, 10 outputs) on MNIST rows: gramian beside torch.func
 Jacobians.
 
-    GRAMIAN_DATA=/folder python benchmarks/nets_speed.py [rows]
+    GRAMIAN_DATA=/folder python benchmarks/nets_speed.py [--rows 2000] [--out benchmarks/results/nets_speed.json]
 
-Four ways to the same AGOP, PTK, eNFA and FACT of every layer:
-  gramian      one backward pass per output for all layers at once, streamed
-  func, suffix vmap(jacrev) of the rest of the network at each layer: the shortest code one would write
-  func, loop   the same, one sample at a time (on a tenth of the rows, its time multiplied by ten)
-  func, probes vmap(jacrev) with respect to zero probes at every pre-activation, all layers in one call
-The results are compared, and the memory of gramian is measured at 2,000 and 20,000 rows in processes of
-their own.
+Five ways to the same AGOP, PTK, eNFA and FACT of every layer; READINGS says what each is. The two slow ones run on a
+tenth of the rows and their time is multiplied by ten. The results are compared, and the memory of gramian is measured
+at 2,000 and 20,000 rows in processes of their own. ``--out`` saves the run; docs/networks.md quotes it by
+:func:`markdown`. Ratios are of processor time, which a machine busy with other work distorts less than the clock.
 """
 
 from __future__ import annotations
 
+import argparse
 import gzip
 import itertools
 import json
@@ -26,11 +24,22 @@ from pathlib import Path
 import numpy as np
 import torch
 from torch import nn
-from torch.func import grad, jacrev, vmap
+from torch.func import functional_call, grad, jacrev, vmap
 
 from gramian.nets import inspect
 
 LAM = 1e-4
+TENTH = ("parameters", "loop")  # readings too slow for all rows
+
+# In float32 the readings agree to 1e-6, but for one unit whose pre-activation is 5e-10: summed in another order it has
+# the other sign, and its ReLU the other slope (3e-4 in one matrix of "suffix").
+READINGS = {
+    "gramian": "`inspect`: one backward pass per output for all layers at once, streamed",
+    "probes": "`vmap(jacrev)` for zero probes added at every pre-activation, all layers in one call",
+    "suffix": "`vmap(jacrev)` of the rest of the network, at the input and output of each layer",
+    "parameters": "`vmap(jacrev(functional_call))` for all parameters, as PyTorch's tutorials take Jacobians",
+    "loop": "`jacrev` of the rest of the network, one sample at a time",
+}
 
 
 def mnist(rows: int, scale: bool = True) -> tuple[torch.Tensor, torch.Tensor]:
@@ -133,6 +142,38 @@ def by_probes(model: nn.Sequential, X: torch.Tensor, y: torch.Tensor, chunk: int
     return total
 
 
+def by_parameters(
+    model: nn.Sequential, X: torch.Tensor, y: torch.Tensor, chunk: int
+) -> dict[str, dict[str, torch.Tensor]]:
+    """Per-sample Jacobians for all parameters (10 × 4 million numbers a sample); that for a bias is ∂f/∂z, and the rest
+    follows by W."""
+    parameters = {name: p.detach() for name, p in model.named_parameters()}
+    output = lambda p, x: functional_call(model, p, (x[None],))[0]  # noqa: E731
+    loss = lambda p, x, t: nn.functional.cross_entropy(output(p, x)[None], t[None])  # noqa: E731
+    total: dict[str, dict[str, torch.Tensor]] = {}
+    n = len(X)
+    for x, t in zip(X.split(chunk), y.split(chunk), strict=True):
+        J = vmap(jacrev(output), in_dims=(None, 0))(parameters, x)
+        V = vmap(grad(loss), in_dims=(None, 0, 0))(parameters, x, t)
+        for name in (str(j) for j, module in enumerate(model) if isinstance(module, nn.Linear)):
+            into = total.setdefault(name, {})
+            Jz, Vz = J[f"{name}.bias"], V[f"{name}.bias"]
+            found = {
+                "ptk": outer(Jz, Jz),
+                "benfa": outer(Vz, Vz),
+                "gradient": V[f"{name}.weight"].sum(0).double(),
+            }
+            for key, value in found.items():
+                into[key] = into[key] + value if key in into else value
+    for name, into in total.items():
+        W = parameters[f"{name}.weight"].double()
+        into["ptk"] /= n
+        into["agop"] = W.mT @ into["ptk"] @ W
+        into["enfa"] = W.mT @ into.pop("benfa") @ W / n
+        into["fact"] = -(W.mT @ into.pop("gradient")) / (n * LAM)
+    return total
+
+
 def one_by_one(function):
     """What vmap does, as a loop over samples."""
     return lambda *inputs: torch.stack([function(*sample) for sample in zip(*inputs, strict=True)])
@@ -144,9 +185,10 @@ def by_loop(model: nn.Sequential, X: torch.Tensor, y: torch.Tensor, chunk: int) 
 
 
 def clock(function, *args):
-    start = time.perf_counter()
+    """Seconds on the clock, seconds of processor time, and the result."""
+    start, cpu = time.perf_counter(), time.process_time()
     result = function(*args)
-    return time.perf_counter() - start, result
+    return time.perf_counter() - start, time.process_time() - cpu, result
 
 
 def peak_mib() -> float:
@@ -160,49 +202,93 @@ def memory_of(rows: int) -> dict[str, float]:
     return json.loads(code.stdout.splitlines()[-1])
 
 
+def largest_difference(found: dict, expected: dict) -> float:
+    """Over layers and matrices, relative, in Frobenius norm."""
+    return max(
+        float((found[layer][key].detach() - M).norm() / M.norm())
+        for layer, matrices in expected.items()
+        for key, M in matrices.items()
+    )
+
+
+def time_all(rows: int, turns: int) -> list[dict]:
+    X, y = mnist(rows)
+    model = network()
+    by_gramian(model, X[:250], y[:250])  # warm up
+    runs = {
+        "gramian": (by_gramian, ()),
+        "probes": (by_probes, (250,)),
+        "suffix": (by_suffix, (250,)),
+        "parameters": (by_parameters, (8,)),
+        "loop": (by_loop, (200,)),
+    }
+    assert runs.keys() == READINGS.keys()
+    times: dict[str, list[tuple[float, float]]] = {name: [] for name in runs}
+    results: dict[str, dict] = {}
+    for turn in range(turns):
+        for name, (function, extra) in runs.items():
+            if turn and name in TENTH:
+                continue
+            part = slice(rows // 10 if name in TENTH else rows)
+            with torch.enable_grad() if name in ("gramian", "probes") else torch.no_grad():
+                seconds, cpu, results[name] = clock(function, model, X[part], y[part], *extra)
+            scale = 10 if name in TENTH else 1
+            times[name].append((cpu * scale, seconds * scale))
+    tenth = by_gramian(model, X[: rows // 10], y[: rows // 10])
+    return [
+        {
+            "reading": name,
+            "cpu_seconds": round(min(cpu for cpu, _ in times[name]), 2),
+            "clock_seconds": round(min(seconds for _, seconds in times[name]), 2),
+            "ratio": round(min(times[name])[0] / min(times["gramian"])[0], 1),
+            "extrapolated": name in TENTH,
+            "differs_by": largest_difference(results[name], tenth if name in TENTH else results["gramian"]),
+        }
+        for name in runs
+    ]
+
+
+def markdown(record: dict) -> str:
+    """The table of a saved run, as docs/networks.md shows it."""
+    lines = ["| way to all matrices | processor time, `inspect` = 1 |", "|---|---|"]
+    for row in record["times"]:
+        note = " (extrapolated from a tenth of the rows)" if row["extrapolated"] else ""
+        lines.append(f"| {READINGS[row['reading']]}{note} | {row['ratio']:.1f} |")
+    return "\n".join(lines)
+
+
 def main() -> None:
-    if sys.argv[1:2] == ["--memory"]:
-        rows = int(sys.argv[2])
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=2000)
+    parser.add_argument("--turns", type=int, default=3, help="the fastest of so many runs counts")
+    parser.add_argument("--memory", type=int, help="measure the memory of gramian on so many rows, and nothing else")
+    parser.add_argument("--out", type=Path)
+    asked = parser.parse_args()
+    if asked.memory:
         X, y = mnist(60000, scale=False)
         model = network()
         stream(model, X, y, 500)  # libraries and buffers are in place
         before = peak_mib()
-        seconds, _ = clock(stream, model, X, y, rows)
-        print(json.dumps({"rows": rows, "seconds": round(seconds, 1), "peak_grows_by_mib": round(peak_mib() - before)}))
+        seconds, _, _ = clock(stream, model, X, y, asked.memory)
+        grown = round(peak_mib() - before)
+        print(json.dumps({"rows": asked.memory, "seconds": round(seconds, 1), "peak_grows_by_mib": grown}))
         return
-    rows = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
-    X, y = mnist(rows)
-    model = network()
-    for p in model.parameters():
-        p.requires_grad_(True)
-    by_gramian(model, X[:250], y[:250])  # warm up
-    runs = {
-        "gramian": (by_gramian, ()),
-        "func, probes": (by_probes, (250,)),
-        "func, suffix": (by_suffix, (250,)),
-        "func, loop": (by_loop, (200,)),
+    load = [round(os.getloadavg()[0], 1)]
+    times = time_all(asked.rows, asked.turns)
+    load.append(round(os.getloadavg()[0], 1))
+    record = {
+        "rows": asked.rows,
+        "threads": torch.get_num_threads(),
+        "cores": os.cpu_count(),
+        "load_before_and_after": load,
+        "torch": torch.__version__,
+        "times": times,
+        "memory": [memory_of(count) for count in (2000, 20000)],
     }
-    times: dict[str, float] = {}
-    results = {}
-    for turn in range(3):
-        for name, (function, extra) in runs.items():
-            loop = name == "func, loop"
-            if turn and loop:
-                continue
-            part = slice(rows // 10 if loop else rows)
-            with torch.enable_grad() if name in ("gramian", "func, probes") else torch.no_grad():
-                seconds, results[name] = clock(function, model, X[part], y[part], *extra)
-            times[name] = min(times.get(name, float("inf")), seconds * (10 if loop else 1))
-    for name, seconds in times.items():
-        worst = 0.0
-        for layer, found in results["gramian"].items():
-            for key, M in found.items():
-                worst = max(worst, float((results[name][layer][key].detach() - M).norm() / M.norm()))
-        note = "" if name == "func, loop" else f"   differs by {worst:.1e}"
-        print(f"{name:14s} {seconds:8.2f} s   {seconds / times['gramian']:6.1f} ×{note}")
-    print(f"threads {torch.get_num_threads()}, rows {rows}")
-    for count in (2000, 20000) if "--no-memory" not in sys.argv else ():
-        print(memory_of(count))
+    print(markdown(record))
+    print(json.dumps(record, indent=1))
+    if asked.out:
+        asked.out.write_text(json.dumps(record, indent=1) + "\n")
 
 
 if __name__ == "__main__":

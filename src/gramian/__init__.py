@@ -8,9 +8,8 @@
 True
 """
 
+from gramian.core.version import __version__
 from gramian.nets import FeatureReport, Monitor, compare, inspect
-from gramian.rfm import RFMClassifier, RFMRegressor
+from gramian.rfm import RFMClassifier, RFMRegressor, load
 
-__version__ = "0.1.0"
-
-__all__ = ["FeatureReport", "Monitor", "RFMClassifier", "RFMRegressor", "__version__", "compare", "inspect"]
+__all__ = ["FeatureReport", "Monitor", "RFMClassifier", "RFMRegressor", "__version__", "compare", "inspect", "load"]

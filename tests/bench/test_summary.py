@@ -26,10 +26,10 @@ def record(method, name, split, score, kind="classification", **other):
     } | other
 
 
-def test_scores_are_means_over_splits_on_sets_everyone_has():
+def test_scores_are_means_over_the_splits_that_everyone_has():
     records = [record("a", "one", s, v) for s, v in enumerate((0.5, 0.7))]
     records += [record("b", "one", s, v) for s, v in enumerate((0.8, 0.9))]
-    records += [record("a", "two", s, 0.9) for s in range(2)] + [record("b", "two", 0, 0.1)]
+    records += [record("a", "two", 0, 0.9), record("b", "two", 1, 0.1)]
     (summary,) = summarize(records, "s")
     assert summary.sets == ("one",)
     assert summary.unfinished == ("two",)
@@ -40,6 +40,10 @@ def test_scores_are_means_over_splits_on_sets_everyone_has():
     assert "1 sets; 1 more not finished" in summary.title
     (alone,) = summarize(records, "s", ["a"])
     assert alone.sets == ("one", "two")
+    records.append(record("a", "two", 1, 0.3))  # now both have split 1, and only that is compared
+    (both,) = summarize(records, "s", ["a", "b"])
+    assert [row["method"] for row in both.rows] == ["b", "a"]  # means 0.475 and 0.45
+    np.testing.assert_allclose(both.scores, [[0.85, 0.6], [0.1, 0.3]])
 
 
 def test_the_last_record_of_a_cell_counts():

@@ -94,6 +94,12 @@ def test_the_papers_protocol_learns_the_made_sets(folder, name):
         assert outcome.choice.round == 0
 
 
+def test_the_papers_protocol_refuses_what_has_no_room(folder, monkeypatch):
+    monkeypatch.setattr(paper, "resolve_memory", lambda size, device: 10_000)
+    with pytest.raises(MemoryError, match=r"45 rows need .* 10.* may be used"):
+        paper.evaluate(uci("bands", folder), "paper-laplace")
+
+
 def test_the_papers_protocol_does_not_divide_by_a_zero_norm():
     X = np.array([[1.0, 2.0], [0.0, 0.0]])
     assert list(paper._inputs(X, 2)) == [False]

@@ -50,6 +50,22 @@ def test_gradient_at_a_training_row_leaves_that_row_out(kernel, case):
         close(G, twins.gradients(kernel, metric.matrix(), Z[:1], Z[1:], coef[1:]), tol=1e-8)
 
 
+def test_gradient_without_full_tiles_is_the_same(kernel, case):
+    _, X, _, coef, operator = case
+    close(operator.gradient(X, coef, stable=False), operator.gradient(X, coef), tol=1e-9)
+
+
+def test_mean_gradient_along_a_line_is_the_mean_of_gradients_on_it(kernel, case):
+    _, X, _, coef, operator = case
+    a, b = X[0], X[1]
+    t = (torch.arange(4096, dtype=torch.float64) + 0.5) / 4096
+    naive = operator.gradient(a + t[:, None] * (b - a), coef).mean(dim=0)
+    mean = operator.mean_gradient(X[:2], coef, 512)
+    close(mean, naive, tol=2e-3)  # the naive mean knows jumps of ℓ1 gradients only to a step
+    f = operator.predict(X[:2], coef)
+    close(mean @ (b - a), f[1] - f[0], tol=1e-3)  # the NTK has kinks where a row is orthogonal
+
+
 @pytest.mark.parametrize("center", [False, True])
 @pytest.mark.parametrize("way", ["outputs", "pairs"])
 def test_agop_equals_the_twin_both_ways(kernel, case, center, way):

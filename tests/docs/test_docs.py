@@ -44,11 +44,14 @@ def test_the_readme_quotes_the_recorded_benchmark():
     assert module.markdown(rows) in (ROOT / "README.md").read_text()
 
 
-def test_the_examples_for_tables_run():
+@pytest.mark.parametrize(("page", "least"), [("tables", 10), ("frames", 6), ("explain", 20)])
+def test_the_examples_run(page, least):
     result = doctest.testfile(
-        str(ROOT / "docs/tables.md"), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+        str(ROOT / f"docs/{page}.md"),
+        module_relative=False,
+        optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS,
     )
-    assert result.attempted > 10
+    assert result.attempted > least
     assert result.failed == 0
 
 

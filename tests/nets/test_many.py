@@ -40,13 +40,42 @@ def test_projections_are_unbiased_and_the_error_bar_is_honest():
     assert more < 0.5 * errors.mean()
 
 
+def test_shared_projections_centre_without_bias():
+    model, X = seeded(wide_head), data(12, 6)
+    exact = inspect(model, X)
+    found = [inspect(model, X, outputs=9, projections="shared", seed=seed) for seed in range(60)]
+    for name in ("agop", "agop_centered"):
+        estimates = [report.matrix("0", name) for report in found]
+        errors = np.array([distance(estimate, exact.matrix("0", name)) for estimate in estimates])
+        assert distance(np.mean(estimates, 0), exact.matrix("0", name)) < 2.5 * errors.mean() / np.sqrt(60)
+    for estimate in estimates:  # each is itself a centred second moment
+        assert np.linalg.eigvalsh(estimate).min() > -1e-12
+    assert distance(exact.matrix("0", "agop_centered"), exact.matrix("0", "agop")) > 0.05
+    bars = np.array([report.rows[0]["agop_error"] for report in found])
+    errors = np.array([distance(report.matrix("0", "agop"), exact.matrix("0", "agop")) for report in found])
+    assert np.sqrt((bars**2).mean()) == pytest.approx(np.sqrt((errors**2).mean()), rel=0.25)
+
+
+def test_shared_projections_are_one_combination_for_all_batches():
+    """A model with one output: any ±1 is the output itself, so every batch must meet the same sign to be exact."""
+    model, X = seeded(lambda: wide_head(1)), data(12, 6)
+    exact = inspect(model, X).matrix("0", "agop_centered")
+    found = inspect(model, X, outputs=3, projections="shared", batch_size=5).matrix("0", "agop_centered")
+    np.testing.assert_allclose(found, exact, rtol=1e-10, atol=1e-14)
+    batches = [data(3, 5)[:, None].repeat(1, t, 1) for t in (2, 3)]
+    report = inspect(seeded(lambda: nn.Linear(5, 2)), batches, outputs=8, projections="shared")
+    assert np.isfinite(report.matrix("model", "agop_centered")).all()
+    with pytest.raises(ValueError, match='"fresh" or "shared"'):
+        inspect(model, X, projections="same")
+
+
 def test_projections_leave_the_loss_matrices_exact_and_refuse_centring():
     model, X = seeded(wide_head), data(12, 6)
     y = data(12, 40, seed=2)
     one, two = (inspect(model, (X, y), "mse", weight_decay=0.1, outputs=how) for how in ("all", 4))
     for name in ("enfa", "fact", "vcs", "nfm"):
         np.testing.assert_allclose(one.matrix("0", name), two.matrix("0", name), rtol=1e-10, atol=1e-14)
-    with pytest.raises(ValueError, match="outputs='all'"):
+    with pytest.raises(ValueError, match="projections='shared'"):
         two.matrix("0", "agop_centered")
     assert "by 4 random projections" in str(two)
     assert "AGOP ±" in str(two)

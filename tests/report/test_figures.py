@@ -19,7 +19,7 @@ from gramian.report.style import SERIES
 @pytest.fixture(scope="module")
 def model():
     X = np.random.default_rng(0).normal(size=(120, 6))
-    return RFMRegressor(n_rounds=2, update="agop").fit(X, X[:, 1] * X[:, 4])
+    return RFMRegressor(kernel="laplace", n_rounds=2, update="agop").fit(X, X[:, 1] * X[:, 4])
 
 
 def render(ax) -> np.ndarray:
@@ -113,7 +113,7 @@ class TestRounds:
 
     def test_without_held_out_rows_leave_one_out_is_named(self):
         X = np.random.default_rng(0).normal(size=(40, 2))
-        fitted = RFMRegressor(n_rounds=1, select_round="last", update="agop").fit(X, X[:, 0])
+        fitted = RFMRegressor(kernel="laplace", n_rounds=1, select_round="last", update="agop").fit(X, X[:, 0])
         ax = plot_rounds(fitted)
         np.testing.assert_allclose(ax.lines[0].get_ydata(), [r.loo for r in fitted.rounds_])
         assert "leave-one-out" in ax.get_ylabel()

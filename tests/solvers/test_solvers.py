@@ -188,8 +188,10 @@ def test_the_workspace_is_used_again(rng):
 
 
 def test_choice_of_solver_gives_its_reason():
-    assert isinstance(choose(1000, torch.float32, 10**9)[0], Direct)
-    solver, why = choose(50_000, torch.float32, 10**9)
+    assert isinstance(choose(1000, torch.float32, 10**9).solver, Direct)
+    chosen = choose(50_000, torch.float32, 10**9)
+    solver, why = chosen.solver, chosen.why
+    assert chosen.forced
     assert isinstance(solver, ConjugateGradient)
     assert "10.4 GB" in why
     with pytest.raises(ValueError, match="raise max_memory"):

@@ -91,6 +91,11 @@ def test_strings_among_numbers():
         encode_labels([1, "a", 1])
 
 
+def test_no_labels_at_all():
+    with pytest.raises(ValueError, match="y to be passed"):
+        encode_labels(None)
+
+
 def test_unknown_labels_are_named():
     with pytest.raises(ValueError, match="the label 'c'"):
         label_codes(["a", "c"], np.array(["a", "b"]))

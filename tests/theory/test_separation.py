@@ -1,5 +1,8 @@
 """Paper D: the smallest quadratic network, and the data set that separates FACT from the AGOP."""
 
+import re
+from pathlib import Path
+
 import pytest
 import torch
 from torch.testing import assert_close
@@ -13,6 +16,7 @@ from gramian.theory import (
     printed,
     quadratic_form,
     random_start,
+    separation_by_decay,
 )
 
 F64 = torch.float64
@@ -176,6 +180,30 @@ def test_as_printed_the_minimiser_is_one_neuron_and_the_agop_agrees():
         assert cosine(M["fact"], M["nfm"]) > 0.9999
         assert cosine(M["agop"], M["nfm"]) > 0.9999
         assert run.loss == pytest.approx(runs[0].loss, rel=1e-9)
+
+
+def table_of_the_page():
+    """λ → (FACT, AGOP, √AGOP, rank) as docs/theory.md shows them."""
+    page = (Path(__file__).parents[2] / "docs" / "theory.md").read_text()
+    table = page.split("| rank of the minimiser |")[1].split("\n\n")[0]
+    rows = [line.strip("| ").split(" | ") for line in table.splitlines() if re.match(r"\| \d", line)]
+    return {float(cells[0].split()[0]): [float(cell) for cell in cells[1:]] for cells in rows}
+
+
+def check_table(decays, starts):
+    shown = table_of_the_page()
+    for row in separation_by_decay(decays, torch.Generator().manual_seed(0), starts=starts):
+        assert [row.fact, row.agop, row.agop_half, row.rank] == pytest.approx(shown[row.weight_decay], abs=6e-4)
+
+
+def test_the_page_shows_the_printed_and_the_default_decay():
+    assert Separation().weight_decay == 1e-6
+    check_table([1e-5, 1e-6], starts=1)
+
+
+@pytest.mark.slow
+def test_the_page_shows_every_decay():
+    check_table(list(table_of_the_page()), starts=5)
 
 
 def test_the_separated_network_is_no_better_minimum_at_the_printed_decay(separated):

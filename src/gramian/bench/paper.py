@@ -18,6 +18,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from gramian.core import format_bytes, resolve_memory
 from gramian.datasets import Dataset
 from gramian.features import Agop, Fact, Update
 from gramian.kernels import Identity, Laplace, Metric, as_metric
@@ -78,6 +79,7 @@ def evaluate(data: Dataset, method: str) -> Outcome:
     """
     if data.tuning is None:
         raise ValueError("the paper's protocol needs a set with a tuning split")
+    _check_memory(max(len(rows) for rows, _ in (data.tuning, *data.splits)))
     make = UPDATES[method]
     train, valid = (torch.as_tensor(rows) for rows in data.tuning)
     labels = torch.as_tensor(np.unique(data.y, return_inverse=True)[1])
@@ -102,6 +104,14 @@ def evaluate(data: Dataset, method: str) -> Outcome:
         machine = _fit(X[rows], Y[rows], choice.ridge, metric, workspace)
         scores.append(_accuracy(machine, X[out], labels[out]))
     return Outcome(float(np.mean(scores)), tuple(scores), validation, choice)
+
+
+def _check_memory(n: int) -> None:
+    """The protocol solves directly: refuse what has no room, rather than take the machine down."""
+    needed = Direct().bytes_needed(n, torch.float64 if n <= _WIDE_ROWS else torch.float32)
+    budget = resolve_memory(None, torch.device("cpu"))
+    if needed > budget:
+        raise MemoryError(f"{n} rows need {format_bytes(needed)}, and {format_bytes(budget)} may be used")
 
 
 def _inputs(X: np.ndarray, n: int) -> dict[bool, Tensor]:

@@ -20,23 +20,23 @@ _FORMATS = {
     "R²": "{:.4f}",
     "normalised R²": "{:.3f}",
     "rank": "{:.2f}",
-    "PMA": "{:.2f}",
+    "PMA": "{:.1f}",
     "P90": "{:.1f}",
     "P95": "{:.1f}",
-    "ADTM": "{:.3f}",
+    "ADTM": "{:.2f}",
     "wins": "{:.0f}",
-    "log loss": "{:.4f}",
+    "log loss": "{:.3f}",
     "fit s": "{:.2f}",
-    "predict s": "{:.3f}",
+    "predict s": "{:.2f}",
     "failures": "{:.0f}",
 }
-_SHORT = {"average": "avg", "normalised R²": "norm", "log loss": "logl", "predict s": "pred s", "failures": "fail"}
+_SHORT = {"average": "avg", "normalised R²": "norm", "log loss": "logl", "predict s": "pred", "failures": "fail"}
 """Names that fit a terminal of 80 columns."""
 
 
 @dataclass(frozen=True, eq=False)
 class Summary:
-    """Methods × metrics on the sets that every method has finished.
+    """Methods × metrics on the sets, and the splits of them, that every method has finished.
 
     ``rows`` has one entry per method, best average first: the columns of the table by name. ``scores`` are means over
     splits, sets × methods in the order of ``sets`` and ``rows``. ``unfinished`` are sets that some method lacks.
@@ -115,20 +115,19 @@ def summarize(records: Sequence[Record], suite: str, methods: Sequence[str] = ()
 
 
 def _summary(suite: str, kind: str, methods: Sequence[str], records: Sequence[Record]) -> Summary:
-    grouped: dict[tuple[str, str], list[Record]] = {}
-    for record in records:
-        grouped.setdefault((record["set"], record["method"]), []).append(record)
+    cells = {(r["set"], r["method"], r["split"]): r for r in records}
     sets = list(dict.fromkeys(record["set"] for record in records))
-    # A set counts when every method has as many splits of it as the one that has most.
-    most = {name: max(len(grouped.get((name, m), ())) for m in methods) for name in sets}
-    whole = [name for name in sets if all(len(grouped.get((name, m), ())) == most[name] for m in methods)]
+    splits = sorted({record["split"] for record in records})
+    # The same rows for all: of each set the splits that every method has.
+    common = {name: [s for s in splits if all((name, m, s) in cells for m in methods)] for name in sets}
+    whole = [name for name in sets if common[name]]
     if not whole:
         return Summary(suite, kind, (), tuple(sets), (), np.zeros((0, 0)))
-    x = np.array([[np.mean([r["score"] for r in grouped[name, m]]) for m in methods] for name in whole])
+    x = np.array([[np.mean([cells[name, m, s]["score"] for s in common[name]]) for m in methods] for name in whole])
     rows = []
     columns = _metrics(x, kind)
     for j, method in enumerate(methods):
-        mine = [r for name in whole for r in grouped[name, method]]
+        mine = [cells[name, method, s] for name in whole for s in common[name]]
         rows.append(
             {"method": method, **{name: float(values[j]) for name, values in columns.items()}, **_costs(mine, kind)}
         )

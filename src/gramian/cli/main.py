@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import warnings
 from functools import partial
 from typing import Any
 
@@ -13,7 +14,9 @@ from rich.logging import RichHandler
 from gramian import __version__
 from gramian.cli.bench import bench
 from gramian.cli.demo import demo, picture
+from gramian.cli.fit import fit
 from gramian.cli.info import info
+from gramian.cli.predict import explain, predict
 
 _YOURS = (ValueError, OSError, ImportError, RuntimeError, MemoryError)
 """Kinds of error that arguments, files and machines cause: one line says it all. Anything else is a bug of ours, and
@@ -25,7 +28,9 @@ class _Group(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            return super().invoke(ctx)
+            with warnings.catch_warnings():
+                warnings.showwarning = _say_warning
+                return super().invoke(ctx)
         except (click.exceptions.Exit, click.Abort, BrokenPipeError):
             raise  # click's own signals, and a reader that has gone away: click ends both quietly
         except _YOURS as error:
@@ -33,6 +38,11 @@ class _Group(click.Group):
                 raise
             message = " ".join(str(error).split()) or type(error).__name__
             raise click.ClickException(f"{message} (gramian --debug shows where)") from error
+
+
+def _say_warning(message: Warning | str, *where: Any, **more: Any) -> None:
+    """One line, without the line of source it comes from: that is of no use here."""
+    click.echo(f"Warning: {' '.join(str(message).split())}", err=True)
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
@@ -55,6 +65,9 @@ def cli(ctx: click.Context, verbose: int, debug: bool) -> None:
 cli.add_command(demo)
 cli.add_command(picture)
 cli.add_command(info)
+cli.add_command(fit)
+cli.add_command(predict)
+cli.add_command(explain)
 cli.add_command(bench)
 
 

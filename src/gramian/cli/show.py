@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 
 import numpy as np
 from rich.bar import Bar
@@ -55,24 +57,29 @@ def importances(result: Result, top: int = 8) -> RenderableType:
     true = set()
     if result.truth is not None:
         true = {result.names[i] for i in np.flatnonzero(np.abs(result.truth).sum(axis=1))}
-    entries = list(result.importances.items())
+    return bars(result.importances, top, true)
+
+
+def bars(shares: Mapping[str, float], top: int = 8, true: AbstractSet[str] = frozenset()) -> RenderableType:
+    """Shares by name, largest first, as bars; what is beyond the ``top`` is summed up."""
+    entries = list(shares.items())
     top = max(1, min(top, sum(value >= _SHOWN for _, value in entries)))
     largest = entries[0][1] or 1.0
-    bars = Table(box=None, show_header=False, padding=(0, 2, 0, 2))
-    bars.add_column()
-    bars.add_column(width=_WIDTH)
-    bars.add_column(justify="right")
-    bars.add_column(style="green")
+    lines = Table(box=None, show_header=False, padding=(0, 2, 0, 2))
+    lines.add_column()
+    lines.add_column(width=_WIDTH)
+    lines.add_column(justify="right")
+    lines.add_column(style="green")
     for name, value in entries[:top]:
         colour = "green" if name in true else "blue"
-        bars.add_row(
-            name, Bar(largest, 0, value, width=_WIDTH, color=colour), f"{value:.1%}", "✓" if name in true else ""
+        lines.add_row(
+            Text(name), Bar(largest, 0, value, width=_WIDTH, color=colour), f"{value:.1%}", "✓" if name in true else ""
         )
     left = len(entries) - top
     if left > 0:
         rest = Text(f"{left} more columns", style="dim")
-        bars.add_row(rest, "", Text(f"{sum(v for _, v in entries[top:]):.1%}", style="dim"), "")
-    return bars
+        lines.add_row(rest, "", Text(f"{sum(v for _, v in entries[top:]):.1%}", style="dim"), "")
+    return lines
 
 
 def pixels(result: Result) -> RenderableType:

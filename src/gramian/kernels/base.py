@@ -10,12 +10,14 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeVar
 
+import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from gramian.core import wide_dtype
 from gramian.core.options import Options
 from gramian.kernels.metric import Identity, Metric
+from gramian.kernels.paths import gauss_legendre
 from gramian.kernels.points import Points
 
 K = TypeVar("K", bound="Kernel")
@@ -43,9 +45,24 @@ class Kernel(Options, ABC):
     ) -> Float[Tensor, "n c k"]:
         """``∂/∂uᵢ Σⱼ coef_jc k(uᵢ, zⱼ)``, in kernel coordinates. The term at zero distance is 0."""
 
+    def mutual_gradients(
+        self, x: Points, z: Points, x_coef: Float[Tensor, "n c"], z_coef: Float[Tensor, "m c"]
+    ) -> tuple[Float[Tensor, "n c k"], Float[Tensor, "m c k"]]:
+        """The gradients x receives from z and z from x; a kernel may get both from the same numbers."""
+        return self.gradient(x, z, z_coef), self.gradient(z, x, x_coef)
+
     @abstractmethod
     def diagonal(self, x: Points) -> Float[Tensor, " n"]:
         """``k(xᵢ, xᵢ)``."""
+
+    def mean_gradient(self, ends: Points, z: Points, coef: Float[Tensor, "m c"], nodes: int) -> Float[Tensor, "c k"]:
+        """``∫₀¹ ∂/∂u Σⱼ coef_jc k(u(t), zⱼ) dt`` on the line u(t) between the two rows of ``ends``.
+
+        Gauss–Legendre nodes, which suits gradients that are smooth along the line.
+        """
+        t, w = (ends.u.new_tensor(part) for part in gauss_legendre(nodes))
+        on_line = Points(ends.u[0] + t[:, None] * (ends.u[1] - ends.u[0]))
+        return torch.einsum("t,tck->ck", w, self.gradient(on_line, z, coef))
 
     def distance(self, x: Points, z: Points) -> Float[Tensor, "n m"]:
         """The distance the bandwidth is measured in."""

@@ -60,12 +60,13 @@ def gradient_moments(
     """
     if way == "auto":
         way = "pairs" if _pairs_pay(operator, coef, rows) else "outputs"
-    chosen = torch.arange(operator.n, device=operator.X.device) if rows is None else rows
+    chosen = torch.arange(operator.n, device=operator.X.device) if rows is None else rows.sort().values
     w = torch.ones_like(chosen, dtype=operator.wide) if weights is None else weights.to(operator.wide)[chosen]
     if way == "pairs":
         second, total = _by_pairs(operator, coef, chosen, w)
-    elif rows is None and isinstance(operator.kernel, SmoothKernel) and _gradients_fit(operator, coef):
-        G = _all_gradients(operator, coef)
+    elif rows is None and _gradients_fit(operator, coef):
+        smooth = isinstance(operator.kernel, SmoothKernel)
+        G = _all_smooth_gradients(operator, coef) if smooth else _all_gradients(operator, coef)
         second, total = _moments_of(G, w)
     else:
         second, total = _by_blocks(operator, coef, chosen, w)
@@ -99,11 +100,10 @@ def fact_sum(operator: KernelOperator, coef: Coef) -> Float[Tensor, "d d"]:
                 one = torch.ones(pair.shape[1], 1, dtype=pair.dtype, device=pair.device)
                 V[i] += side.times(pair).gradient(points[i], points[j], one).squeeze(1)
         else:
-            V[rows] += torch.einsum("nck,nc->nk", kernel.gradient(x, z, coef[cols]).to(V.dtype), coef[rows].to(V.dtype))
+            at_rows, at_cols = kernel.mutual_gradients(x, z, coef[rows], coef[cols])
+            V[rows] += torch.einsum("nck,nc->nk", at_rows.to(V.dtype), coef[rows].to(V.dtype))
             if rows != cols:
-                V[cols] += torch.einsum(
-                    "nck,nc->nk", kernel.gradient(z, x, coef[rows]).to(V.dtype), coef[cols].to(V.dtype)
-                )
+                V[cols] += torch.einsum("nck,nc->nk", at_cols.to(V.dtype), coef[cols].to(V.dtype))
     X = operator.X - operator.shift if kernel.translation_invariant else operator.X
     return operator.metric.pull(V).mT @ X.to(V.dtype)
 
@@ -123,6 +123,20 @@ def _gradients_fit(operator: KernelOperator, coef: Coef) -> bool:
 
 
 def _all_gradients(operator: KernelOperator, coef: Coef) -> Float[Tensor, "n c k"]:
+    """Gradients at all training rows in kernel coordinates; each tile serves both of its sides."""
+    kernel, points = operator.kernel, operator.points
+    G = points.u.new_zeros(*coef.shape, points.u.shape[1])
+    for rows, cols in upper_tiles(operator.n, operator.tile):
+        if rows == cols:
+            G[rows] += kernel.gradient(points[rows], points[cols], coef[cols], same=True)
+        else:
+            at_rows, at_cols = kernel.mutual_gradients(points[rows], points[cols], coef[rows], coef[cols])
+            G[rows] += at_rows
+            G[cols] += at_cols
+    return G
+
+
+def _all_smooth_gradients(operator: KernelOperator, coef: Coef) -> Float[Tensor, "n c k"]:
     """Gradients at all training rows in kernel coordinates; each slope is computed once and serves both of its rows.
 
     ``Σⱼ cross_ij α_jc uⱼ`` and ``Σⱼ cross_ij α_jc`` are one product with ``[α ⊗ u, α]``; what belongs to uᵢ itself is
@@ -166,14 +180,18 @@ def _moments_of(G: Float[Tensor, "m c k"], w: Float[Tensor, " m"]) -> tuple[Tens
 
 def _by_blocks(operator: KernelOperator, coef: Coef, chosen: Tensor, w: Tensor) -> tuple[Tensor, Tensor]:
     """Per output, a block of rows at a time: for part of the rows, and when the gradients of all do not fit."""
-    k = operator.points.u.shape[1]
+    kernel, points, k = operator.kernel, operator.points, operator.points.u.shape[1]
     second = torch.zeros(k, k, dtype=w.dtype, device=w.device)
     total = torch.zeros(coef.shape[1], k, dtype=w.dtype, device=w.device)
-    for block in spans(len(chosen), 512):
-        x = operator.points[chosen[block]]
+    for block in spans(len(chosen), 256):  # rising rows: few tiles meet themselves, the rest can be quick
+        x = points[chosen[block]]
         G = operator.X.new_zeros(len(x), coef.shape[1], k)
         for cols in spans(operator.n, operator.tile):
-            G += operator.kernel.gradient(x, operator.points[cols], coef[cols])
+            z = points[cols]
+            if isinstance(kernel, SmoothKernel):
+                G += kernel.slopes(x, z, quick=True).gradient(x, z, coef[cols]).to(G.dtype)
+            else:
+                G += kernel.gradient(x, z, coef[cols])
         block_second, block_total = _moments_of(G, w[block])
         second += block_second
         total += block_total

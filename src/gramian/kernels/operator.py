@@ -122,14 +122,11 @@ class KernelOperator:
 
     def matmul(self, V: Float[Tensor, "n c"]) -> Float[Tensor, "n c"]:
         """``K V``, accumulated in the wide format."""
-        V = V.to(self.wide)
-        out = torch.zeros_like(V)
+        Vt = V.to(self.wide).mT.contiguous()
+        out = torch.zeros_like(Vt)
         for rows, cols, tile in self.tiles():
-            tile = tile.to(self.wide)
-            out[rows] += tile @ V[cols]
-            if rows != cols:
-                out[cols] += tile.mT @ V[rows]
-        return out
+            add_tile(out, tile.to(self.wide), Vt, rows, cols, mirrored=rows != cols)
+        return out.mT
 
     def predict(
         self, X: Float[Tensor, "m d"], coef: Float[Tensor, "n c"], *, stable: bool = True
@@ -148,17 +145,51 @@ class KernelOperator:
 
     def columns_at(self, X: Float[Tensor, "m d"]) -> Float[Tensor, "m n"]:
         """``k(X, X_train)`` as a matrix: for a few rows only."""
+        _ = self.points.wide_factors  # made once, for this call and the next
         new = self.prepare(X)
         blocks = [self.kernel.block(new, self.points[cols]) for cols in spans(self.n, _COLUMNS)]
         return torch.cat(blocks, dim=1).to(self.wide)
 
-    def gradient(self, X: Float[Tensor, "m d"], coef: Float[Tensor, "n c"]) -> Float[Tensor, "m c d"]:
-        """``∂/∂x Σⱼ coef_jc k(x, xⱼ)`` at new rows, in input coordinates."""
+    def gradient(
+        self, X: Float[Tensor, "m d"], coef: Float[Tensor, "n c"], *, stable: bool = True
+    ) -> Float[Tensor, "m c d"]:
+        """``∂/∂x Σⱼ coef_jc k(x, xⱼ)`` at new rows, in input coordinates; ``stable`` as in :meth:`predict`."""
         out = X.new_empty(X.shape[0], coef.shape[1], X.shape[1])
-        for rows, block in full_rows(X):
+        for rows, block in full_rows(X) if stable else ((rows, X[rows]) for rows in spans(len(X), ROWS)):
             new = self.prepare(block)
             total = X.new_zeros(len(new), coef.shape[1], self.points.u.shape[1])
-            for cols in spans(self.n, _COLUMNS):
+            for cols in spans(self.n, _COLUMNS * ROWS // len(new)):
                 total += self.kernel.gradient(new, self.points[cols], coef[cols])
             out[rows] = self.metric.pull(total)[: rows.stop - rows.start]
         return out
+
+    def mean_gradient(self, ends: Float[Tensor, "2 d"], coef: Float[Tensor, "n c"], nodes: int) -> Float[Tensor, "c d"]:
+        """The gradient of ``Σⱼ coef_jc k(x, xⱼ)`` averaged along the line between two rows, in input coordinates."""
+        new = self.prepare(ends)
+        total = torch.zeros(coef.shape[1], self.points.u.shape[1], dtype=self.wide, device=ends.device)
+        for cols in spans(self.n, max(1, _COLUMNS * ROWS // nodes)):
+            total += self.kernel.mean_gradient(new, self.points[cols], coef[cols], nodes)
+        return self.metric.pull(total)
+
+
+def add_tile(
+    out: Float[Tensor, "c n"],
+    tile: Float[Tensor, "r s"],
+    Vt: Float[Tensor, "c n"],
+    rows: slice,
+    cols: slice,
+    *,
+    mirrored: bool,
+) -> None:
+    """Add a tile's part of ``Vᵀ K`` to ``out``, and its mirror image's: one reading of the tile serves both.
+
+    Vectors lie in rows, since BLAS is up to ten times faster at ``Vᵀ T`` than at ``T V`` for two to ten columns.
+
+    >>> out, K = torch.zeros(1, 2), torch.tensor([[2.0, 1.0], [1.0, 3.0]])
+    >>> add_tile(out, K[:1, 1:], torch.ones(1, 2), slice(0, 1), slice(1, 2), mirrored=True)
+    >>> out
+    tensor([[1., 1.]])
+    """
+    out[:, rows].addmm_(Vt[:, cols], tile.mT)
+    if mirrored:
+        out[:, cols].addmm_(Vt[:, rows], tile)

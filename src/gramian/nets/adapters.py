@@ -15,16 +15,19 @@ def lightning_callback(monitor: Monitor) -> Any:
     """A Lightning ``Callback`` that steps the monitor before every optimiser step and logs what it measures.
 
     ``Trainer(callbacks=[lightning_callback(monitor)])``; works with ``lightning`` and ``pytorch_lightning``.
+    Measurements go to every logger of the trainer. Where a module has several optimisers, the monitor follows
+    its own, or the first that steps.
     """
     base = _first("Lightning", ("lightning.pytorch.callbacks", "pytorch_lightning.callbacks"), "Callback", "lightning")
 
     class GramianCallback(base):  # type: ignore[misc, valid-type]
         def on_before_optimizer_step(self, trainer: Any, pl_module: Any, optimizer: Any) -> None:
-            if monitor.optimizer is None:
-                monitor.optimizer = getattr(optimizer, "optimizer", optimizer)
+            if not _is_own(monitor, optimizer):
+                return
             found = monitor.step()
-            if found is not None and trainer.logger is not None:
-                trainer.logger.log_metrics(found, step=trainer.global_step)
+            if found is not None:
+                for logger in trainer.loggers:
+                    logger.log_metrics(found, step=trainer.global_step)
 
     return GramianCallback()
 
@@ -36,17 +39,30 @@ def trainer_callback(monitor: Monitor) -> Any:
     Measurements are appended to ``state.log_history`` of the trainer, beside its own.
     """
     base = _first("Hugging Face Trainer", ("transformers",), "TrainerCallback", "transformers")
+    if not hasattr(base, "on_pre_optimizer_step"):
+        # An older trainer would take the callback and never call it.
+        raise ImportError(
+            "the Hugging Face Trainer adapter needs transformers 4.46 or newer: pip install -U transformers"
+        )
 
     class GramianCallback(base):  # type: ignore[misc, valid-type]
         def on_pre_optimizer_step(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-            if monitor.optimizer is None:
-                optimizer = kwargs.get("optimizer")
-                monitor.optimizer = getattr(optimizer, "optimizer", optimizer)
+            if not _is_own(monitor, kwargs.get("optimizer")):
+                return
             found = monitor.step()
             if found is not None:
                 state.log_history.append({"step": state.global_step, **found})
 
     return GramianCallback()
+
+
+def _is_own(monitor: Monitor, optimizer: Any) -> bool:
+    """Whether this is the monitor's optimiser, inside whatever wrapper the framework gives it; a monitor
+    without one takes the first it meets."""
+    inner = getattr(optimizer, "optimizer", optimizer)
+    if monitor.optimizer is None:
+        monitor.optimizer = inner
+    return monitor.optimizer is inner or monitor.optimizer is optimizer
 
 
 def _first(title: str, modules: tuple[str, ...], name: str, package: str) -> Any:

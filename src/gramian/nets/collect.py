@@ -31,6 +31,7 @@ class Options:
 
     loss: Any
     outputs: str | int | Sequence[int]
+    projections: str
     weight_decay: float | torch.optim.Optimizer | Mapping[str, float] | None
     step: float
     geometry: bool
@@ -78,6 +79,7 @@ class Collector:
         self.loss_total = 0.0
         self.features = FeatureWatch(options.max_dim)
         self.projections: list[int] = []
+        self.shared = torch.empty(0, 0, dtype=torch.int8)  # ±1 (projections, outputs), the same for all samples
         self.projected_from = 0
         self.output_count = 0
         self.chosen: list[int] | None = None
@@ -132,6 +134,7 @@ class Collector:
             if outputs < 2:
                 raise ValueError(f"outputs={outputs}: the error bar needs at least 2 random projections")
             self.projections = [outputs // 2, outputs - outputs // 2]
+            self.shared = self.shared.new_empty(outputs, 0)
         elif outputs == "all":
             self.chosen = list(range(self.output_count))
         elif isinstance(outputs, Sequence) and not isinstance(outputs, str) and len(outputs):
@@ -142,6 +145,8 @@ class Collector:
             raise ValueError(f'outputs must be "all", a number of projections or a list of outputs, got {outputs!r}')
         self.depth, self.pairs = layer_graph(f, calls)
         fixed = len(self.chosen) if self.chosen is not None else None
+        if fixed is None and self.options.projections == "shared":
+            fixed = sum(self.projections)
         for layer in self.layers:
             halves = len(self.projections) or 1
             self.sums[layer.name] = _Sums(layer, self.options, halves, fixed, self.rng)
@@ -181,7 +186,7 @@ class Collector:
         plan = self.chosen if self.chosen is not None else range(sum(self.projections))
         for j, c in enumerate(plan):
             last = j == len(plan) - 1
-            r = None if self.chosen is not None else signs(tuple(f.shape), self.rng).to(f.device, f.dtype)
+            r = None if self.chosen is not None else self._signs(j, f).to(f.device, f.dtype)
             pick = lambda y, c=c, r=r: y[:, c].sum() if r is None else (y * r).sum()  # noqa: E731
             rows = capture.gradients(pick(f), calls, retain=not last)
             rows0 = None
@@ -198,6 +203,16 @@ class Collector:
                 sums.reached |= bool(rows[name])
                 if j == 0:
                     sums.rows += sum(D.shape[0] for D in rows[name])
+
+    def _signs(self, projection: int, f: Tensor) -> Tensor:
+        """±1 for every output: anew for each sample, or the same row for all samples of all batches."""
+        if self.options.projections == "fresh":
+            return signs(tuple(f.shape), self.rng)
+        count, known = self.shared.shape
+        if f.shape[1] > known:  # a longer text than any before: its further outputs get signs of their own
+            more = signs((count, f.shape[1] - known), self.rng).to(torch.int8)
+            self.shared = torch.cat([self.shared, more], 1)
+        return self.shared[projection, : f.shape[1]]
 
     def finish(self, capture: Capture) -> tuple[dict[str, LayerRecord], dict[str, str]]:
         """Records of the measured layers in the order of the forward pass, and why others have none."""

@@ -29,6 +29,7 @@ def inspect(
     *,
     layers: str | Sequence[str] | Callable[[str, nn.Module], bool] | None = None,
     outputs: str | int | Sequence[int] = "all",
+    projections: str = "fresh",
     weight_decay: float | torch.optim.Optimizer | Mapping[str, float] | None = None,
     device: str | torch.device = "auto",
     initial: nn.Module | Mapping[str, Tensor] | None = None,
@@ -64,6 +65,10 @@ def inspect(
         ``"all"`` takes one backward pass per output. An integer takes that many random ±1 combinations of the
         outputs instead, which is unbiased; the error is in the column ``agop_error``. A list takes those
         outputs. Beyond 512 outputs ``"all"`` becomes 64 projections, with a warning.
+    projections
+        ``"fresh"`` draws the random combinations anew for each sample, so the error falls with the number of samples
+        too. ``"shared"`` takes the same ones for all samples, which ``agop_centered`` needs: its error falls with the
+        number of projections only.
     weight_decay
         λ of the training loss ``(1/n) Σ ℓᵢ + (λ/2)‖θ‖²``, per layer as a mapping, or the optimiser itself:
         SGD and Adam add λW to the gradient, AdamW does not, and its preconditioner is read from its state.
@@ -108,6 +113,8 @@ def inspect(
     >>> round(report.similarity("2", "nfm", "agop", power=0.5), 6)
     1.0
     """
+    if projections not in ("fresh", "shared"):
+        raise ValueError(f'projections must be "fresh" or "shared", got {projections!r}')
     inner = unwrap(model)
     found, skipped = find_layers(inner, layers)
     if not found:
@@ -118,6 +125,7 @@ def inspect(
     options = Options(
         loss=loss,
         outputs=outputs,
+        projections=projections,
         weight_decay=weight_decay,
         step=step,
         geometry=geometry,

@@ -91,14 +91,17 @@ class SecondMoment:
         """Add the batch to the float64 total."""
         self._drain()
         if self._batch is not None:
-            self.total += self._batch.double().cpu()
+            self.total += self._batch.cpu()  # widened on the way, without a float64 copy of the batch
             self._batch.zero_()
 
     def finish(self) -> None:
-        """Drop the working buffers; the total stays."""
+        """Drop the working buffers; the total stays, symmetric bit for bit unless it is a sketch."""
         self.flush()
         if self.side != "sketch":
-            for i, j in _blocks(self.total.shape[-1]):
+            groups, d, _ = self.total.shape
+            for i, j in _blocks(d) if groups == 1 else [(0, d)]:
+                square = self.total[:, i:j, i:j]
+                square.copy_((square + square.mT) / 2)
                 self.total[:, j:, i:j] = self.total[:, i:j, j:].mT
         self._batch = self._map = None
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from gramian.core import pearson, wide_dtype
@@ -21,6 +22,24 @@ from gramian.nets.report import FeatureReport
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
+
+
+BLOCK = 65536  # entries: such a product stays in the cache
+
+
+def column_products(W: Float[Tensor, "g m k"], G: Float[Tensor, "g m k"]) -> Float[Tensor, "g k"]:
+    """``Σⱼ W_jk G_jk``, the diagonal of ``WᵀG``, a block of rows at a time.
+
+    The product of whole weights would go to fresh memory and back at every step: six times slower at 1024 × 1024.
+
+    >>> column_products(torch.ones(1, 3, 2), 2 * torch.ones(1, 3, 2))
+    tensor([[6., 6.]])
+    """
+    rows = max(1, BLOCK // W[:, :1].numel())
+    total = torch.zeros_like(W[:, 0])
+    for w, g in zip(W.split(rows, 1), G.split(rows, 1), strict=True):
+        total += (w * g).sum(1)
+    return total
 
 
 class Monitor:
@@ -201,7 +220,7 @@ class Monitor:
             W, G = layer.matrix(weight), layer.matrix(grad.to_dense() if grad.is_sparse else grad)
             eta = self._learning_rate(weight)
             if self._vcs_kind == "diagonal":
-                shift = (W * G).sum(1).mul_(-2 * eta)
+                shift = column_products(W, G).mul_(-2 * eta)
             else:
                 cross = W.mT @ G
                 shift = (cross + cross.mT).mul_(-eta)

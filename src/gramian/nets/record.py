@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from gramian.core import psd_eigh, psd_power, symmetrize
+from gramian.core import psd_eigh, psd_power
 from gramian.features import agop_from_moments, backward_fact, fact, fact_symmetric, nfm
 from gramian.nets.alignment import congruence
 from gramian.nets.decay import Decay
@@ -52,7 +52,7 @@ class LayerRecord:
     agop: list[SecondMoment]  # one exact sum, or two independent halves of random projections
     projections: list[int]  # random projections in each half; [] when every output was taken
     outputs: int
-    mean: Float[Tensor, "c g m"] | None
+    mean: Float[Tensor, "c g m"] | None  # Σ over rows of each output's gradient, or of each shared projection's
     loss: SecondMoment | None
     gradient: Float[Tensor, "g m k"] | None  # ∇_W L of the training loss without decay
     at_rest: Float[Tensor, "g m k"] | None  # what balances −λW at rest: ∇_W L, preconditioned for AdamW
@@ -197,23 +197,23 @@ class LayerRecord:
         if name == "ptk_change":
             if self.change is None:
                 raise Unavailable(f"{name!r} needs the initial weights: pass initial=state_dict")
-            return symmetrize_blocks(self.change.total / self._per_output() / self.samples)
+            return self.change.total / (self._per_output() * self.samples)
         loss = name in ("enfa", "benfa")
         moment = self._totals("loss" if loss else "agop")
         W, side = self.W, (self.loss if loss else self.agop[0]).side  # type: ignore[union-attr]
         if name in ("agop_centered", "ptk_centered"):
             if self.mean is None:
                 raise Unavailable(
-                    f"{name!r} needs the mean gradient of every output, which random projections lack: "
-                    "pass "
-                    "outputs='all' or a list of outputs"
+                    f"{name!r} needs the mean gradient of every output, which projections drawn anew for each "
+                    "sample lack: pass projections='shared', outputs='all' or a list of outputs"
                 )
-            mean = self.mean if side == "output" else torch.einsum("cgm,gmk->cgk", self.mean, W)
+            mean = self._weighted_mean(self.mean)
+            mean = mean if side == "output" else torch.einsum("cgm,gmk->cgk", mean, W)
             moment = torch.stack([
                 agop_from_moments(moment[g], mean[:, g] / self.rows, self.rows, center=True, reduction="sum")
                 for g in range(W.shape[0])
             ])  # fmt: skip
-        moment = symmetrize_blocks(moment / self.samples)
+        moment = moment / self.samples
         if side_of(name) == "output":
             if side != "output":
                 raise Unavailable(
@@ -230,6 +230,17 @@ class LayerRecord:
             return self.agop[0].total
         parts = [moment.total / p for moment, p in zip(self.agop, self.projections, strict=True)]
         return torch.stack(parts).mean(0)
+
+    def _weighted_mean(self, mean: Float[Tensor, "c g m"]) -> Float[Tensor, "c g m"]:
+        """Means whose outer products sum to what centring subtracts.
+
+        The mean gradient of a combination of outputs is that combination of their means, so with projections that all
+        samples share, each one centred by itself is an unbiased estimate; they weigh as their half does.
+        """
+        if not self.projections:
+            return mean
+        weights = torch.cat([torch.full((p,), 1 / (p * len(self.projections))) for p in self.projections])
+        return mean * weights.to(mean).sqrt()[:, None, None]
 
     def _per_output(self) -> float:
         return float(sum(self.projections)) if self.projections else 1.0
@@ -272,11 +283,6 @@ def side_of(name: str) -> str:
 def grams(W: Float[Tensor, "g m k"]) -> Float[Tensor, "g k k"]:
     """``WᵀW`` of every group."""
     return torch.stack([nfm(w) for w in W])
-
-
-def symmetrize_blocks(A: Float[Tensor, "g d d"]) -> Float[Tensor, "g d d"]:
-    """Symmetric part of every block."""
-    return torch.stack([symmetrize(block) for block in A])
 
 
 def block_power(A: Float[Tensor, "g d d"], power: float) -> Float[Tensor, "g d d"]:

@@ -70,7 +70,7 @@ class FeatureReport:
         raises a ValueError that says what to pass.
         """
         blocks = self.record(layer).blocks(name)
-        return torch.block_diag(*blocks).numpy()
+        return (blocks[0] if len(blocks) == 1 else torch.block_diag(*blocks)).numpy()
 
     def similarity(self, layer: str, a: str, b: str, power: float = 1.0, metric: Metric = "cosine") -> float:
         """``ρ(A, B^power)``: cosine, or Pearson's correlation of the entries (papers A, C; papers B, D)."""

@@ -10,6 +10,7 @@ drawn. Matplotlib's objects are used directly: no global figure, no window, no s
 ['age', 'bmi', 'bp']
 """
 
+from gramian.report.explained import plot_along, plot_explanation, plot_importance_intervals
 from gramian.report.figures import (
     plot_directions,
     plot_feature_matrix,
@@ -18,4 +19,13 @@ from gramian.report.figures import (
     plot_rounds,
 )
 
-__all__ = ["plot_directions", "plot_feature_matrix", "plot_image_features", "plot_importances", "plot_rounds"]
+__all__ = [
+    "plot_along",
+    "plot_directions",
+    "plot_explanation",
+    "plot_feature_matrix",
+    "plot_image_features",
+    "plot_importance_intervals",
+    "plot_importances",
+    "plot_rounds",
+]

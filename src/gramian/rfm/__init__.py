@@ -1,6 +1,6 @@
 """Recursive feature machines: rounds, the choice among them, and the two estimators.
 
-May import ``core``, ``kernels``, ``solvers``, ``features`` and ``tables``.
+May import ``core``, ``kernels``, ``solvers``, ``features``, ``tables`` and ``files``.
 
 >>> import numpy as np
 >>> from gramian.rfm import RFMRegressor
@@ -9,10 +9,12 @@ May import ``core``, ``kernels``, ``solvers``, ``features`` and ``tables``.
 np.int64(0)
 """
 
+from gramian.rfm import kept as kept  # what may stand in a model file
 from gramian.rfm.choice import Rows
 from gramian.rfm.classifier import RFMClassifier
 from gramian.rfm.machine import KernelMachine
 from gramian.rfm.regressor import RFMRegressor
 from gramian.rfm.rounds import Problem, Round, rounds
+from gramian.rfm.saving import load
 
-__all__ = ["KernelMachine", "Problem", "RFMClassifier", "RFMRegressor", "Round", "Rows", "rounds"]
+__all__ = ["KernelMachine", "Problem", "RFMClassifier", "RFMRegressor", "Round", "Rows", "load", "rounds"]

@@ -27,7 +27,8 @@ _ARGUMENTS = """Parameters
     ridge_scaling : None or "n", default=None
         ``"n"`` makes it ``K + nλI``.
     solver : "auto", "direct", "cg" or Solver, default="auto"
-        Direct while the kernel matrix fits into ``max_memory``, conjugate gradients beyond (with a warning).
+        Direct up to 4,000 rows; beyond, conjugate gradients to the same residual on half the kernel matrix, with a
+        direct solve behind them; without the matrix where ``max_memory`` does not hold it (with a warning).
     standardize : bool, default=True
         Centre the columns and divide them by their standard deviation first.
     fit_intercept : bool, default=True

@@ -23,17 +23,20 @@ from gramian.rfm.blend import Blend
 from gramian.rfm.callbacks import CallbackSupportMixin, Watch
 from gramian.rfm.choice import Rows
 from gramian.rfm.data import Array, Scaler, Table
+from gramian.rfm.explains import Explains
 from gramian.rfm.fitting import EvalSet, Fitted, Settings, fit
 from gramian.rfm.function import FittedFunction
 from gramian.rfm.judged import Judged, leave_one_out
 from gramian.rfm.presets import preset
 from gramian.rfm.rounds import Problem, Round, Step, rounds
+from gramian.rfm.saving import Saves
 from gramian.solvers import BY_NAME as SOLVERS
 from gramian.solvers import Direct, Solver, Workspace, choose
 from gramian.solvers.base import warn_numbers
 
 log = logging.getLogger(__name__)
 
+_AGOP_POINTS = 2000
 R = TypeVar("R", bound="BaseRFM")
 _NESTED: dict[str, tuple[Any, Any, Any]] = {
     "kernel": (KERNELS, Kernel, Laplace()),
@@ -53,7 +56,7 @@ class Ready:
     eval_set: tuple[Array, Array] | None
 
 
-class BaseRFM(CallbackSupportMixin, FittedFunction):
+class BaseRFM(CallbackSupportMixin, Saves, Explains, FittedFunction):
     """Arguments and learned attributes of :class:`RFMRegressor` and :class:`RFMClassifier`, described there."""
 
     _scales_target = True
@@ -125,15 +128,16 @@ class BaseRFM(CallbackSupportMixin, FittedFunction):
             raise ValueError(f"threshold must be in [0, 1) or None, got {self.threshold!r}")
         max_bytes = resolve_memory(self.max_memory, device)
         if _auto(self.solver):
-            solver, why = choose(n, dtype, max_bytes)
-            if "conjugate" in why:
-                warn_numbers(f"{n} rows: {why}")
-            log.info("solver %s", why)
+            found = choose(n, dtype, max_bytes)
+            if found.forced:
+                warn_numbers(f"{n} rows: {found.why}")
+            log.info("solver %s", found.why)
+            solver = found.solver
         else:
             solver = named(self.solver, SOLVERS, "solver", Solver)
         return Settings(
             kernels=self._kernels(),
-            updates=self._updates(d),
+            updates=self._updates(n, d),
             n_rounds=int(n_rounds),
             select_last=self.select_round == "last",
             ridge=None if automatic else float(self.ridge),
@@ -142,6 +146,7 @@ class BaseRFM(CallbackSupportMixin, FittedFunction):
             threshold=self.threshold,
             max_bytes=max_bytes,
             seed=seed_of(self.random_state),
+            cautious=not self._scales_target,
             max_machines=chosen.max_machines,
             bagging=chosen.bagging if _auto(self.bagging) else bool(self.bagging),
             time_limit=self.time_limit,
@@ -154,9 +159,11 @@ class BaseRFM(CallbackSupportMixin, FittedFunction):
             return preset(self.preset).kernels
         return (named(self.kernel, KERNELS, "kernel", Kernel),)
 
-    def _updates(self, d: int) -> tuple[Update, ...]:
+    def _updates(self, n: int, d: int) -> tuple[Update, ...]:
         if _auto(self.update):
-            return preset(self.preset).updates if d > 1 else (Agop(),)
+            chosen = preset(self.preset).updates if d > 1 else (Agop(),)
+            # Averages over so many points are exact enough, and n² of them would cost more than the solve saves.
+            return tuple(u.with_params(samples=_AGOP_POINTS) for u in chosen) if n > 2 * _AGOP_POINTS else chosen
         return (named(self.update, UPDATES, "update", Update),)
 
     def _fit_rows(self, ready: Ready, watch: Watch) -> None:

@@ -26,6 +26,7 @@ _ALL_RIDGES_ROWS = 250
 """Up to this many rows one eigendecomposition gives all ridges for the price of a few."""
 RIDGES = tuple(10.0**e for e in (-6, -5, -4, -3.5, -3, -2.5, -2, -1.5, -1, -0.5, 0, 0.5, 1))
 """Ridges tried, as multiples of the mean of the kernel's diagonal."""
+_PLAIN_RIDGE = 0.3
 _COARSE = (2, 4, 6, 8, 10)
 _FACTORS = tuple(2.0 ** (e / 2) for e in range(-8, 9))
 """Multiples of the median distance tried as bandwidth."""
@@ -141,12 +142,16 @@ class LeaveOneOut(Chooser):
     seed : int
     per_row : bool
         Multiply a ridge that is kept by the total weight of the rows.
+    cautious : bool
+        Where several are as good within a standard error take the plainest, not the best. For class codes, whose
+        squared error only stands in for what counts.
     """
 
-    def __init__(self, ridge: float | None, seed: int = 0, per_row: bool = False) -> None:
+    def __init__(self, ridge: float | None, seed: int = 0, per_row: bool = False, cautious: bool = False) -> None:
         self.ridge = ridge
         self.seed = seed
         self.per_row = per_row
+        self.cautious = cautious
         self._ridge_at: int | None = None
         self._factor_at = _FACTORS.index(1.0)
 
@@ -170,7 +175,7 @@ class LeaveOneOut(Chooser):
                 best = min([best, *(search.at(f, best[2]) for f in range(0, len(_FACTORS), 4))])
                 best = _walk(search.at, best, 2)
             best = _walk(search.at, best, 1)
-        error, factor_at, ridge_at = best
+        error, factor_at, ridge_at = search.plainest(best) if self.cautious else best
         self._factor_at, self._ridge_at = factor_at, ridge_at
         chosen = base.times(_FACTORS[factor_at])
         return Choice(chosen, search.ridge_value(ridge_at), error, _FACTORS[factor_at])
@@ -181,16 +186,19 @@ Found = tuple[float, int, int]
 
 
 class _Search:
-    """Leave-one-out errors of one round, remembered by (factor, ridge)."""
+    """Leave-one-out errors of one round, remembered by factor and ridge."""
 
     def __init__(self, base: Kernel, metric: Metric, data: Rows, workspace: Workspace, ridge: float | None) -> None:
         self.base, self.metric, self.data = base, metric, data
         self.workspace, self.ridge = workspace, ridge
         self.seen: dict[int, Found] = {}
+        self.errors: dict[tuple[int, int], Float[Tensor, " n"]] = {}
         points = base.prepare(data.X, metric, base.center(data.X))
         # Row i gets the ridge λ/wᵢ: with weights far from 1 the grid must move along.
         weight = data.total_weight / len(data)
         self.scale = (float(base.diagonal(points).mean()) or 1.0) * weight
+        weights = torch.ones(len(data), dtype=data.Y.dtype) if data.weights is None else data.weights
+        self.share = (weights / weights.sum()).to(data.Y.device)
 
     def ridge_value(self, at: int) -> float:
         return self.scale * RIDGES[at] if self.ridge is None else self.ridge
@@ -201,27 +209,47 @@ class _Search:
             return self.seen[factor]
         operator = KernelOperator(self.base.times(_FACTORS[factor]), self.data.X, self.metric)
         if self.ridge is not None:
-            errors = self._errors(operator, [0])
+            errors = self._errors(operator, factor, [0])
         elif len(self.data) <= _ALL_RIDGES_ROWS:
-            errors = self._errors(operator, list(range(len(RIDGES))))
+            errors = self._errors(operator, factor, list(range(len(RIDGES))))
         else:
-            errors = {} if near is None else self._errors(operator, _around(near))
+            errors = {} if near is None else self._errors(operator, factor, _around(near))
             if not errors:
-                errors = self._errors(operator, list(_COARSE))
-                errors |= self._errors(operator, _around(min(errors, key=errors.__getitem__, default=_COARSE[-1])))
+                errors = self._errors(operator, factor, list(_COARSE))
+                found = min(errors, key=errors.__getitem__, default=_COARSE[-1])
+                errors |= self._errors(operator, factor, _around(found))
         best = min(errors, key=errors.__getitem__, default=len(RIDGES) - 1)
         self.seen[factor] = (errors.get(best, math.inf), factor, best)
         return self.seen[factor]
 
-    def _errors(self, operator: KernelOperator, indices: list[int]) -> dict[int, float]:
+    def plainest(self, best: Found) -> Found:
+        """Of all that were looked at and are not worse than the best by a standard error, the nearest to the plain one.
+
+        That is the median distance as bandwidth and a ridge of 0.3: with few rows the smallest error is luck.
+        """
+        reference = self.errors.get(best[1:])
+        if reference is None:
+            return best
+
+        def as_good(errors: Float[Tensor, " n"]) -> bool:
+            gap = errors - reference
+            mean = float(gap @ self.share)
+            return mean <= math.sqrt(float((gap - mean).square() @ self.share * self.share.square().sum()))
+
+        entries = [(float(e @ self.share), *at) for at, e in self.errors.items() if as_good(e)]
+        return min(entries, key=lambda entry: (_steps_from_plain(entry[1], entry[2]), entry[0]))
+
+    def _errors(self, operator: KernelOperator, factor: int, indices: list[int]) -> dict[int, float]:
         values = {self.ridge_value(i): i for i in indices}
         points = Direct().path(operator, self.data.Y, list(values), weights=self.data.weights, workspace=self.workspace)
-        return {values[p.ridge]: self._mean(p.loo) for p in points}
+        for point in points:
+            self.errors[factor, values[point.ridge]] = point.loo.square().mean(dim=1)
+        return {values[p.ridge]: float(self.errors[factor, values[p.ridge]] @ self.share) for p in points}
 
-    def _mean(self, residuals: Tensor) -> float:
-        square = residuals.square().mean(dim=1)
-        weights = self.data.weights
-        return float(square.mean() if weights is None else (weights * square).sum() / weights.sum())
+
+def _steps_from_plain(factor: int, ridge: int) -> float:
+    """Half octaves of the bandwidth and half decades of the ridge from where one would begin without any data."""
+    return 2 * abs(math.log2(_FACTORS[factor])) + 2 * abs(math.log10(RIDGES[ridge] / _PLAIN_RIDGE))
 
 
 def _around(index: int) -> list[int]:

@@ -19,7 +19,7 @@ from gramian.rfm.callbacks import Silent, Watch
 from gramian.rfm.choice import Chooser, Fixed, LeaveOneOut, Replay, Rows
 from gramian.rfm.clock import Clock
 from gramian.rfm.machine import KernelMachine
-from gramian.rfm.rounds import Problem, Round, rounds
+from gramian.rfm.rounds import Problem, Round, Step, rounds
 from gramian.rfm.runs import Run, Stage, scout, without
 from gramian.rfm.selection import HeldOut, Member, Verdict, decide, fold_count, splits, squared_errors
 from gramian.solvers import Solver, Workspace
@@ -39,6 +39,7 @@ class Settings:
     threshold: float | None
     max_bytes: int
     seed: int
+    cautious: bool = False
     max_machines: int = 1
     bagging: bool = False
     time_limit: float | None = None
@@ -59,7 +60,7 @@ class Settings:
         """Leave-one-out where something is left to choose, else the user's numbers."""
         if self.ridge is not None and not kernel.automatic:
             return Fixed(self.ridge, self.seed, self.per_row_ridge)
-        return LeaveOneOut(self.ridge, self.seed, self.per_row_ridge)
+        return LeaveOneOut(self.ridge, self.seed, self.per_row_ridge, self.cautious)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,8 +95,8 @@ def fit(
     """Run the rounds of every problem, judge them, keep the best: one machine or the average of several.
 
     Rounds, updates and kernels are judged on the evaluation set if there is one, else by folds in which the features
-    are learned anew with the same ridges and bandwidth factors. With many rows a single fifth is held out, all rounds
-    run without it, and only what is kept is fitted again on all rows.
+    are learned anew with the same ridges and bandwidth factors. With many rows they compete on a part of them, and only
+    what is kept is fitted on all rows.
 
     Ctrl-C or a time limit ends the fit early: what is finished is judged by what is known, with a warning.
     """
@@ -192,11 +193,12 @@ def _kept(
 ) -> Blend:
     """The machines of the verdict, fitted on all rows; with bagging each stands beside its fellows from the folds."""
     found: dict[object, tuple[KernelMachine, float]] = {}
+    openings: dict[Kernel, Step] = {}
     for member in verdict.members:
         run = runs[member.run]
         machine = run.machines[member.round]
         if part is not None:
-            machine = _again(run, member.round, part, data, stage)
+            machine = _again(run, member.round, part, data, stage, openings)
         machines = [machine, *(fold[member.run][min(member.round, len(fold[member.run]) - 1)] for fold in bags)]
         for i, machine in enumerate(machines):
             # Runs with one kernel share round 0: two of them that both kept it are one machine with both shares.
@@ -207,15 +209,18 @@ def _kept(
     return Blend(kept, shares)
 
 
-def _again(run: Run, last: int, part: Tensor, data: Rows, stage: Stage) -> KernelMachine:
+def _again(run: Run, last: int, part: Tensor, data: Rows, stage: Stage, openings: dict[Kernel, Step]) -> KernelMachine:
     """The machine of a round, learned on all rows along the path that was found on a part of them."""
     part = part.to(data.X.device)
     grow = data.total_weight / data[part].total_weight if stage.per_row_ridge else 1.0
     chooser = Replay(run.path[: last + 1], run.problem.seed, grow)
+    problem = replace(run.problem, n_rounds=last)
     try:
-        *_, (_, machine) = rounds(replace(run.problem, n_rounds=last), data, chooser, stage.workspace)
+        for step in rounds(problem, data, chooser, stage.workspace, openings.get(problem.kernel)):
+            openings.setdefault(problem.kernel, step)
+            machine = step[1]
     except KeyboardInterrupt:
-        warnings.warn("interrupted: what is kept stands on four fifths of the rows", stacklevel=2)
+        warnings.warn(f"interrupted: what is kept stands on {len(part)} of {len(data)} rows", stacklevel=2)
         machine = run.machines[last].embedded(data.X, part, data.weights)
     return machine
 

@@ -55,13 +55,17 @@ class Workspace:
     def __init__(self) -> None:
         self._buffer: Tensor | None = None
 
-    def square(self, n: int, like: Tensor, dtype: torch.dtype) -> Float[Tensor, "n n"]:
-        """An ``n × n`` matrix of undefined content; it is the same memory on every call."""
-        flat = self._buffer
-        if flat is None or flat.dtype != dtype or flat.numel() < n * n or flat.device != like.device:
+    def flat(self, count: int, like: Tensor, dtype: torch.dtype) -> Float[Tensor, " count"]:
+        """So many numbers of undefined content; they are the same memory on every call."""
+        buffer = self._buffer
+        if buffer is None or buffer.dtype != dtype or buffer.numel() < count or buffer.device != like.device:
             self._buffer = None  # let the old one go before the new one comes
-            flat = self._buffer = torch.empty(n * n, dtype=dtype, device=like.device)
-        return flat[: n * n].view(n, n)
+            buffer = self._buffer = torch.empty(count, dtype=dtype, device=like.device)
+        return buffer[:count]
+
+    def square(self, n: int, like: Tensor, dtype: torch.dtype) -> Float[Tensor, "n n"]:
+        """An ``n × n`` matrix of undefined content, in that memory."""
+        return self.flat(n * n, like, dtype).view(n, n)
 
 
 @dataclass(frozen=True)

@@ -1,20 +1,23 @@
 """Conjugate gradients with a Nyström preconditioner, column by column, never trusting its own residual.
 
-Several outputs advance together and each stops on its own. The residual that recursion carries drifts from the true
-one, so it is replaced from time to time; if the true one stops falling for long, the direct solver takes over where
-there is room for it, and that is said.
+The matrix is held once, in the working format, and products with it are made in that format: half the memory of a
+direct solve and a fraction of its work. The residual that recursion carries drifts from the true one, so it is
+replaced by one computed in the wide format whenever it has fallen some thousandfold: the answer is as good as if
+every product had been wide. Several outputs advance together and each stops on its own. Where the true residual does
+not fall as it must, the preconditioner gets more columns; where that does not help, the direct solver takes over if
+there is room for it. All of it is said in the record.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from gramian.core.tiles import spans
 from gramian.kernels import KernelOperator
 from gramian.solvers.base import (
     Solution,
@@ -27,25 +30,48 @@ from gramian.solvers.base import (
 )
 from gramian.solvers.direct import Direct
 from gramian.solvers.nystrom import NystromPreconditioner
+from gramian.solvers.packed import PackedMatrix
 
 Product = Callable[[Tensor], Tensor]
 _PATIENCE = 6
 """Computations of the true residual without progress before it counts as stalled: it may rise for a while."""
+_TRUSTED = 2e-4
+"""How far the residual of the recursion may fall before the true one is computed: float32 drifts by some 4e-5."""
+
+
+class Run(NamedTuple):
+    """How an iteration ended: the best iterate, steps taken, its true residual, and whether there was hope for more."""
+
+    X: Tensor
+    steps: int
+    residual: float
+    stalled: bool
+
+
+class System(NamedTuple):
+    """``Vᵀ → Vᵀ (√w K √w + ridge)``, quick or with all digits; columns of ``√w K √w``; bytes of the matrix held."""
+
+    quick: Product
+    exact: Product
+    columns: Product
+    diagonal: Tensor
+    bytes: int
 
 
 @dataclass(frozen=True)
 class ConjugateGradient(Solver):
-    """Iterative solution to a relative residual of ``tol``; memory is ``n · centers`` (and ``n²`` where it is free).
+    """Iterative solution to a relative residual of ``tol``; memory is ``n · centers``, and ``n²/2`` where it is free.
 
     Parameters
     ----------
     tol : float
         Relative residual at which a column stops.
     max_steps : int
+        Steps after which another preconditioner, or another solver, is tried.
     centers : int
         Columns of the Nyström preconditioner; 0 for none.
     refresh : int
-        Steps between two computations of the true residual.
+        Steps between two computations of the true residual, at most.
     seed : int
         Chooses the preconditioner's columns.
 
@@ -63,8 +89,9 @@ class ConjugateGradient(Solver):
     seed: int = 0
 
     def bytes_needed(self, n: int, dtype: torch.dtype) -> int:
-        """Peak memory without a cached matrix: the preconditioner's columns, and its factor in the wide format."""
-        return int(n * min(self.centers, n) * (torch.finfo(dtype).bits // 8 + 8))
+        """Peak memory without the matrix: the preconditioner's columns, at worst in the wide format too."""
+        m = min(self.centers, n)
+        return int(n * m * (torch.finfo(dtype).bits // 8 + 8) + 3 * m * m * 8)
 
     def solve(
         self,
@@ -78,93 +105,150 @@ class ConjugateGradient(Solver):
     ) -> Solution:
         """See :meth:`Solver.solve`."""
         check_system(operator, Y, ridge, weights)
-        root = torch.ones(operator.n, dtype=operator.wide, device=Y.device)
-        root = root[:, None] if weights is None else weights.to(operator.wide).sqrt()[:, None]
-        Yw = Y.to(operator.wide) * root
-        product, cached = self._product(operator, ridge, root, workspace)
-        precondition: Product = lambda R: R  # noqa: E731
-        if self.centers:
-            rng = torch.Generator().manual_seed(self.seed)
-            precondition = NystromPreconditioner(operator, ridge, self.centers, rng, weights)
-        X = torch.zeros_like(Yw) if start is None else start.to(Yw.dtype) / root
-        X, steps, residual, stalled = self._iterate(product, precondition, Yw, X)
-        need = self.bytes_needed(operator.n, operator.dtype) + cached
-        info = SolveInfo(
-            "conjugate gradients",
-            f"converged in {steps} steps",
-            steps,
-            residual,
-            ridge,
-            0.0,
-            str(operator.dtype).removeprefix("torch."),
-            need,
-        )
-        if residual <= self.tol:
-            return Solution(X * root, info, operator)
-        trouble = f"{'stalled' if stalled else 'stopped'} after {steps} steps at a relative residual of {residual:.2g}"
+        wide = operator.wide
+        root = None if weights is None else weights.to(wide).sqrt()
+        one = 1.0 if root is None else root
+        Yt = Y.to(wide).mT.contiguous() * one
+        X = torch.zeros_like(Yt) if start is None else start.to(wide).mT.contiguous() / one
+        system = self._system(operator, ridge, root, workspace)
         direct = Direct(tol=self.tol)
-        if operator.max_bytes is None or direct.bytes_needed(operator.n, operator.dtype) <= operator.max_bytes:
-            warn_numbers(f"conjugate gradients {trouble} (tol={self.tol:.2g}): solved directly instead")
+        fits = operator.max_bytes is None or direct.bytes_needed(operator.n, operator.dtype) <= operator.max_bytes
+        tries, held, trouble = self._tries(operator, direct_fits=fits), 0, ""
+        steps, run = 0, Run(X, 0, float("inf"), False)
+        for centers in tries:
+            last_resort = centers == tries[-1] and not fits
+            precondition: Product = lambda R: R  # noqa: E731
+            if centers:
+                precondition = self._preconditioner(system, ridge, centers, wide)
+                held = max(held, precondition.bytes)
+            run = self._iterate(system, precondition, Yt, X, patient=last_resort)
+            X, steps = run.X, steps + run.steps
+            if run.residual <= self.tol:
+                break
+            trouble += f"{'stalled' if run.stalled else 'stopped'} after {steps} steps at {run.residual:.2g}, "
+        coef = (X * one).mT.contiguous()
+        dtype = str(operator.dtype).removeprefix("torch.")
+        status = f"{trouble}converged in {steps} steps" + (f" with {centers} centers" if trouble else "")
+        info = SolveInfo(
+            "conjugate gradients", status, steps, run.residual, ridge, 0.0, dtype, system.bytes + held + 6 * Yt.nbytes
+        )
+        if run.residual <= self.tol:
+            return Solution(coef, info, operator)
+        trouble = f"{trouble.removesuffix(', ')} (relative residual)"
+        if fits:
+            warn_numbers(f"conjugate gradients {trouble}, tol={self.tol:.2g}: solved directly instead")
             solution = direct.solve(operator, Y, ridge, weights=weights, workspace=workspace)
             status = f"conjugate gradients {trouble}, then {solution.info.status}"
             return replace(solution, info=replace(solution.info, status=status, steps=steps))
         warn_numbers(
-            f"conjugate gradients {trouble} (tol={self.tol:.2g}), and a direct solve does not fit into max_memory: "
+            f"conjugate gradients {trouble}, tol={self.tol:.2g}, and a direct solve does not fit into max_memory: "
             "raise ridge, centers or max_memory"
         )
-        return Solution(X * root, replace(info, status=trouble), operator)
+        return Solution(coef, replace(info, status=trouble), operator)
 
-    def _product(
-        self, operator: KernelOperator, ridge: float, root: Tensor, workspace: Workspace | None
-    ) -> tuple[Product, int]:
-        """``V → √w K √w V + ridge V``, from a cached matrix where the budget has room for one."""
-        size = operator.dense_bytes()
-        if operator.max_bytes is not None and size + self.bytes_needed(operator.n, operator.dtype) > operator.max_bytes:
-            return lambda V: root * operator.matmul(root * V) + ridge * V, 0
-        space = Workspace() if workspace is None else workspace
-        K = operator.fill(space.square(operator.n, operator.X, operator.dtype))
+    def _tries(self, operator: KernelOperator, *, direct_fits: bool) -> list[int]:
+        """Columns of the preconditioner, first try to last: twice as many once, or while memory lasts."""
+        n, tries = operator.n, [min(self.centers, operator.n)]
+        while 0 < 2 * tries[-1] <= n // 2 and len(tries) < (2 if direct_fits else 4):
+            more = replace(self, centers=2 * tries[-1])
+            if operator.max_bytes is not None and more.bytes_needed(n, operator.dtype) > operator.max_bytes:
+                break
+            tries.append(more.centers)
+        return tries
 
-        def product(V: Tensor) -> Tensor:
-            scaled = root * V
-            out = torch.empty_like(V)
-            for rows in spans(operator.n, 512):
-                out[rows] = K[rows].to(V.dtype) @ scaled
-            return root * out + ridge * V
+    def _system(
+        self, operator: KernelOperator, ridge: float, root: Tensor | None, workspace: Workspace | None
+    ) -> System:
+        """The products, from a matrix held where the budget has room for one."""
+        size = PackedMatrix.bytes_needed(operator.n, operator.dtype, operator.tile)
+        room = operator.max_bytes is None or size + self.bytes_needed(operator.n, operator.dtype) <= operator.max_bytes
+        multiply: Product = lambda Vt: operator.matmul(Vt.mT).mT  # noqa: E731
+        columns: Product = operator.columns
+        if room:
+            packed = PackedMatrix(operator, Workspace() if workspace is None else workspace)
+            multiply, columns = packed.matmul, packed.columns
 
-        return product, size
+        def product(Vt: Tensor) -> Tensor:
+            scale = None if root is None else root.to(Vt.dtype)
+            out = multiply(Vt if scale is None else Vt * scale).to(Vt.dtype)
+            return (out if scale is None else out * scale) + ridge * Vt
 
-    def _iterate(
-        self, product: Product, precondition: Product, Y: Tensor, X: Tensor
-    ) -> tuple[Tensor, int, float, bool]:
-        """Preconditioned conjugate gradients; returns the best iterate, steps, its true residual, stalled or not.
+        def scaled_columns(chosen: Tensor) -> Tensor:
+            C = columns(chosen)
+            return C if root is None else C.mul_(root.to(C.dtype)[:, None]).mul_(root[chosen].to(C.dtype))
 
-        Each column stops when its own residual is small. Every ``refresh`` steps the residual is computed anew; the
-        search direction survives that, unless the recursion had drifted away.
+        diagonal = operator.diagonal().to(operator.wide)
+        return System(
+            quick=lambda Vt: product(Vt.to(operator.dtype)).to(Vt.dtype) if room else product(Vt),
+            exact=product,
+            columns=scaled_columns,
+            diagonal=diagonal if root is None else diagonal * root.square(),
+            bytes=size if room else 0,
+        )
+
+    def _preconditioner(self, system: System, ridge: float, centers: int, wide: torch.dtype) -> NystromPreconditioner:
+        n = len(system.diagonal)
+        chosen = torch.randperm(n, generator=torch.Generator().manual_seed(self.seed))[:centers].sort().values
+        chosen = chosen.to(system.diagonal.device)
+        return NystromPreconditioner(lambda: system.columns(chosen), chosen, system.diagonal, ridge, wide)
+
+    def _iterate(self, system: System, precondition: Product, Y: Tensor, X: Tensor, *, patient: bool) -> Run:
+        """Preconditioned conjugate gradients on rows of Y; the best iterate by its true residual.
+
+        A guess is first scaled to be the best multiple of itself: coefficients of another round have the right shape
+        but rarely the right size. When the true residual replaces that of the recursion, the search direction survives,
+        unless the two had drifted apart. ``patient`` says that nothing better is left to try.
         """
-        R = Y - product(X)
+        R = Y.clone()
+        if bool(X.any()):
+            AX = system.quick(X)
+            energy = (X * AX).sum(dim=1, keepdim=True)
+            factor = torch.where(energy > 0, (X * Y).sum(dim=1, keepdim=True) / torch.where(energy > 0, energy, 1), 0)
+            X, R = factor * X, Y - factor * AX
         Z = precondition(R)
-        P, rz = Z, (R * Z).sum(dim=0)
-        best, best_error, idle = X, relative_residual(R, Y), 0
-        step = 0
-        while step < self.max_steps and bool((best_error > self.tol).any()) and idle < _PATIENCE:
-            AP = product(P)
-            curvature = (P * AP).sum(dim=0)
-            active = (curvature > 0) & (relative_residual(R, Y) > 0.1 * self.tol)
+        P, rz = Z, (R * Z).sum(dim=1, keepdim=True)
+        best, best_error = X, _errors(R, Y)
+        first, trusted, since, idle, step = best_error, best_error, 0, 0, 0
+        stalled = False
+        while step < self.max_steps and bool((best_error > self.tol).any()) and not stalled:
+            live = (best_error > self.tol).squeeze(1).nonzero().squeeze(1)
+            AP = torch.zeros_like(P)
+            AP[live] = system.quick(P[live])
+            curvature = (P * AP).sum(dim=1, keepdim=True)
+            active = curvature > 0
             length = torch.where(active, rz / torch.where(active, curvature, 1), 0)
-            X = X + length * P
-            R = R - length * AP
-            step += 1
-            fresh = step % self.refresh == 0 or step == self.max_steps
-            drifted = torch.zeros_like(active)
-            if fresh or not bool((relative_residual(R, Y) > 0.5 * self.tol).any()):
-                true = Y - product(X)
-                drifted = (true - R).norm(dim=0) > 0.1 * true.norm(dim=0)
-                R, errors = true, relative_residual(true, Y)
-                idle = 0 if bool((errors < 0.9 * best_error).any()) else idle + fresh
+            X, R = X + length * P, R - length * AP
+            step, since = step + 1, since + 1
+            errors, drifted = _errors(R, Y), torch.zeros_like(active)
+            if (
+                bool((errors[live] <= torch.maximum(_TRUSTED * trusted[live], _almost(self.tol))).all())
+                or since == self.refresh
+                or step == self.max_steps
+            ):
+                true = Y - system.exact(X)
+                drifted = (true - R).norm(dim=1, keepdim=True) > 0.1 * true.norm(dim=1, keepdim=True)
+                R, errors = true, _errors(true, Y)
+                idle = 0 if bool((errors < 0.9 * best_error).any()) else idle + 1
                 better = errors < best_error
                 best, best_error = torch.where(better, X, best), torch.where(better, errors, best_error)
+                trusted, since = errors, 0
+                stalled = idle >= _PATIENCE or (not patient and self._hopeless(first, best_error, step))
             Z = precondition(R)
-            rz_new = (R * Z).sum(dim=0)
+            rz_new = (R * Z).sum(dim=1, keepdim=True)
             P = Z + torch.where(drifted | (rz == 0), 0, rz_new / torch.where(rz == 0, 1, rz)) * P
             rz = rz_new
-        return best, step, float(best_error.max()), idle >= _PATIENCE
+        return Run(best, step, float(best_error.max()), stalled)
+
+    def _hopeless(self, first: Tensor, now: Tensor, step: int) -> bool:
+        """Whether at three times the rate so far ``max_steps`` would still not be enough for some column."""
+        done = (first / now.clamp_min(1e-300)).log10().clamp_min(0)
+        left = (now / self.tol).log10()
+        return step >= 2 * self.refresh and bool((left * step > 3 * done * (self.max_steps - step)).any())
+
+
+def _errors(R: Tensor, Y: Tensor) -> Tensor:
+    return relative_residual(R.mT, Y.mT)[:, None]
+
+
+def _almost(tol: float) -> Tensor:
+    return torch.tensor(0.7 * tol)

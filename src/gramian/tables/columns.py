@@ -68,9 +68,8 @@ def as_table(X: Any) -> Any:
     if isinstance(X, np.ma.MaskedArray):
         mask, X = np.ma.getmaskarray(X), X.data.astype(object)
         X[mask] = None
-    array = np.asarray(X)
-    if not isinstance(X, np.ndarray) and array.dtype.kind in "US":
-        array = np.array(X, dtype=object)  # NumPy would turn the numbers of mixed rows into text
+    # From rows of mixed types NumPy would make text, or numbers of booleans.
+    array = np.array(X, dtype=object) if isinstance(X, list | tuple) else np.asarray(X)
     if array.ndim != 2:
         raise ValueError(
             f"Expected 2D array, got {array.ndim}D array instead. Reshape your data either using "

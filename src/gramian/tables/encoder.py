@@ -183,7 +183,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if kind == "empty":
             return "empty", None
         if kind in ("number", "boolean", "duration"):
-            return kind, Number.learn(column, self.missing, self.rank_gauss if kind != "boolean" else False)
+            return kind, Number.learn(column, self.missing, self.rank_gauss)
         if kind == "date":
             return kind, Date.learn(column, self.missing)
         if column.order is not None:

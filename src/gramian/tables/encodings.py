@@ -75,8 +75,10 @@ class Number(Encoding):
         values = finite_numbers(column)
         there = values[~np.isnan(values)]
         knots, scores = _rank_gauss(there) if rank_gauss else (None, None)
+        if knots is not None and len(knots) <= 2:  # scores of two values are the values, standardised
+            knots, scores = None, None
         indicator = missing == "indicator" and len(there) < len(values)
-        return cls(median(there), indicator, rank_gauss != "only", knots, scores)
+        return cls(median(there), indicator, knots is None or rank_gauss != "only", knots, scores)
 
     def encode(self, column: RawColumn) -> Array:
         values = finite_numbers(column)

@@ -50,9 +50,7 @@ def read_target(y: Any) -> Array:
     >>> read_target([1, 2.5])
     array([1. , 2.5])
     """
-    if y is None:
-        raise ValueError("requires y to be passed, but the target y is None")
-    if not hasattr(y, "columns") and (is_polars(y) or np.asarray(y).ndim < 2):
+    if not hasattr(y, "columns") and (is_polars(y) or np.ndim(y) < 2):
         return _target_column(RawColumn("y", _vector(y)))
     columns = read_columns(y)
     return np.stack([_target_column(column) for column in columns], axis=1)
@@ -89,6 +87,8 @@ def _labels(y: Any) -> NDArray[Any]:
 
 def _vector(y: Any) -> NDArray[Any]:
     """The values of a series, list, array or one-column frame as a one-dimensional array."""
+    if y is None:
+        raise ValueError("requires y to be passed, but the target y is None")
     if hasattr(y, "columns"):
         if len(y.columns) != 1:
             raise ValueError(f"y has {len(y.columns)} columns and a single one is needed")

@@ -4,7 +4,8 @@ May import ``core`` and ``features`` only: pure functions of tensors, randomness
 ``torch.Generator``. Early time (paper A): ``early``, ``free_probability``, ``deep``, data in ``tasks``,
 ``sampling``, ``reversing``. Linear networks (paper C): ``balanced``, ``flow``; (paper B):
 ``closed_forms``. Where the ansatz fails (papers C, D): ``counterexamples``, ``separation``,
-``quadratic_network``. Misprints: ``printed``, and ``misprints`` with both numbers.
+``quadratic_network``. Linearisation and its moving target (paper E): ``linearization``, ``interpolation``.
+Misprints: ``printed``, and ``misprints`` with both numbers.
 
 >>> import torch
 >>> from gramian.theory import balanced_init, nfa_gap
@@ -68,17 +69,35 @@ from gramian.theory.free_probability import (
     second_denominator,
     weight_moments,
 )
+from gramian.theory.interpolation import (
+    InterpolationSplit,
+    beta_vae_loss,
+    interpolation_bound,
+    interpolation_gap,
+    interpolation_split,
+    ols_decoder,
+)
+from gramian.theory.linearization import (
+    MovingTarget,
+    best_linear_predictor,
+    linearity_bound,
+    moving_target,
+    surrogate_growth,
+)
 from gramian.theory.misprints import Erratum, errata
 from gramian.theory.quadratic_network import minimum_norm_cost, minimum_norm_network, quadratic_form
 from gramian.theory.reversing import alignment_reversing
 from gramian.theory.sampling import decaying_gaussian, decaying_spectrum, same_spectrum
-from gramian.theory.separation import Minimiser, Separation, minimise, random_start
+from gramian.theory.separation import DecayRow, Minimiser, Separation, minimise, random_start, separation_by_decay
 from gramian.theory.tasks import chain_monomial, chain_monomial_egop, sum_of_squares
 
 __all__ = [
     "DataMoments",
+    "DecayRow",
     "Erratum",
+    "InterpolationSplit",
     "Minimiser",
+    "MovingTarget",
     "QuadraticWeights",
     "ReluPair",
     "Separation",
@@ -88,6 +107,8 @@ __all__ = [
     "alignment_reversing",
     "balanced_init",
     "balanced_scale",
+    "best_linear_predictor",
+    "beta_vae_loss",
     "chain_monomial",
     "chain_monomial_egop",
     "data_moments",
@@ -106,19 +127,25 @@ __all__ = [
     "haar",
     "ideal_kernel",
     "imbalance",
+    "interpolation_bound",
+    "interpolation_gap",
+    "interpolation_split",
     "label_moment",
     "limiting_weight_moments",
     "linear_agop",
     "linear_gd_features",
     "linear_gradients",
     "linear_target_kernel",
+    "linearity_bound",
     "minimise",
     "minimum_norm_cost",
     "minimum_norm_network",
     "moments_of",
+    "moving_target",
     "nfa_exponent",
     "nfa_gap",
     "numerator",
+    "ols_decoder",
     "predicted_alignment",
     "quadratic_form",
     "random_start",
@@ -135,7 +162,9 @@ __all__ = [
     "sample_quadratic",
     "sampled_weight_moments",
     "second_denominator",
+    "separation_by_decay",
     "sum_of_squares",
+    "surrogate_growth",
     "train_two_layer_linear",
     "two_step_features",
     "uniform_gram_norm",

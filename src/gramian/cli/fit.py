@@ -1,0 +1,201 @@
+"""``gramian fit``: from a table on disk to a model on disk, with a score on rows it has not seen."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+from sklearn.model_selection import train_test_split
+
+from gramian import RFMClassifier, RFMRegressor, __version__
+from gramian.cli import show
+from gramian.cli.frames import check_columns, check_writable, read_frame
+from gramian.cli.target import TASKS, Task, choose_task, measure
+from gramian.core import format_bytes
+from gramian.tables import TableEncoder
+
+_MOST_LINES = 40
+
+
+@click.command()
+@click.argument("data", type=click.Path(path_type=Path))
+@click.option("--target", required=True, help="Column to predict.")
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="File for the model, such as m.gramian.")
+@click.option("--task", type=click.Choice(TASKS), default="auto", show_default=True, help="What the target asks for.")
+@click.option("--drop", multiple=True, metavar="COLUMN", help="Leave a column out; may be given several times.")
+@click.option("--preset", type=click.Choice(["fast", "default", "best"]), help="How much work to put in.")
+@click.option(
+    "--time-limit", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="For all fits together."
+)
+@click.option(
+    "--test-size",
+    type=click.FloatRange(0, 1, max_open=True),
+    default=0.2,
+    show_default=True,
+    help="Share of the rows held out to measure the score; 0 for none.",
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the split and the fit.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+def fit(
+    data: Path,
+    target: str,
+    out: Path,
+    task: str,
+    drop: tuple[str, ...],
+    preset: str | None,
+    time_limit: float | None,
+    test_size: float,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Fit a model to a table and save it.
+
+    DATA is a CSV, TSV or Parquet file with a line of column names (.csv, .csv.gz, .tsv, .parquet). Rows without a
+    target are left out. The score is measured on rows held out from a first fit; the model that is saved is fitted to
+    all rows.
+
+    \b
+    Examples:
+      gramian fit houses.csv --target price --out houses.gramian
+      gramian fit churn.parquet --target left --drop customer_id --out churn.gramian --time-limit 60
+      gramian fit houses.csv --target price --out houses.gramian --json > report.json
+    """
+    begin = time.perf_counter()
+    check_writable(out)
+    console = show.make_console()
+    frame = read_frame(data)
+    check_columns([target, *drop], frame, data)
+    if target in drop:
+        raise ValueError(f"{target!r} is the target and cannot be dropped")
+    known = frame[target].notna()
+    y, X = frame.loc[known, target], frame.loc[known].drop(columns=[target, *drop])
+    if X.shape[1] == 0:
+        raise ValueError(f"{data} has no columns besides {', '.join(map(repr, (target, *drop)))} to predict from")
+    if len(y) < 10:
+        raise ValueError(f"{data} has {len(y)} rows with a {target!r}: a fit needs at least 10")
+    chosen = choose_task(y, task)
+    if chosen.classifies and y.dtype.kind == "f" and bool((y == y.round()).all()):
+        y = y.astype("int64")  # whole numbers that became decimals where others are missing
+    columns = describe(X)
+    if not as_json:
+        _say_table(console, data, X, target, int((~known).sum()), columns)
+        other = f" (--task {chosen.other} if you see it otherwise)" if chosen.other else ""
+        console.print(
+            f"[bold]{chosen.name.capitalize()}[/]: {escape(target)} — {chosen.reason}{other}\n", soft_wrap=True
+        )
+
+    options: dict[str, Any] = {"random_state": seed, "verbose": 0 if as_json else 1}
+    if preset is not None:
+        options["preset"] = preset
+    if time_limit is not None:
+        options["time_limit"] = time_limit / (1 if test_size == 0 else 2)
+    estimator: type[Any] = RFMClassifier if chosen.classifies else RFMRegressor
+    scores: dict[str, Any] | None = None
+    if test_size > 0:
+        X_in, X_out, y_in, y_out = _split(X, y, test_size, seed, chosen)
+        scores = measure(estimator(**options).fit(X_in, y_in.to_numpy()), X_out, y_out, y_in)
+        if not as_json:
+            console.print(_scores(scores, len(y_in), len(y_out), chosen))
+    model = estimator(**options).fit(X, y.to_numpy())
+    model.save(out)
+    seconds = time.perf_counter() - begin
+    importances = named_importances(model)
+    if as_json:
+        record = {
+            "gramian": __version__,
+            "data": str(data),
+            "rows": len(y),
+            "rows_without_target": int((~known).sum()),
+            "columns": columns,
+            "target": target,
+            "task": chosen.name,
+            "reason": chosen.reason,
+            "preset": model.preset,
+            "seed": seed,
+            "held_out": None if scores is None else {"rows": len(y_out), "scores": scores},
+            "importances": importances,
+            "model": str(out),
+            "bytes": out.stat().st_size,
+            "seconds": round(seconds, 2),
+        }
+        click.echo(json.dumps(record, indent=2, ensure_ascii=False))
+        return
+    console.print("  What the prediction depends on:")
+    console.print(show.bars(importances))
+    rows, size = f"{'all ' if scores else ''}{len(y):,} rows", format_bytes(out.stat().st_size)
+    name, took = escape(str(out)), f"{seconds:.0f} seconds"
+    console.print(
+        f"\n[bold]{name}[/]: fitted to {rows}, {size}, {took}. Now: gramian predict {name} new.csv",
+        soft_wrap=True,
+    )
+
+
+def describe(X: Any) -> list[dict[str, Any]]:
+    """What each column of a frame is taken for, and what is done with it: the records of the table encoder."""
+    return [
+        {
+            "name": record.name,
+            "kind": record.kind,
+            "missing": int(X[record.name].isna().sum()),
+            "distinct": int(X[record.name].nunique()),
+            "use": record.done if _worth_saying(record, X) else "",
+        }
+        for record in TableEncoder().fit(X).records_
+    ]
+
+
+def _worth_saying(record: Any, X: Any) -> bool:
+    return record.kind not in ("number", "boolean") or bool(X[record.name].isna().any())
+
+
+def named_importances(model: Any) -> dict[str, float]:
+    """Shares of the user's columns in the sensitivity of the prediction, largest first."""
+    shares = model.feature_importances_
+    names = list(getattr(model, "feature_names_in_", [f"x{j}" for j in range(model.n_features_in_)]))
+    encoder = getattr(model, "encoder_", None)
+    if encoder is not None and len(shares) == len(encoder.groups_):
+        shares = np.bincount(encoder.groups_, weights=shares, minlength=len(names))
+    return {str(names[j]): float(shares[j]) for j in np.argsort(-shares, kind="stable")}
+
+
+def _split(X: Any, y: Any, test_size: float, seed: int, task: Task) -> list[Any]:
+    """Rows to fit to and rows held out; by class where each class has a row for either side."""
+    by_class = task.classifies and y.value_counts().min() >= 2
+    held_out = max(round(test_size * len(y)), y.nunique() if by_class else 1)
+    return train_test_split(X, y, test_size=held_out, random_state=seed, stratify=y if by_class else None)
+
+
+def _say_table(console: Any, data: Path, X: Any, target: str, left_out: int, columns: list[dict[str, Any]]) -> None:
+    rest = f"; {left_out:,} rows without a {target} are left out" if left_out else ""
+    size = f"{len(X):,} rows × {X.shape[1]} columns"
+    console.print(f"[bold]{escape(str(data))}[/]: {size}, target {escape(target + rest)}", soft_wrap=True)
+    lines = Table(box=None, padding=(0, 2, 0, 2), header_style="dim")
+    for heading in ("column", "kind", "missing", "distinct", "use"):
+        lines.add_column(
+            heading, justify="right" if heading in ("missing", "distinct") else "left", overflow="ellipsis"
+        )
+    for column in columns[:_MOST_LINES]:
+        missing = f"{column['missing']:,}" if column["missing"] else ""
+        cells = (column["name"], column["kind"], missing, f"{column['distinct']:,}", column["use"])
+        lines.add_row(*map(Text, cells))  # as they are: a name in brackets is no markup
+    console.print(lines)
+    if len(columns) > _MOST_LINES:
+        console.print(f"  and {len(columns) - _MOST_LINES} more columns", style="dim")
+
+
+def _scores(scores: dict[str, dict[str, float]], n_in: int, n_out: int, task: Task) -> Table:
+    lines = Table(box=None, padding=(0, 2, 0, 2), header_style="dim", title_justify="left")
+    lines.add_column(f"{n_out:,} held-out rows")
+    lines.add_column(f"fitted to {n_in:,}", justify="right", style="bold")
+    lines.add_column("most frequent class" if task.classifies else "mean of the target", justify="right", style="dim")
+    for name, pair in scores.items():
+        lines.add_row(name, *(f"{value:.4g}" for value in (pair["model"], pair["baseline"])))
+    lines.add_row()
+    return lines

@@ -1,0 +1,93 @@
+"""What to predict: the task a target column asks for, with the reason, and how good a prediction is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import (
+    accuracy_score,
+    log_loss,
+    mean_absolute_error,
+    r2_score,
+    roc_auc_score,
+    root_mean_squared_error,
+)
+
+TASKS = ("auto", "regression", "classification")
+_FEW = 20
+_SHARE = 0.05
+
+
+@dataclass(frozen=True)
+class Task:
+    """Regression or classification, and why."""
+
+    name: str
+    reason: str
+    other: str | None = None
+    """The task one could also think of."""
+
+    @property
+    def classifies(self) -> bool:
+        """Whether the target is a label."""
+        return self.name == "classification"
+
+
+def choose_task(y: Any, asked: str = "auto") -> Task:
+    """The task for a target (a pandas series without missing values).
+
+    What is no number is a class. Whole numbers are classes where there are two of them, or at most 20 with 20 rows each
+    on average. Everything else is regression.
+
+    >>> import pandas as pd
+    >>> choose_task(pd.Series(["a", "b", "a"]))
+    Task(name='classification', reason='it holds text', other=None)
+    >>> choose_task(pd.Series([0.5, 1.25]))
+    Task(name='regression', reason='it holds numbers with decimals', other=None)
+    """
+    from pandas.api.types import is_bool_dtype, is_numeric_dtype
+
+    numeric = is_numeric_dtype(y) and not is_bool_dtype(y)
+    if asked == "regression" and not numeric:
+        raise ValueError(f"the target {y.name!r} holds {_words(y)}, and regression needs numbers")
+    if asked != "auto":
+        return Task(asked, "as asked for")
+    if not numeric:
+        return Task("classification", f"it holds {_words(y)}")
+    if not bool((y == y.round()).all()):
+        return Task("regression", "it holds numbers with decimals")
+    distinct = y.nunique()
+    reason = f"it holds {distinct:,} distinct whole numbers in {len(y):,} rows"
+    if distinct <= 2 or (distinct <= _FEW and distinct <= _SHARE * len(y)):
+        return Task("classification", reason, "regression")
+    return Task("regression", reason, "classification")
+
+
+def measure(model: Any, X: Any, y: Any, seen: Any) -> dict[str, dict[str, float]]:
+    """Scores of a model on held-out rows, and of always saying the mean or the most frequent class of ``seen``."""
+    if not hasattr(model, "classes_"):
+        truth, made = np.asarray(y, dtype=float), model.predict(X)
+        plain = np.full(len(truth), float(np.mean(seen)))
+        scores = {"R²": r2_score, "RMSE": root_mean_squared_error, "MAE": mean_absolute_error}
+        return {name: {"model": f(truth, made), "baseline": f(truth, plain)} for name, f in scores.items()}
+    truth = np.asarray(y)
+    shares = np.array([np.mean(np.asarray(seen) == label) for label in model.classes_])
+    often = np.full(len(truth), model.classes_[shares.argmax()], dtype=model.classes_.dtype)
+    proba = model.predict_proba(X)
+    found = {"accuracy": {"model": accuracy_score(truth, model.predict(X)), "baseline": accuracy_score(truth, often)}}
+    known = np.isin(truth, model.classes_)
+    if known.all():
+        flat = np.tile(shares, (len(truth), 1))
+        losses = (log_loss(truth, p, labels=model.classes_) for p in (proba, flat))
+        found["log loss"] = dict(zip(("model", "baseline"), losses, strict=True))
+        if len(model.classes_) == 2 and len(np.unique(truth)) == 2:
+            found["AUC"] = {"model": roc_auc_score(truth, proba[:, 1]), "baseline": 0.5}
+    return found
+
+
+def _words(y: Any) -> str:
+    from pandas.api.types import is_bool_dtype, is_datetime64_any_dtype
+
+    return "yes or no" if is_bool_dtype(y) else "dates" if is_datetime64_any_dtype(y) else "text"

@@ -1,0 +1,37 @@
+"""Everything a saved model may consist of. A class that an estimator keeps must stand here, or saving says so."""
+
+from __future__ import annotations
+
+from gramian import features, kernels, solvers
+from gramian.files import register
+from gramian.rfm.blend import Blend
+from gramian.rfm.classifier import RFMClassifier
+from gramian.rfm.data import Scaler
+from gramian.rfm.judged import Judged
+from gramian.rfm.machine import KernelMachine
+from gramian.rfm.regressor import RFMRegressor
+from gramian.rfm.rounds import Round
+from gramian.rfm.targets import TargetTransform
+from gramian.tables import ColumnRecord, TableEncoder
+from gramian.tables.encodings import Category, Date, Number, Ordered
+
+register(
+    "kernels",
+    kernels.Diagonal,
+    kernels.Exponential,
+    kernels.ExponentialDot,
+    kernels.Full,
+    kernels.Gaussian,
+    kernels.Identity,
+    kernels.Laplace,
+    kernels.LowRank,
+    kernels.Lp,
+    kernels.Matern,
+    kernels.NNGP,
+    kernels.NTK,
+    kernels.Polynomial,
+)
+register("features", features.Agop, features.Fact)
+register("solvers", solvers.ConjugateGradient, solvers.Direct)
+register("tables", Category, ColumnRecord, Date, Number, Ordered, TableEncoder)
+register("rfm", Blend, Judged, KernelMachine, RFMClassifier, RFMRegressor, Round, Scaler, TargetTransform)
