@@ -9,7 +9,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
-from gramian import RFMClassifier, RFMRegressor
+from gramian import RFMClassifier, RFMRegressor, load
 
 pytest.importorskip("sklearn.callback")
 from sklearn.callback import ProgressBar, ScoringMonitor
@@ -118,6 +118,16 @@ def test_copies_and_pickles(model, y):
     again = pickle.loads(pickle.dumps(copied))
     assert (again.predict(FRAME) == fitted.predict(FRAME)).all()
     assert not [name for name in vars(fitted) if "callback" in name and name != "_skl_callbacks"]
+
+
+@BOTH
+def test_a_model_with_callbacks_is_saved_without_them(model, y, tmp_path):
+    fitted = clone(model).set_callbacks(Recorder()).fit(FRAME, y)
+    fitted.save(tmp_path / "m.gramian")
+    loaded = load(tmp_path / "m.gramian")
+    assert (loaded.predict(FRAME) == fitted.predict(FRAME)).all()
+    assert not hasattr(loaded, "_skl_callbacks")
+    assert hasattr(fitted, "_skl_callbacks")
 
 
 def test_an_error_in_a_fit_still_tears_down():
