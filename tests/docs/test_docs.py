@@ -53,3 +53,13 @@ def test_the_examples_run(page, least):
     )
     assert result.attempted > least
     assert result.failed == 0
+
+
+def test_the_examples_for_the_search_run():
+    pytest.importorskip("optuna")
+    pytest.importorskip("sklearn.callback")
+    result = doctest.testfile(
+        str(ROOT / "docs/search.md"), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+    )
+    assert result.attempted > 10
+    assert result.failed == 0

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 import logging
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 
 from gramian.core import psd_eigh, resolve_device, resolve_dtype, resolve_memory, threads, wide_dtype
@@ -17,16 +19,19 @@ from gramian.features import BY_NAME as UPDATES
 from gramian.features import Agop, Update
 from gramian.kernels import BY_NAME as KERNELS
 from gramian.kernels import Kernel, Laplace
+from gramian.rfm.blend import Blend
+from gramian.rfm.callbacks import CallbackSupportMixin, Watch
 from gramian.rfm.choice import Rows
 from gramian.rfm.data import Array, Scaler, Table
 from gramian.rfm.explains import Explains
-from gramian.rfm.fitting import Fitted, Settings, fit
+from gramian.rfm.fitting import EvalSet, Fitted, Settings, fit
 from gramian.rfm.function import FittedFunction
 from gramian.rfm.judged import Judged, leave_one_out
 from gramian.rfm.presets import preset
+from gramian.rfm.rounds import Problem, Round, Step, rounds
 from gramian.rfm.saving import Saves
 from gramian.solvers import BY_NAME as SOLVERS
-from gramian.solvers import Direct, Solver, choose
+from gramian.solvers import Direct, Solver, Workspace, choose
 from gramian.solvers.base import warn_numbers
 
 log = logging.getLogger(__name__)
@@ -41,7 +46,17 @@ _NESTED: dict[str, tuple[Any, Any, Any]] = {
 """Names, kind, and what "auto" stands for once one of its options is set."""
 
 
-class BaseRFM(Saves, Explains, ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedFunction):
+@dataclass(frozen=True, eq=False)
+class Ready:
+    """Training rows that were read, encoded and merged, with targets ``(n, c)``; nothing is fitted yet."""
+
+    rows: Table
+    Y: Array
+    strata: NDArray[Any] | None
+    eval_set: tuple[Array, Array] | None
+
+
+class BaseRFM(CallbackSupportMixin, Saves, Explains, FittedFunction):
     """Arguments and learned attributes of :class:`RFMRegressor` and :class:`RFMClassifier`, described there."""
 
     _scales_target = True
@@ -151,52 +166,82 @@ class BaseRFM(Saves, Explains, ClassNamePrefixFeaturesOutMixin, TransformerMixin
             return tuple(u.with_params(samples=_AGOP_POINTS) for u in chosen) if n > 2 * _AGOP_POINTS else chosen
         return (named(self.update, UPDATES, "update", Update),)
 
-    def _fit_rows(
-        self,
-        rows: Table,
-        Y: Array,
-        strata: NDArray[Any] | None,
-        eval_set: tuple[Array, Array] | None,
-    ) -> None:
-        """Scale, move to torch, fit, and set the attributes both estimators have. Y is ``(n, c)``."""
-        d = rows.X.shape[1]
-        weights = rows.weights_or_ones
-        self._target_scaler = Scaler.fit(Y, weights, center=self.fit_intercept, scale=self._scales_target)
+    def _fit_rows(self, ready: Ready, watch: Watch) -> None:
+        """Scale, move to torch, fit, and set the attributes both estimators have."""
+        settings, data, evaluation = self._on_torch(ready)
+        self.row_index_ = ready.rows.index
+        with threads(self._threads(len(data))):
+            fitted = fit(settings, data, ready.strata, evaluation, watch)
+        self._learn(fitted.blend, fitted.problem, fitted.records, fitted.round, fitted.features)
+        self.ridge_ = fitted.ridge
+        if fitted.support is not None:
+            self.support_ = fitted.support.cpu().numpy()
+        self._seen_by_none = self._held_out(fitted, ready.Y, ready.rows.weights_or_ones, ready.eval_set)
+
+    def _on_torch(self, ready: Ready) -> tuple[Settings, Rows, EvalSet | None]:
+        rows, Y = ready.rows, ready.Y
+        self._target_scaler = Scaler.fit(Y, rows.weights_or_ones, center=self.fit_intercept, scale=self._scales_target)
         device = resolve_device(self.device)
-        dtype = self._dtype(self._scaler.apply(rows.X), device)
-        settings = self._settings(len(rows), d, device, dtype)
+        X = self._scaler.apply(rows.X)
+        dtype = self._dtype(X, device)
+        settings = self._settings(len(rows), X.shape[1], device, dtype)
 
         def tensor(values: Array, wide: bool = False) -> torch.Tensor:
             return torch.as_tensor(values, dtype=wide_dtype(device) if wide else dtype, device=device)
 
-        evaluation = None
-        if eval_set is not None:
-            evaluation = (
-                tensor(self._scaler.apply(eval_set[0])),
-                tensor(self._target_scaler.apply(eval_set[1]), wide=True),
-            )
-        with threads(self._threads(len(rows))):
-            data = Rows(
-                tensor(self._scaler.apply(rows.X)),
-                tensor(self._target_scaler.apply(Y), wide=True),
-                None if rows.weights is None else tensor(rows.weights, wide=True),
-            )
-            fitted = fit(settings, data, strata, evaluation)
-        self.blend_ = fitted.blend
-        self.machine_ = fitted.blend.best
-        self.row_index_ = rows.index
-        self.rounds_ = list(fitted.records)
-        self.best_round_ = fitted.round
-        self.update_ = fitted.problem.update
+        data = Rows(
+            tensor(X),
+            tensor(self._target_scaler.apply(Y), wide=True),
+            None if rows.weights is None else tensor(rows.weights, wide=True),
+        )
+        if ready.eval_set is None:
+            return settings, data, None
+        X, Y = ready.eval_set
+        return settings, data, (tensor(self._scaler.apply(X)), tensor(self._target_scaler.apply(Y), wide=True))
+
+    def _learn(
+        self, blend: Blend, problem: Problem, records: Sequence[Round], best: int, features: torch.Tensor
+    ) -> None:
+        self.blend_ = blend
+        self.machine_ = blend.best
+        self.rounds_ = list(records)
+        self.best_round_ = best
+        self.update_ = problem.update
         self.kernel_ = self.machine_.kernel
-        self.ridge_ = fitted.ridge
-        self.support_ = np.ones(d, dtype=bool) if fitted.support is None else fitted.support.cpu().numpy()
-        self.feature_matrix_ = fitted.features.cpu().numpy().astype(np.float64)
+        self.ridge_ = self.rounds_[best].ridge
+        self.feature_matrix_ = features.cpu().numpy().astype(np.float64)
+        d = len(self.feature_matrix_)
+        self.support_ = np.ones(d, dtype=bool)
         values, vectors = psd_eigh(torch.from_numpy(self.feature_matrix_))
         keep = values > d * np.finfo(float).eps * values[0]
         self.components_ = vectors[:, keep].T.contiguous().numpy()
         self.explained_ = values[keep].numpy()
-        self._seen_by_none = self._held_out(fitted, Y, weights, eval_set)
+        self._seen_by_none = None
+
+    def _as_of(self: R, problem: Problem, steps: Sequence[Step], part: torch.Tensor | None = None) -> R:
+        """A copy as if the fit had ended with the last of these rounds, on the rows ``part`` of the merged ones."""
+        records, machines = zip(*steps, strict=True)
+        copied = copy.copy(self)
+        copied._learn(Blend(machines[-1:], (1.0,)), problem, records, len(steps) - 1, machines[-1].matrix())
+        copied.row_index_ = self.row_index_ if part is None else self.row_index_[part.cpu().numpy()]
+        return copied
+
+    def _stages(self: R, ready: Ready, workspace: Workspace) -> Iterator[R]:
+        """Copies fitted after round 0, 1, …, where one kernel and one update leave nothing to judge."""
+        settings, data, _ = self._on_torch(ready)
+        if len(settings.problems) > 1:
+            raise ValueError('rounds can be followed one by one for a given kernel and update only, not for "auto"')
+        (problem,) = settings.problems
+        self.row_index_ = ready.rows.index
+        steps: list[Step] = []
+        coming = rounds(problem, data, settings.chooser(problem.kernel), workspace)
+        while True:
+            with threads(self._threads(len(data))):
+                step = next(coming, None)
+            if step is None:
+                return
+            steps.append(step)
+            yield self._as_of(problem, steps)
 
     def _held_out(
         self, fitted: Fitted, Y: Array, weights: Array, eval_set: tuple[Array, Array] | None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,9 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.rfm.arguments import with_arguments
-from gramian.rfm.base import BaseRFM
+from gramian.rfm.base import BaseRFM, Ready
 from gramian.rfm.calibration import fit_temperature, log_probabilities
+from gramian.rfm.callbacks import watch_for, with_callbacks
 from gramian.rfm.conformal import check_coverage, conformal_quantile
 from gramian.rfm.data import Array
 from gramian.tables import encode_labels, label_codes
@@ -76,6 +78,7 @@ class RFMClassifier(ClassifierMixin, BaseRFM):
     ) -> None:
         self._keep(locals())
 
+    @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None, eval_set: Any = None) -> RFMClassifier:
         """Fit to rows X (n, d) and labels y (n,).
 
@@ -90,6 +93,15 @@ class RFMClassifier(ClassifierMixin, BaseRFM):
         eval_set : pair (X, y), optional
             Rows to choose the round by, instead of folds.
         """
+        self.__dict__.pop("temperature_", None)
+        ready = self._ready(X, y, sample_weight, eval_set)
+        watch = watch_for(self, X, y, sample_weight)
+        self._fit_rows(ready, watch)
+        _ = self.temperature_  # now, so that predictions change nothing
+        watch.end()
+        return self
+
+    def _ready(self, X: Any, y: Any, sample_weight: Any = None, eval_set: Any = None) -> Ready:
         self.classes_, labels = encode_labels(y)
         X = self._read_X_y(X, labels)
         rows = self._merged(X, labels.astype(np.float64), sample_weight, self._class_factors(labels))
@@ -107,10 +119,14 @@ class RFMClassifier(ClassifierMixin, BaseRFM):
                 evaluation = evaluation[0], self._codes(label_codes(evaluation[1], self.classes_))
             except ValueError as error:
                 raise ValueError(f"eval_set: {error}") from error
-        self._fit_rows(rows, self._codes(labels), labels, evaluation)
+        return Ready(rows, self._codes(labels), labels, evaluation)
+
+    @cached_property
+    def temperature_(self) -> float:
+        """What divides the scores before the softmax."""
+        check_is_fitted(self)
         judged = self._judged()
-        self.temperature_ = 1 / fit_temperature(judged.outputs, self._labels(judged.targets), judged.weights)
-        return self
+        return 1 / fit_temperature(judged.outputs, self._labels(judged.targets), judged.weights)
 
     def decision_function(self, X: Any) -> Array:
         """Scores: (n,) for two classes, positive for the second of them; else (n, classes)."""
@@ -127,7 +143,8 @@ class RFMClassifier(ClassifierMixin, BaseRFM):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class of each row."""
-        return self.classes_[self._labels(self._outputs(X))]
+        labels = self._labels(self._outputs(X))
+        return self.classes_[labels]
 
     def predict_set(self, X: Any, coverage: float = 0.9) -> NDArray[np.bool_]:
         """Sets of classes that hold a new row's label with probability ``coverage``: bool (n, classes).

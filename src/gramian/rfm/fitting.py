@@ -15,6 +15,7 @@ from gramian.core.progress import progress
 from gramian.features import Update
 from gramian.kernels import Kernel
 from gramian.rfm.blend import Blend
+from gramian.rfm.callbacks import Silent, Watch
 from gramian.rfm.choice import Chooser, Fixed, LeaveOneOut, Replay, Rows
 from gramian.rfm.clock import Clock
 from gramian.rfm.machine import KernelMachine
@@ -84,7 +85,13 @@ class Fitted:
 EvalSet = tuple[Float[Tensor, "m d"], Float[Tensor, "m c"]]
 
 
-def fit(settings: Settings, data: Rows, strata: np.ndarray | None = None, eval_set: EvalSet | None = None) -> Fitted:
+def fit(
+    settings: Settings,
+    data: Rows,
+    strata: np.ndarray | None = None,
+    eval_set: EvalSet | None = None,
+    watch: Watch | None = None,
+) -> Fitted:
     """Run the rounds of every problem, judge them, keep the best: one machine or the average of several.
 
     Rounds, updates and kernels are judged on the evaluation set if there is one, else by folds in which the features
@@ -99,10 +106,11 @@ def fit(settings: Settings, data: Rows, strata: np.ndarray | None = None, eval_s
     parts = list(splits(len(data), folds, settings.seed, strata))
     single = parts[0] if folds == 1 else None
     here = data if single is None else data[single[0].to(data.X.device)]
-    stage = Stage(settings.per_row_ridge, Clock(settings.time_limit), Workspace())
+    stage = Stage(settings.per_row_ridge, Clock(settings.time_limit), Workspace(), watch=watch or Silent())
     steps = len(problems) * (settings.n_rounds + 1) * (1 + (folds if folds > 1 else 0))
     with progress("fitting", steps, settings.show_progress) as tick:
         stage.tick = tick
+        stage.watch.begin(steps, None if single is None else single[0])
         runs, judge = scout(problems, settings.chooser, here, stage, share=0.4 if folds > 1 else 0.6)
         held: list[list[HeldOut]] = []
         bags: list[list[tuple[KernelMachine, ...]]] = []

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.core import threads
@@ -18,8 +19,11 @@ from gramian.rfm.machine import KernelMachine
 _ONE_THREAD_ROWS = 1000
 
 
-class FittedFunction(Border):
-    """Reads what a fit has left on the estimator; the fit itself is elsewhere."""
+class FittedFunction(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Border):
+    """Reads what a fit has left on the estimator; the fit itself is elsewhere.
+
+    The mixins stand here because scikit-learn gives frames out only where ``transform`` is defined beside them.
+    """
 
     n_threads: Any
     n_jobs: Any

@@ -10,7 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian.core import threads
 from gramian.rfm.arguments import with_arguments
-from gramian.rfm.base import BaseRFM, seed_of
+from gramian.rfm.base import BaseRFM, Ready, seed_of
+from gramian.rfm.callbacks import watch_for, with_callbacks
 from gramian.rfm.conformal import check_coverage, conformal_quantile
 from gramian.rfm.data import Array
 from gramian.rfm.targets import TargetTransform, choose_transform
@@ -70,6 +71,7 @@ class RFMRegressor(RegressorMixin, BaseRFM):
     ) -> None:
         self._keep(locals())
 
+    @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None, eval_set: Any = None) -> RFMRegressor:
         """Fit to rows X (n, d) and targets y (n,) or (n, c).
 
@@ -83,6 +85,13 @@ class RFMRegressor(RegressorMixin, BaseRFM):
         eval_set : pair (X, y), optional
             Rows to choose the round by, instead of folds.
         """
+        ready = self._ready(X, y, sample_weight, eval_set)
+        watch = watch_for(self, X, y, sample_weight)
+        self._fit_rows(ready, watch)
+        watch.end()
+        return self
+
+    def _ready(self, X: Any, y: Any, sample_weight: Any = None, eval_set: Any = None) -> Ready:
         y = read_target(y)
         X = self._read_X_y(X, y)
         self._flat = y.ndim == 1
@@ -95,8 +104,7 @@ class RFMRegressor(RegressorMixin, BaseRFM):
             if target.shape[1:] != y.shape[1:]:
                 raise ValueError(f"eval_set has a target of shape {target.shape}, and y has {y.shape}")
             evaluation = evaluation[0], self.target_transform_.apply(target).reshape(len(target), -1)
-        self._fit_rows(rows, self.target_transform_.apply(rows.y).reshape(len(rows), -1), None, evaluation)
-        return self
+        return Ready(rows, self.target_transform_.apply(rows.y).reshape(len(rows), -1), None, evaluation)
 
     def predict(self, X: Any) -> Array:
         """Predictions (n,) or (n, c), in the units of y."""

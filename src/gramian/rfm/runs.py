@@ -16,6 +16,7 @@ from joblib import Parallel, delayed
 from torch import Tensor
 
 from gramian.kernels import Kernel
+from gramian.rfm.callbacks import Silent, Watch
 from gramian.rfm.choice import Choice, Chooser, Replay, Rows
 from gramian.rfm.clock import Clock, TimeIsUp
 from gramian.rfm.machine import KernelMachine
@@ -36,12 +37,13 @@ class Run:
 
 @dataclass
 class Stage:
-    """What the runs of one fit share: a clock, memory for the solver, and a bell after each round."""
+    """What the runs of one fit share: a clock, memory for the solver, a bell after each round, and who looks on."""
 
     per_row_ridge: bool
     clock: Clock
     workspace: Workspace
     tick: Callable[[], None] = field(default=lambda: None)
+    watch: Watch = field(default_factory=Silent)
 
 
 def scout(
@@ -49,7 +51,7 @@ def scout(
 ) -> tuple[list[Run], bool]:
     """Run the rounds of every problem, and say whether there is leave to go on judging them.
 
-    Stops after ``share`` of the time limit, with the runs that have at least round 0, and at Ctrl-C.
+    Stops after ``share`` of the time limit, with the runs that have at least round 0, at Ctrl-C, and where asked to.
     """
     runs: list[Run] = []
     openings: dict[Kernel, tuple[Step, _Recording]] = {}
@@ -61,12 +63,16 @@ def scout(
             recorder = first.branch()
         steps: list[Step] = []
         stop: BaseException | None = None
+        asked = False
         try:
             for step in rounds(problem, data, recorder, stage.workspace, opening):
                 if not steps:
                     openings.setdefault(problem.kernel, (step, recorder.branch()))
                 steps.append(step)
                 stage.tick()
+                asked = stage.watch.after_round(problem, steps)
+                if asked:
+                    break
                 stage.clock.check(share)
         except (KeyboardInterrupt, TimeIsUp) as error:
             if not runs and not steps:
@@ -85,6 +91,8 @@ def scout(
         if stop is not None:
             done = f"{len(runs)} of {len(problems)} kinds of machines, {len(steps)} rounds of the last"
             warnings.warn(f"time_limit={stage.clock.limit:g}: {done} were tried", stacklevel=2)
+            return runs, True
+        if asked:
             return runs, True
     return runs, True
 
@@ -139,9 +147,11 @@ def _one_fold(
             if keep:
                 machines.append(step[1].embedded(data.X, train, data.weights))
             stage.tick()
+            stage.watch.after_fold_round()
         for _ in range(len(run.path) - len(outputs)):
             outputs.append(outputs[-1])
             stage.tick()
+            stage.watch.after_fold_round()
         found.append((HeldOut(out, torch.stack(outputs)), tuple(machines)))
     return found
 

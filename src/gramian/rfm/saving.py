@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from typing import Any
 
@@ -31,7 +32,9 @@ class Saves:
         True
         """
         check_is_fitted(self)
-        write(self, path)
+        model = copy.copy(self)
+        vars(model).pop("_skl_callbacks", None)  # scikit-learn's callbacks: they watch fits, and are no part of a model
+        write(model, path)
 
 
 def load(path: str | os.PathLike[str], device: str | torch.device = "auto") -> Any:
