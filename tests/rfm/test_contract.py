@@ -122,17 +122,21 @@ def test_probabilities(friedman):
 @pytest.mark.parametrize("select", ["best", "last"])
 def test_an_evaluation_set_chooses_the_round(friedman, select):
     X, y = friedman
-    model = RFMRegressor(update="agop", n_rounds=3, select_round=select).fit(
+    model = RFMRegressor(kernel="laplace", update="agop", n_rounds=3, select_round=select).fit(
         X[:100], y[:100], eval_set=(X[100:], y[100:])
     )
     scores = [r.score for r in model.rounds_]
-    assert model.best_round_ == (int(np.argmin(scores)) if select == "best" else 3)
+    if select == "best":  # the earliest that is as good as the best
+        assert model.best_round_ <= int(np.argmin(scores))
+        assert scores[model.best_round_] < 1.2 * min(scores) < scores[0]
+    else:
+        assert model.best_round_ == 3
     error = np.mean((model.predict(X[100:]) - y[100:]) ** 2) / y[:100].var()
     assert scores[model.best_round_] == pytest.approx(error, rel=1e-6)
     labels = y > y.mean()
     classifier = RFMClassifier(n_rounds=1).fit(X[:100], labels[:100], eval_set=(X[100:], labels[100:]))
     assert classifier.score(X[100:], labels[100:]) > 0.7
-    with pytest.raises(ValueError, match="eval_set has 2 targets per row, and y has 1"):
+    with pytest.raises(ValueError, match=r"eval_set has a target of shape \(50, 2\), and y has \(100,\)"):
         RFMRegressor().fit(X[:100], y[:100], eval_set=(X[100:], np.column_stack([y, y])[100:]))
     column = RFMClassifier(n_rounds=1).fit(X[:100], labels[:100], eval_set=(X[100:], labels[100:, None]))
     assert column.best_round_ == classifier.best_round_
@@ -149,7 +153,7 @@ def test_records_tell_what_happened(friedman):
         assert record.bytes > 0
         assert record.seconds > 0
         assert record.score > 0
-        assert record.loo > 0
+        assert record.loo > 0 or record.index >= 3, "ridge and bandwidth are not chosen anew from round 3 on"
         assert "float64" in record.status
     assert model.ridge_ == model.rounds_[model.best_round_].ridge
     assert model.kernel_.length == pytest.approx(model.rounds_[model.best_round_].bandwidth)
@@ -169,7 +173,7 @@ def test_ctrl_c_keeps_what_is_finished(friedman, monkeypatch):
         return real(*args)
 
     monkeypatch.setattr(module, "_next_metric", interrupt)
-    with pytest.warns(UserWarning, match="interrupted: 2 of 6 rounds .* the last of them is kept"):
+    with pytest.warns(UserWarning, match="interrupted: 2 of 4 rounds .* the last of them is kept"):
         model = RFMRegressor(update="agop").fit(X, y)
     assert len(model.rounds_) == 2
     assert model.best_round_ == 1

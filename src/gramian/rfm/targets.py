@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.stats import skew, yeojohnson, yeojohnson_normmax
+from scipy.stats import yeojohnson, yeojohnson_normmax
 
 from gramian.kernels import Identity, KernelOperator, Laplace
 from gramian.rfm.choice import RIDGES, base_kernel
@@ -88,7 +88,7 @@ def choose_transform(X: Array, y: Array, weights: Array, seed: int) -> TargetTra
     weights : array (n,)
     seed : int
     """
-    if len(y) < 30 or not abs(float(skew(y))) > _SKEWED:
+    if len(y) < 30 or not abs(_skewness(y)) > _SKEWED:
         return TargetTransform("none")
     rows = np.random.default_rng(seed).permutation(len(y))[:_ROWS]
     X, y, weights = X[rows], y[rows], weights[rows]
@@ -109,6 +109,15 @@ def choose_transform(X: Array, y: Array, weights: Array, seed: int) -> TargetTra
         if mean < -deviation and float(errors @ share) < best_error:
             best, best_error = transform, float(errors @ share)
     return best
+
+
+def _skewness(y: Array) -> float:
+    """Third standardised moment; 0 where the target is constant up to rounding."""
+    centered = y - y.mean()
+    spread = float(np.sqrt(np.mean(centered**2)))
+    if spread <= 1e-12 * float(np.abs(y).max(initial=0.0)) or spread == 0:
+        return 0.0
+    return float(np.mean((centered / spread) ** 3))
 
 
 def _left_out_errors(operator: KernelOperator, transform: TargetTransform, y: Array, share: Array) -> Array:

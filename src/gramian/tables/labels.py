@@ -50,7 +50,7 @@ def read_target(y: Any) -> Array:
     >>> read_target([1, 2.5])
     array([1. , 2.5])
     """
-    if not hasattr(y, "columns") and (is_polars(y) or np.ndim(y) < 2):
+    if not hasattr(y, "columns") and (is_polars(y) or np.asarray(y).ndim < 2):
         return _target_column(RawColumn("y", _vector(y)))
     columns = read_columns(y)
     return np.stack([_target_column(column) for column in columns], axis=1)
