@@ -67,9 +67,12 @@ class Agop(Update):
         Keep only the diagonal (before the power is taken).
     samples : int, optional
         Average over so many training rows, drawn at random; over all by default.
+    shrink : float
+        Mix M with a multiple of the identity of the same trace: ``(1 − s) M + s (tr M / d) I``. No column is then
+        given up for lost.
 
     >>> Agop(power=0.5, scale="mean")
-    Agop(power=0.5, center=False, scale='mean', diagonal=False, samples=None)
+    Agop(power=0.5, center=False, scale='mean', diagonal=False, samples=None, shrink=0.0)
     """
 
     power: float = 1.0
@@ -77,6 +80,7 @@ class Agop(Update):
     scale: Scale = "max"
     diagonal: bool = False
     samples: int | None = None
+    shrink: float = 0.0
 
     def __post_init__(self) -> None:
         _check_scale(self.scale)
@@ -84,6 +88,8 @@ class Agop(Update):
             raise ValueError(f"power must be positive, got {self.power!r}")
         if self.samples is not None and self.samples < 1:
             raise ValueError(f"samples must be a positive number of rows or None, got {self.samples!r}")
+        if not 0 <= self.shrink < 1:
+            raise ValueError(f"shrink must be at least 0 and below 1, got {self.shrink!r}")
 
     def __call__(self, source: Source, rng: torch.Generator) -> Matrix:
         rows = None
@@ -91,8 +97,8 @@ class Agop(Update):
             rows = torch.randperm(source.n, generator=rng)[: self.samples]
         M = agop_from_moments(*source.moments(rows), center=self.center)
         if self.diagonal:
-            return rescale(M.diagonal().clamp_min(0).pow(self.power), self.scale)
-        return rescale(psd_power(M, self.power), self.scale)
+            return rescale(_shrunk(M.diagonal().clamp_min(0).pow(self.power), self.shrink), self.scale)
+        return rescale(_shrunk(psd_power(M, self.power), self.shrink), self.scale)
 
 
 @dataclass(frozen=True)
@@ -138,6 +144,14 @@ def rescale(M: Matrix, scale: Scale) -> Matrix:
     divisors = {"max": diagonal.max(), "mean": diagonal.mean(), "trace": diagonal.sum()}
     divisor = 1.0 if scale is None else float(divisors[scale])
     return M / divisor if divisor > 0 else M
+
+
+def _shrunk(M: Matrix, share: float) -> Matrix:
+    if not share:
+        return M
+    diagonal = M if M.ndim == 1 else M.diagonal()
+    mean = torch.full_like(diagonal, float(diagonal.mean()))
+    return (1 - share) * M + share * (mean if M.ndim == 1 else torch.diag(mean))
 
 
 def _check_scale(scale: Scale) -> None:

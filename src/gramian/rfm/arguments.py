@@ -29,6 +29,9 @@ _ARGUMENTS = """Parameters
     solver : "auto", "direct", "cg" or Solver, default="auto"
         Direct up to 4,000 rows; beyond, conjugate gradients to the same residual on half the kernel matrix, with a
         direct solve behind them; without the matrix where ``max_memory`` does not hold it (with a warning).
+    encoder : "auto" or TableEncoder, default="auto"
+        Turns raw columns into numbers, where there is anything but complete columns of numbers; one of your own, such
+        as ``TableEncoder(rank_gauss=True)``, is always used.
     standardize : bool, default=True
         Centre the columns and divide them by their standard deviation first.
     fit_intercept : bool, default=True

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -18,6 +18,7 @@ from gramian.tables import TableEncoder, needs_encoding
 class Border(BaseEstimator):
     """Reads tables of any kind. Complete columns of numbers are taken as they are, all else goes through an encoder."""
 
+    encoder: Any
     encoder_: TableEncoder | None
     _scaler: Scaler
 
@@ -29,7 +30,7 @@ class Border(BaseEstimator):
 
     def _read_X(self, X: Any, reset: bool = False) -> Array:
         if reset:
-            self.encoder_ = TableEncoder() if needs_encoding(X) else None
+            self.encoder_ = self._new_encoder(X)
         least = 2 if reset else 1
         if self.encoder_ is not None:
             validate_data(self, X, reset=reset, skip_check_array=True)
@@ -39,6 +40,13 @@ class Border(BaseEstimator):
         )
         check_finite(numbers, getattr(self, "feature_names_in_", None))
         return numbers
+
+    def _new_encoder(self, X: Any) -> TableEncoder | None:
+        if isinstance(self.encoder, TableEncoder):
+            return clone(self.encoder)
+        if not (isinstance(self.encoder, str) and self.encoder == "auto"):
+            raise ValueError(f'encoder must be "auto" or a TableEncoder, got {self.encoder!r}')
+        return TableEncoder() if needs_encoding(X) else None
 
     def _scaled(self, X: Any) -> Array:
         """Rows in the coordinates the machines live in: encoded and standardised columns (n, d_encoded)."""

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian.rfm.arguments import with_arguments
 from gramian.rfm.base import BaseRFM, Ready
-from gramian.rfm.calibration import fit_temperature, log_probabilities
+from gramian.rfm.calibration import fit_temperature, log_probabilities, probability_losses
 from gramian.rfm.callbacks import watch_for, with_callbacks
 from gramian.rfm.conformal import check_coverage, conformal_quantile
 from gramian.rfm.data import Array
@@ -62,6 +62,7 @@ class RFMClassifier(ClassifierMixin, BaseRFM):
         ridge: Any = "auto",
         ridge_scaling: Any = None,
         solver: Any = "auto",
+        encoder: Any = "auto",
         standardize: Any = True,
         fit_intercept: Any = True,
         threshold: Any = None,
@@ -164,6 +165,17 @@ class RFMClassifier(ClassifierMixin, BaseRFM):
         true = known[np.arange(len(known)), self._labels(judged.targets)]
         limit = conformal_quantile(1 - true, judged.weights, check_coverage(coverage))
         return 1 - self.predict_proba(X) <= limit
+
+    @property
+    def held_out_losses_(self) -> dict[str, float]:
+        """Log loss, Brier score, calibration error and error of the probabilities on rows the fit had not seen.
+
+        The temperature was fitted on the same rows: one number, so they are hardly flattered.
+        """
+        check_is_fitted(self)
+        judged = self._judged()
+        log_p = log_probabilities(judged.outputs, 1 / self.temperature_)
+        return probability_losses(log_p, self._labels(judged.targets), judged.weights)
 
     def _codes(self, labels: NDArray[np.intp]) -> Array:
         if len(self.classes_) == 2:

@@ -24,7 +24,7 @@ BY_NAME: dict[str, Preset] = {
     "default": Preset((Laplace(), Lp(), Gaussian()), (Agop(), Agop(diagonal=True)), n_rounds=3, max_machines=5),
     "best": Preset(
         (Laplace(), Lp(), Gaussian(), Exponential(exponent=0.7), Lp(exponent=0.7)),
-        (Agop(), Agop(diagonal=True), Agop(power=0.5)),
+        (Agop(), Agop(diagonal=True), Agop(power=0.5), Agop(diagonal=True, shrink=0.3)),
         n_rounds=5,
         max_machines=8,
         bagging=True,

@@ -55,6 +55,7 @@ class RFMRegressor(RegressorMixin, BaseRFM):
         ridge: Any = "auto",
         ridge_scaling: Any = None,
         solver: Any = "auto",
+        encoder: Any = "auto",
         standardize: Any = True,
         fit_intercept: Any = True,
         threshold: Any = None,
