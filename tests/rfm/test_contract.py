@@ -173,7 +173,7 @@ def test_ctrl_c_keeps_what_is_finished(friedman, monkeypatch):
         return real(*args)
 
     monkeypatch.setattr(module, "_next_metric", interrupt)
-    with pytest.warns(UserWarning, match="interrupted: 2 of 4 rounds .* the last of them is kept"):
+    with pytest.warns(UserWarning, match="interrupted: 2 of 4 rounds .* the last of the first kind"):
         model = RFMRegressor(update="agop").fit(X, y)
     assert len(model.rounds_) == 2
     assert model.best_round_ == 1

@@ -104,7 +104,7 @@ def test_skewed_targets_are_fitted_on_another_scale_only_where_it_helps():
     y = np.exp(2 * X[:, 0] + 0.3 * RNG.normal(size=300))
     model = RFMRegressor(preset="fast").fit(X[:200], y[:200])
     plain = RFMRegressor(preset="fast", target_transform=None).fit(X[:200], y[:200])
-    assert model.target_transform_.name in ("log", "yeo-johnson")
+    assert model.target_transform_.name == "shifted-log"
     assert plain.target_transform_.name == "none"
 
     def miss(fitted):
@@ -112,7 +112,6 @@ def test_skewed_targets_are_fitted_on_another_scale_only_where_it_helps():
 
     assert miss(model) < miss(plain)
     low, high = model.predict_interval(X[200:], coverage=0.9).T
-    assert (low > 0).all(), "on a logarithmic scale intervals stay positive"
     assert 0.8 < np.mean((low <= y[200:]) & (y[200:] <= high)) <= 1
     assert RFMRegressor(preset="fast").fit(X[:200], X[:200, 0]).target_transform_.name == "none"
     with pytest.raises(ValueError, match="needs a positive target"):

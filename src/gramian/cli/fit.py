@@ -17,7 +17,7 @@ from sklearn.model_selection import train_test_split
 from gramian import RFMClassifier, RFMRegressor, __version__
 from gramian.cli import show
 from gramian.cli.frames import check_columns, check_writable, read_frame
-from gramian.cli.target import TASKS, Task, choose_task, measure
+from gramian.cli.target import TASKS, Task, choose_task, measure, typed
 from gramian.core import format_bytes
 from gramian.tables import TableEncoder
 
@@ -75,7 +75,7 @@ def fit(
     if target in drop:
         raise ValueError(f"{target!r} is the target and cannot be dropped")
     known = frame[target].notna()
-    y, X = frame.loc[known, target], frame.loc[known].drop(columns=[target, *drop])
+    y, X = typed(frame.loc[known, target]), frame.loc[known].drop(columns=[target, *drop])
     if X.shape[1] == 0:
         raise ValueError(f"{data} has no columns besides {', '.join(map(repr, (target, *drop)))} to predict from")
     if len(y) < 10:

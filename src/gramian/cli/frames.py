@@ -26,8 +26,11 @@ def read_frame(path: Path) -> Any:
         if suffix in _PARQUET:
             frame = pandas.read_parquet(path)
         else:
-            # In one piece: types found in chunks would depend on how the file was cut.
-            frame = pandas.read_csv(path, sep=_separator(path, suffix), low_memory=False)
+            # As text: types that are guessed from one file may differ in the next, and then so would predictions. The
+            # encoder finds out about numbers and dates, once, from the training rows; only nothing at all is missing.
+            frame = pandas.read_csv(
+                path, sep=_separator(path, suffix), dtype=str, keep_default_na=False, na_values=[""]
+            )
     except ImportError as error:
         raise ImportError('Parquet files need pyarrow: pip install "gramian[tables]"') from error
     except (ValueError, EOFError, gzip.BadGzipFile) as error:  # pandas' own errors of parsing are ValueErrors

@@ -35,6 +35,24 @@ class Task:
         return self.name == "classification"
 
 
+def typed(y: Any) -> Any:
+    """A target column that was read as text, as numbers or booleans where every entry is one.
+
+    >>> import pandas as pd
+    >>> typed(pd.Series(["3", "4.5"])).tolist(), typed(pd.Series(["NA", "4"])).tolist()
+    ([3.0, 4.5], ['NA', '4'])
+    """
+    from pandas import to_numeric
+    from pandas.api.types import is_numeric_dtype
+
+    if is_numeric_dtype(y) or not all(isinstance(value, str) for value in y):
+        return y
+    if set(y) <= {"True", "False"}:
+        return y == "True"
+    numbers = to_numeric(y, errors="coerce")
+    return y if numbers.isna().any() else numbers
+
+
 def choose_task(y: Any, asked: str = "auto") -> Task:
     """The task for a target (a pandas series without missing values).
 

@@ -33,6 +33,7 @@ from gramian.rfm.saving import Saves
 from gramian.solvers import BY_NAME as SOLVERS
 from gramian.solvers import Direct, Solver, Workspace, choose
 from gramian.solvers.base import warn_numbers
+from gramian.tables import TableEncoder
 
 log = logging.getLogger(__name__)
 
@@ -94,7 +95,9 @@ class BaseRFM(CallbackSupportMixin, Saves, Explains, FittedFunction):
         nested: dict[str, dict[str, Any]] = {}
         for name, value in params.items():
             owner, _, option = name.partition("__")
-            if option:
+            if option and isinstance(getattr(self, owner, None), TableEncoder):
+                getattr(self, owner).set_params(**{option: value})
+            elif option:
                 if owner not in _NESTED:
                     raise ValueError(f"{name!r}: only {', '.join(_NESTED)} have options of their own")
                 nested.setdefault(owner, {})[option] = value
@@ -168,6 +171,7 @@ class BaseRFM(CallbackSupportMixin, Saves, Explains, FittedFunction):
 
     def _fit_rows(self, ready: Ready, watch: Watch) -> None:
         """Scale, move to torch, fit, and set the attributes both estimators have."""
+        self.__dict__.pop("selected_columns_", None)  # of an earlier life
         settings, data, evaluation = self._on_torch(ready)
         self.row_index_ = ready.rows.index
         with threads(self._threads(len(data))):

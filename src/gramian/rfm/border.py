@@ -21,6 +21,7 @@ class Border(BaseEstimator):
     encoder: Any
     encoder_: TableEncoder | None
     _scaler: Scaler
+    _column_means: Array
 
     def _read_X_y(self, X: Any, y: NDArray[Any]) -> Array:
         """Rows of a training table (n, d_encoded), with a target that was read already."""
@@ -51,8 +52,8 @@ class Border(BaseEstimator):
     def _scaled(self, X: Any) -> Array:
         """Rows in the coordinates the machines live in: encoded and standardised columns (n, d_encoded)."""
         check_is_fitted(self)
-        scaled = self._scaler.apply(self._read_X(X))
-        gaps = np.isnan(scaled)
+        rows = self._read_X(X)
+        gaps = np.isnan(rows)
         if gaps.any():
             names = getattr(self, "feature_names_in_", None)
             told = ", ".join(str(j) if names is None else repr(names[j]) for j in np.flatnonzero(gaps.any(axis=0)))
@@ -61,12 +62,13 @@ class Border(BaseEstimator):
                 "the column's mean takes their place",
                 stacklevel=3,
             )
-            scaled = np.where(gaps, 0.0, scaled)
-        return scaled
+            rows = np.where(gaps, self._column_means, rows)
+        return self._scaler.apply(rows)
 
     def _column_scaler(self, rows: Table, standardize: bool, center: bool) -> Scaler:
         """Mean and standard deviation, but where the encoder knows better: levels of a category share one scale."""
         scaler = Scaler.fit(rows.X, rows.weights_or_ones, center=center, scale=standardize)
+        self._column_means = np.average(rows.X, axis=0, weights=rows.weights_or_ones)
         if not standardize or self.encoder_ is None:
             return scaler
         centers, scales = self.encoder_.centers_, self.encoder_.scales_

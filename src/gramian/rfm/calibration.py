@@ -34,7 +34,7 @@ def fit_temperature(scores: Array, labels: NDArray[np.intp], weights: Array) -> 
     0.71
     """
     classes = max(2, scores.shape[1])
-    total = float(weights.sum())
+    total = float(weights.sum() ** 2 / (weights**2).sum())  # rows the weights amount to, whatever their unit
     targets = np.full((len(labels), classes), 1 / (total + classes))
     targets[np.arange(len(labels)), labels] = (total + 1) / (total + classes)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -17,6 +18,7 @@ from gramian.rfm.calibration import fit_temperature, log_probabilities, probabil
 from gramian.rfm.callbacks import watch_for, with_callbacks
 from gramian.rfm.conformal import check_coverage, conformal_quantile
 from gramian.rfm.data import Array
+from gramian.rfm.judged import Judged
 from gramian.tables import encode_labels, label_codes
 
 
@@ -103,15 +105,17 @@ class RFMClassifier(ClassifierMixin, BaseRFM):
         return self
 
     def _ready(self, X: Any, y: Any, sample_weight: Any = None, eval_set: Any = None) -> Ready:
-        self.classes_, labels = encode_labels(y)
+        classes, labels = encode_labels(y)
         X = self._read_X_y(X, labels)
-        rows = self._merged(X, labels.astype(np.float64), sample_weight, self._class_factors(labels))
+        factors = self._class_factors(classes, labels)
+        rows = self._merged(X, labels.astype(np.float64), sample_weight, None if factors is None else factors[labels])
         present = np.unique(rows.y)
-        if len(self.classes_) < 2 or len(present) < 2:
+        if len(classes) < 2 or len(present) < 2:
             raise ValueError(
-                f"the target holds one class only ({self.classes_[int(present[0])]!r}): "
+                f"the target holds one class only ({classes[int(present[0])]!r}): "
                 "a classifier needs at least two classes"
             )
+        self.classes_, self._factors = classes, factors
         self._fit_scaler(rows)
         labels = rows.y.astype(np.intp)
         evaluation = self._read_eval_set(eval_set)
@@ -187,10 +191,18 @@ class RFMClassifier(ClassifierMixin, BaseRFM):
         """The class with the highest score; of codes, the class itself."""
         return (scores[:, 0] > 0).astype(np.intp) if scores.shape[1] == 1 else scores.argmax(axis=1)
 
-    def _class_factors(self, labels: NDArray[np.intp]) -> Array | None:
+    def _class_factors(self, classes: NDArray[Any], labels: NDArray[np.intp]) -> Array | None:
+        """What ``class_weight`` multiplies the weights of each class by."""
         if self.class_weight is None:
             return None
         if not (isinstance(self.class_weight, dict) or self.class_weight == "balanced"):
             raise ValueError(f'class_weight must be None, "balanced" or a dict from labels, got {self.class_weight!r}')
-        each = compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_[labels])
-        return np.asarray(each, dtype=np.float64)[labels]
+        each = compute_class_weight(self.class_weight, classes=classes, y=classes[labels])
+        return np.asarray(each, dtype=np.float64)
+
+    def _judged(self) -> Judged:
+        """As they come, not as ``class_weight`` weighs them: coverage and losses are about real rows."""
+        judged = super()._judged()
+        if self._factors is None or judged.how == "evaluation set":
+            return judged
+        return replace(judged, weights=judged.weights / self._factors[self._labels(judged.targets)])

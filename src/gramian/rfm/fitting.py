@@ -17,7 +17,7 @@ from gramian.kernels import Kernel
 from gramian.rfm.blend import Blend
 from gramian.rfm.callbacks import Silent, Watch
 from gramian.rfm.choice import Chooser, Fixed, LeaveOneOut, Replay, Rows
-from gramian.rfm.clock import Clock
+from gramian.rfm.clock import Clock, TimeIsUp
 from gramian.rfm.machine import KernelMachine
 from gramian.rfm.rounds import Problem, Round, Step, rounds
 from gramian.rfm.runs import Run, Stage, scout, without
@@ -106,7 +106,8 @@ def fit(
     parts = list(splits(len(data), folds, settings.seed, strata))
     single = parts[0] if folds == 1 else None
     here = data if single is None else data[single[0].to(data.X.device)]
-    stage = Stage(settings.per_row_ridge, Clock(settings.time_limit), Workspace(), watch=watch or Silent())
+    per_row = settings.per_row_ridge and settings.ridge is not None  # one that is chosen is for these rows already
+    stage = Stage(per_row, Clock(settings.time_limit), Workspace(), watch=watch or Silent())
     steps = len(problems) * (settings.n_rounds + 1) * (1 + (folds if folds > 1 else 0))
     with progress("fitting", steps, settings.show_progress) as tick:
         stage.tick = tick
@@ -125,9 +126,13 @@ def fit(
     scored = zip(run.records, verdict.scores[best.run], strict=True)
     records = tuple(replace(record, score=score) for record, score in scored)
     features, support, ridge = blend.machines[0].matrix(), None, records[best.round].ridge
+    if single is not None:
+        ridge *= _growth(single[0], data, stage)
     if settings.threshold is not None:
-        machine, support, ridge = _thresholded(settings, run.problem, features, data, stage.workspace)
-        blend = Blend((machine,), (1.0,))
+        # A predictor that learned no features still has gradients.
+        basis = features if best.round else blend.machines[0].agop
+        machine, support, ridge = _thresholded(settings, run.problem, basis, data, stage.workspace)
+        blend, held = Blend((machine,), (1.0,)), []  # what was held out was predicted by others
     held_out = None
     if held:
         outputs = sum(
@@ -212,17 +217,24 @@ def _kept(
 def _again(run: Run, last: int, part: Tensor, data: Rows, stage: Stage, openings: dict[Kernel, Step]) -> KernelMachine:
     """The machine of a round, learned on all rows along the path that was found on a part of them."""
     part = part.to(data.X.device)
-    grow = data.total_weight / data[part].total_weight if stage.per_row_ridge else 1.0
-    chooser = Replay(run.path[: last + 1], run.problem.seed, grow)
+    chooser = Replay(run.path[: last + 1], run.problem.seed, _growth(part, data, stage))
     problem = replace(run.problem, n_rounds=last)
     try:
         for step in rounds(problem, data, chooser, stage.workspace, openings.get(problem.kernel)):
             openings.setdefault(problem.kernel, step)
             machine = step[1]
-    except KeyboardInterrupt:
-        warnings.warn(f"interrupted: what is kept stands on {len(part)} of {len(data)} rows", stacklevel=2)
+            if step[0].index < last:
+                stage.clock.check(1.0)
+    except (KeyboardInterrupt, TimeIsUp) as error:
+        why = "interrupted" if isinstance(error, KeyboardInterrupt) else f"time_limit={stage.clock.limit:g}"
+        warnings.warn(f"{why}: what is kept stands on {len(part)} of {len(data)} rows", stacklevel=2)
         machine = run.machines[last].embedded(data.X, part, data.weights)
     return machine
+
+
+def _growth(part: Tensor, data: Rows, stage: Stage) -> float:
+    """How much larger a ridge per row is on all rows than on a part of them."""
+    return data.total_weight / data[part.to(data.X.device)].total_weight if stage.per_row_ridge else 1.0
 
 
 def _thresholded(

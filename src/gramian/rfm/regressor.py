@@ -29,8 +29,8 @@ class RFMRegressor(RegressorMixin, BaseRFM):
     {arguments}
     target_transform_ : TargetTransform
         The scale the target was fitted on; see ``target_transform``, an argument of the regressor alone: ``"auto"``
-        (default) takes logarithms or a Yeo–Johnson power of a single skewed target where that predicts left-out rows
-        better on the target's own scale, ``"log"`` and ``"yeo-johnson"`` always do, None never.
+        (default) takes a shifted logarithm of a single skewed target where that predicts left-out rows better on the
+        target's own scale, ``"log"`` and ``"shifted-log"`` always do, None never.
 
     Examples
     --------
@@ -131,11 +131,11 @@ class RFMRegressor(RegressorMixin, BaseRFM):
         coverage = check_coverage(coverage)
         reach = [conformal_quantile(column, judged.weights, coverage) for column in errors.T]
         outputs = self._outputs(X)
-        ends = [self._on_y_scale(outputs - reach), self._on_y_scale(outputs + reach)]
+        ends = [self._on_y_scale(outputs + side * np.array(reach), clip=False) for side in (-1, 1)]
         return np.stack(ends, axis=-1)
 
-    def _on_y_scale(self, outputs: Array) -> Array:
-        return self.target_transform_.undo(outputs[:, 0] if self._flat else outputs)
+    def _on_y_scale(self, outputs: Array, clip: bool = True) -> Array:
+        return self.target_transform_.undo(outputs[:, 0] if self._flat else outputs, clip=clip)
 
     def _transform(self, y: Array, X: Array, weights: Array) -> TargetTransform:
         name = "none" if self.target_transform is None else self.target_transform

@@ -84,7 +84,7 @@ def scout(
         if isinstance(stop, KeyboardInterrupt):
             warnings.warn(
                 f"interrupted: {len(steps)} of {problem.n_rounds + 1} rounds are done; without an evaluation set to "
-                "choose by, the last of them is kept",
+                "choose by, the last of the first kind of machine is kept",
                 stacklevel=2,
             )
             return runs, False
