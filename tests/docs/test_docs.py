@@ -44,6 +44,13 @@ def test_the_readme_quotes_the_recorded_benchmark():
     assert module.markdown(rows) in (ROOT / "README.md").read_text()
 
 
+@pytest.mark.parametrize(
+    "record", sorted((ROOT / "benchmarks/results").glob("tables-*.md")), ids=lambda path: path.stem
+)
+def test_the_page_of_benchmarks_quotes_the_recorded_tables(record):
+    assert record.read_text().strip() in (ROOT / "docs/benchmarks.md").read_text()
+
+
 @pytest.mark.parametrize(("page", "least"), [("tables", 10), ("frames", 6), ("explain", 20)])
 def test_the_examples_run(page, least):
     result = doctest.testfile(
