@@ -14,6 +14,7 @@ from gramian.cli import frames
 from gramian.cli.main import cli
 from gramian.cli.target import choose_task, measure
 from gramian.kernels import Laplace
+from gramian.tables import TableEncoder
 
 pd = pytest.importorskip("pandas")
 QUICK = {"n_rounds": 1, "kernel": Laplace(3.0), "ridge": 1e-2, "update": "agop", "select_round": "last"}
@@ -240,8 +241,10 @@ class TestPredict:
         assert lines[0] == ["prediction", "set"]
         assert {label for _, labels in lines[1:] for label in labels.split("|")} <= {"yes", "no", ""}
 
-    def test_a_warning_is_one_line_on_standard_error(self, run, model, tmp_path):
-        frame = houses()
+    def test_a_warning_is_one_line_on_standard_error(self, run, tmp_path):
+        frame = houses()[["area", "rooms", "noise"]]
+        model = tmp_path / "m.gramian"
+        gramian.RFMRegressor(**QUICK).fit(frame, houses()["price"].to_numpy()).save(model)
         frame.loc[3, "area"] = np.nan
         frame.to_csv(tmp_path / "gap.csv", index=False)
         result = run("predict", model, tmp_path / "gap.csv")
@@ -291,7 +294,9 @@ class TestFrames:
         text = houses().to_csv(sep=separator, index=False).encode()
         path = tmp_path / (name + ".gz" if packed else name)
         path.write_bytes(gzip.compress(text) if packed else text)
-        pd.testing.assert_frame_equal(frames.read_frame(path), houses())
+        read = frames.read_frame(path)
+        assert read.columns.tolist() == houses().columns.tolist()
+        np.testing.assert_array_equal(TableEncoder().fit_transform(read), TableEncoder().fit_transform(houses()))
 
     def test_parquet(self, tmp_path):
         pytest.importorskip("pyarrow")

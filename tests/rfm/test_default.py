@@ -10,18 +10,18 @@ from gramian.features import Agop
 from gramian.rfm.presets import BY_NAME
 from gramian.tables import TableEncoder
 
-RNG = np.random.default_rng(0)
 N = 160
 
 
 @pytest.fixture(scope="module")
 def frame():
-    numbers = RNG.normal(size=(N, 2))
+    rng = np.random.default_rng(0)
+    numbers = rng.normal(size=(N, 2))
     frame = pd.DataFrame({"size": numbers[:, 0], "weight": numbers[:, 1]})
-    frame["shop"] = RNG.choice(["east", "north", "west"], N)
-    frame["rating"] = np.where(RNG.random(N) < 0.2, np.nan, RNG.integers(1, 6, N))
-    frame["open"] = RNG.random(N) < 0.5
-    y = 2 * frame["size"] + (frame["shop"] == "west") + 0.1 * RNG.normal(size=N)
+    frame["shop"] = rng.choice(["east", "north", "west"], N)
+    frame["rating"] = np.where(rng.random(N) < 0.2, np.nan, rng.integers(1, 6, N))
+    frame["open"] = rng.random(N) < 0.5
+    y = 2 * frame["size"] + (frame["shop"] == "west") + 0.1 * rng.normal(size=N)
     return frame, y.to_numpy()
 
 
@@ -100,8 +100,9 @@ def test_names_of_presets_are_listed(frame):
 
 
 def test_skewed_targets_are_fitted_on_another_scale_only_where_it_helps():
-    X = RNG.normal(size=(300, 3))
-    y = np.exp(2 * X[:, 0] + 0.3 * RNG.normal(size=300))
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(300, 3))
+    y = np.exp(2 * X[:, 0] + 0.3 * rng.normal(size=300))
     model = RFMRegressor(preset="fast").fit(X[:200], y[:200])
     plain = RFMRegressor(preset="fast", target_transform=None).fit(X[:200], y[:200])
     assert model.target_transform_.name == "shifted-log"
@@ -119,8 +120,9 @@ def test_skewed_targets_are_fitted_on_another_scale_only_where_it_helps():
 
 
 def test_balanced_weights_raise_the_rare_class():
-    X = RNG.normal(size=(300, 2))
-    y = (X[:, 0] + RNG.normal(size=300) > 1.8).astype(int)
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(300, 2))
+    y = (X[:, 0] + rng.normal(size=300) > 1.8).astype(int)
     plain = RFMClassifier(preset="fast").fit(X, y)
     balanced = RFMClassifier(preset="fast", class_weight="balanced").fit(X, y)
     assert balanced.predict(X).mean() > plain.predict(X).mean()
@@ -129,8 +131,9 @@ def test_balanced_weights_raise_the_rare_class():
 
 
 def test_prediction_sets_cover_and_shrink_with_less_coverage():
-    X = RNG.normal(size=(500, 2))
-    y = RNG.binomial(1, 1 / (1 + np.exp(-2 * X[:, 0])))
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(500, 2))
+    y = rng.binomial(1, 1 / (1 + np.exp(-2 * X[:, 0])))
     model = RFMClassifier(preset="fast").fit(X[:250], y[:250])
     wide, narrow = (model.predict_set(X[250:], coverage) for coverage in (0.95, 0.7))
     assert (narrow <= wide).all()

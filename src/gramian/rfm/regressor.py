@@ -119,8 +119,8 @@ class RFMRegressor(RegressorMixin, BaseRFM):
 
         >>> import numpy as np
         >>> rng = np.random.default_rng(0)
-        >>> X = rng.normal(size=(300, 2))
-        >>> y = X[:, 0] + rng.normal(size=300)
+        >>> X = rng.normal(size=(1200, 2))
+        >>> y = X[:, 0] + rng.normal(size=1200)
         >>> low, high = RFMRegressor(preset="fast").fit(X[:200], y[:200]).predict_interval(X[200:], 0.8).T
         >>> bool(0.7 < np.mean((low <= y[200:]) & (y[200:] <= high)) < 0.9)
         True
