@@ -80,7 +80,7 @@ _ARGUMENTS = """Parameters
     support_ : ndarray of bool (d,)
         Columns in use; not all of them only with ``threshold``.
     blend_ : Blend, machine_ : KernelMachine
-        The machines that predict together, on torch tensors, and the strongest of them.
+        The machines that predict together, on torch tensors, and the best of them.
     row_index_ : ndarray of int
         Where each row the machines stand on is in the table they were fitted to (equal rows are merged).
     n_features_in_, feature_names_in_

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -37,23 +38,24 @@ class Blend:
         """The machine that was best on held-out rows: the first."""
         return self.machines[0]
 
+    def mean(self, part: Callable[[KernelMachine], Tensor]) -> Tensor:
+        """``Σ_k share_k part(machine_k)``, for anything that is linear in the machines."""
+        parts = [share * part(machine) for machine, share in zip(self.machines, self.shares, strict=True)]
+        return torch.stack(parts).sum(dim=0)
+
     def predict(self, X: Float[Tensor, "m d"]) -> Float[Tensor, "m c"]:
         """``f(X)``; each row is the same whatever batch it is in."""
-        parts = [s * m.predict(X) for m, s in zip(self.machines, self.shares, strict=True)]
-        return torch.stack(parts).sum(dim=0)
+        return self.mean(lambda machine: machine.predict(X))
 
     def gradient(self, X: Float[Tensor, "m d"]) -> Float[Tensor, "m c d"]:
         """``∂f_c/∂x`` at new rows."""
-        parts = [s * m.gradient(X) for m, s in zip(self.machines, self.shares, strict=True)]
-        return torch.stack(parts).sum(dim=0)
+        return self.mean(lambda machine: machine.gradient(X))
 
     def row_parts(self, X: Float[Tensor, "m d"]) -> Float[Tensor, "m n c"]:
         """What each training row adds to ``f(X)``; the sum over rows is the prediction."""
-        parts = [
-            s * m.operator.columns_at(X.to(m.X.dtype))[:, :, None] * m.coef.to(m.operator.wide)[None]
-            for m, s in zip(self.machines, self.shares, strict=True)
-        ]
-        return torch.stack(parts).sum(dim=0)
+        return self.mean(
+            lambda m: m.operator.columns_at(X.to(m.X.dtype))[:, :, None] * m.coef.to(m.operator.wide)[None]
+        )
 
     @cached_property
     def agop(self) -> Float[Tensor, "d d"]:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_expit, log_softmax
 
-Array = NDArray[np.float64]
+from gramian.rfm.data import Array
 
 
 def log_probabilities(scores: Array, inverse_temperature: float) -> Array:

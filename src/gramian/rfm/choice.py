@@ -16,6 +16,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from gramian.kernels import Kernel, KernelOperator, Metric
+from gramian.rfm.selection import as_good
 from gramian.solvers import Direct, Workspace
 
 _MEDIAN_ROWS = 500
@@ -231,12 +232,8 @@ class _Search:
         if reference is None:
             return best
 
-        def as_good(errors: Float[Tensor, " n"]) -> bool:
-            gap = errors - reference
-            mean = float(gap @ self.share)
-            return mean <= math.sqrt(float((gap - mean).square() @ self.share * self.share.square().sum()))
-
-        entries = [(float(e @ self.share), *at) for at, e in self.errors.items() if as_good(e)]
+        good = {at: errors for at, errors in self.errors.items() if as_good(errors, reference, self.share)}
+        entries = [(float(errors @ self.share), *at) for at, errors in good.items()]
         return min(entries, key=lambda entry: (_steps_from_plain(entry[1], entry[2]), entry[0]))
 
     def _errors(self, operator: KernelOperator, factor: int, indices: list[int]) -> dict[int, float]:

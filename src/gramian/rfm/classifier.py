@@ -164,9 +164,8 @@ class RFMClassifier(ClassifierMixin, BaseRFM):
         True
         """
         check_is_fitted(self)
-        judged = self._judged()
-        known = np.exp(log_probabilities(judged.outputs, 1 / self.temperature_))
-        true = known[np.arange(len(known)), self._labels(judged.targets)]
+        judged, log_p = self._judged(), self._judged_log_proba()
+        true = np.exp(log_p)[np.arange(len(log_p)), self._labels(judged.targets)]
         limit = conformal_quantile(1 - true, judged.weights, check_coverage(coverage))
         return 1 - self.predict_proba(X) <= limit
 
@@ -178,8 +177,10 @@ class RFMClassifier(ClassifierMixin, BaseRFM):
         """
         check_is_fitted(self)
         judged = self._judged()
-        log_p = log_probabilities(judged.outputs, 1 / self.temperature_)
-        return probability_losses(log_p, self._labels(judged.targets), judged.weights)
+        return probability_losses(self._judged_log_proba(), self._labels(judged.targets), judged.weights)
+
+    def _judged_log_proba(self) -> Array:
+        return log_probabilities(self._judged().outputs, 1 / self.temperature_)
 
     def _codes(self, labels: NDArray[np.intp]) -> Array:
         if len(self.classes_) == 2:

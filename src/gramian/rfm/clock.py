@@ -33,3 +33,7 @@ class Clock:
         """Raise :class:`TimeIsUp` once this share of the limit is used."""
         if self.limit is not None and self.seconds >= share * self.limit:
             raise TimeIsUp
+
+    def why(self, error: BaseException) -> str:
+        """What ended the work, for a warning: the limit, or somebody's Ctrl-C."""
+        return f"time_limit={self.limit:g}" if isinstance(error, TimeIsUp) else "interrupted"

@@ -216,11 +216,7 @@ def _of_output(
 ) -> Float[np.ndarray, " d"]:
     """A gradient of every machine's one output, blended, along standardised columns and in the units of y."""
     with threads(model._threads(model.machine_.n)):
-        found = [
-            share * gradient(machine.operator, machine.coef[:, [output.index]]).to(machine.operator.wide)
-            for machine, share in zip(model.blend_.machines, model.blend_.shares, strict=True)
-        ]
-        total = torch.stack(found).sum(dim=0)
+        total = model.blend_.mean(lambda m: gradient(m.operator, m.coef[:, [output.index]]).to(m.operator.wide))
     out = np.zeros(len(model.support_))
     out[model.support_] = total.cpu().numpy()
     return out * (output.sign * model._target_scaler.scale[output.index])
@@ -264,8 +260,7 @@ def _prediction(model: Any, scores: Float[np.ndarray, " c"], score: float) -> tu
         return float(model.target_transform_.undo(np.array([score]))[0]), None
     shares = np.exp(log_probabilities(scores[None], 1 / model.temperature_))[0]
     probabilities = dict(zip(classes.tolist(), shares.tolist(), strict=True))
-    best = int(scores[0] > 0) if len(scores) == 1 else int(scores.argmax())
-    return classes.tolist()[best], probabilities
+    return classes.tolist()[int(model._labels(scores[None])[0])], probabilities
 
 
 def _missing(value: Any) -> bool:

@@ -78,8 +78,6 @@ class Fitted:
     """Predictions of the blend for held-out training rows, or None."""
     evaluated: Float[Tensor, "m c"] | None
     """Predictions of the blend for the evaluation set, or None."""
-    verdict: Verdict
-    runs: tuple[Run, ...]
 
 
 EvalSet = tuple[Float[Tensor, "m d"], Float[Tensor, "m c"]]
@@ -143,9 +141,7 @@ def fit(
     evaluated = None
     if eval_set is not None:
         evaluated = blend.predict(eval_set[0] if support is None else eval_set[0][:, support])
-    return Fitted(
-        blend, features, ridge, best.round, run.problem, records, support, held_out, evaluated, verdict, tuple(runs)
-    )
+    return Fitted(blend, features, ridge, best.round, run.problem, records, support, held_out, evaluated)
 
 
 def threshold_support(M: Float[Tensor, "d d"], threshold: float) -> Bool[Tensor, " d"]:
@@ -226,8 +222,7 @@ def _again(run: Run, last: int, part: Tensor, data: Rows, stage: Stage, openings
             if step[0].index < last:
                 stage.clock.check(1.0)
     except (KeyboardInterrupt, TimeIsUp) as error:
-        why = "interrupted" if isinstance(error, KeyboardInterrupt) else f"time_limit={stage.clock.limit:g}"
-        warnings.warn(f"{why}: what is kept stands on {len(part)} of {len(data)} rows", stacklevel=2)
+        warnings.warn(f"{stage.clock.why(error)}: what is kept stands on {len(part)} of {len(data)} rows", stacklevel=2)
         machine = run.machines[last].embedded(data.X, part, data.weights)
     return machine
 

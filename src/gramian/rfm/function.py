@@ -13,7 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 from gramian.core import threads
 from gramian.rfm.blend import Blend
 from gramian.rfm.border import Border
+from gramian.rfm.columns import Columns
 from gramian.rfm.data import Array, Scaler
+from gramian.rfm.importance import shares
 from gramian.rfm.machine import KernelMachine
 
 _ONE_THREAD_ROWS = 1000
@@ -52,11 +54,7 @@ class FittedFunction(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Border):
         Encoded columns are added up: there is one number for each of the user's columns.
         """
         check_is_fitted(self)
-        diagonal = np.diag(self.agop_).clip(min=0)
-        if self.encoder_ is not None:
-            diagonal = np.bincount(self.encoder_.groups_, diagonal, minlength=len(self.encoder_.columns_))
-        total = diagonal.sum()
-        return diagonal / total if total > 0 else np.full(len(diagonal), 1 / len(diagonal))
+        return shares(Columns.of(self).fold(np.diag(self.agop_).clip(min=0)))
 
     def transform(self, X: Any) -> Array:
         """Rows in learned coordinates: one column per learned direction, strongest first.

@@ -71,9 +71,9 @@ def importances(model: Any, n_bootstrap: int, level: float, random_state: int) -
     rng = np.random.default_rng(random_state)
     m = len(squares)
     drawn = rng.multinomial(m, np.full(m, 1 / m), size=int(n_bootstrap)).astype(np.float64)
-    resampled = _shares(drawn @ squares)
+    resampled = shares(drawn @ squares)
     low, high = np.quantile(resampled, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    return Importances(columns.names, _shares(squares.sum(axis=0)), low, high, float(level), int(n_bootstrap), m)
+    return Importances(columns.names, shares(squares.sum(axis=0)), low, high, float(level), int(n_bootstrap), m)
 
 
 def squared_gradients(model: Any) -> Float[np.ndarray, "m d"]:
@@ -115,7 +115,7 @@ def few(model: Any, X: Any, y: Any, k: int, **fit_params: Any) -> Any:
     return fitted
 
 
-def _shares(totals: Float[np.ndarray, "*batch p"]) -> Float[np.ndarray, "*batch p"]:
+def shares(totals: Float[np.ndarray, "*batch p"]) -> Float[np.ndarray, "*batch p"]:
     """Divided by their sum; equal shares where nothing is sensitive to anything."""
     size = totals.sum(axis=-1, keepdims=True)
     return np.where(size > 0, totals / np.where(size > 0, size, 1.0), 1 / totals.shape[-1])

@@ -6,14 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from gramian.kernels import KernelOperator
-from gramian.rfm.data import Scaler
+from gramian.rfm.data import Array, Scaler
 from gramian.rfm.machine import KernelMachine
 from gramian.solvers import Direct
 
-Array = NDArray[np.float64]
 _LEFT_OUT_ROWS = 1000
 _MOST_ROWS = 4000
 

@@ -118,8 +118,7 @@ def without(
     except (KeyboardInterrupt, TimeIsUp) as error:
         done = f"the round is chosen by {len(held)} of {len(parts)} folds"
         how = done if held else "no fold is done, the last round is kept"
-        why = "interrupted" if isinstance(error, KeyboardInterrupt) else f"time_limit={stage.clock.limit:g}"
-        warnings.warn(f"{why}: {how}", stacklevel=2)
+        warnings.warn(f"{stage.clock.why(error)}: {how}", stacklevel=2)
     return held, bags
 
 

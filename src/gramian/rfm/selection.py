@@ -87,6 +87,22 @@ def squared_errors(
     return errors, torch.ones_like(errors[0]) if weights is None else weights[rows].to(errors.dtype)
 
 
+def as_good(errors: Float[Tensor, " m"], best: Float[Tensor, " m"], share: Float[Tensor, " m"]) -> bool:
+    """Whether errors are not worse on average than the best by more than a standard error of the difference.
+
+    The difference is taken row by row; ``share`` are the rows' weights, summing to 1.
+
+    >>> share = torch.full((4,), 0.25)
+    >>> best = torch.zeros(4)
+    >>> as_good(torch.tensor([1.0, -1.0, 1.0, -0.5]), best, share), as_good(torch.ones(4), best, share)
+    (True, False)
+    """
+    gap = errors - best
+    mean = float(gap @ share)
+    variance = float(((gap - mean).square() @ share) * share.square().sum())
+    return mean <= math.sqrt(max(variance, 0.0))
+
+
 def decide(
     errors: list[Float[Tensor, "t m"]], weights: Float[Tensor, " m"], *, last: bool = False, most: int = 1
 ) -> Verdict:
@@ -104,22 +120,16 @@ def decide(
     share = weights / weights.sum()
     scores = [(e @ share).tolist() for e in errors]
 
-    def as_good(one: Tensor, best: Tensor) -> bool:
-        gap = one - best
-        mean = float(gap @ share)
-        variance = float(((gap - mean).square() @ share) * share.square().sum())
-        return mean <= math.sqrt(max(variance, 0.0))
-
     sent = []
     for run, (error, score) in enumerate(zip(errors, scores, strict=True)):
         best = score.index(min(score))
-        earliest = next(t for t in range(len(score)) if as_good(error[t], error[best]))
+        earliest = next(t for t in range(len(score)) if as_good(error[t], error[best], share))
         at = len(score) - 1 if last else earliest
         sent.append((score[at], at, run))
     sent.sort()
     _, at, run = sent[0]
     reference = errors[run][at]
-    kept = [entry for entry in sent if as_good(errors[entry[2]][entry[1]], reference)]
+    kept = [entry for entry in sent if as_good(errors[entry[2]][entry[1]], reference, share)]
     if most == 1:
         kept = [min(kept, key=lambda entry: entry[0] if last else (entry[1], entry[0]))]
     kept = kept[:most]

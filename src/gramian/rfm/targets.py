@@ -7,13 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from gramian.kernels import Identity, KernelOperator, Laplace
 from gramian.rfm.choice import RIDGES, base_kernel
+from gramian.rfm.data import Array
 from gramian.solvers import Direct
 
-Array = NDArray[np.float64]
 NAMES = ("none", "log", "shifted-log")
 _ROWS = 500
 _FACTORS = (1.0, 4.0, 16.0)
