@@ -1,0 +1,1 @@
+"""Paper A: importing this package enters its experiments in the registry."""

@@ -1,0 +1,1 @@
+"""Paper C: importing this package enters its experiments in the registry."""

@@ -1,0 +1,1 @@
+"""Paper D: importing this package enters its experiments in the registry."""
