@@ -12,7 +12,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing import get_context, parent_process
@@ -45,7 +45,7 @@ class Lost:
 
 def in_workers(
     function: Callable[[Any], Any], items: Iterable[Any], *, jobs: int = 1, time_limit: float = math.inf
-) -> Iterator[tuple[Any, Any]]:
+) -> Generator[tuple[Any, Any], None, None]:
     """Yield ``(item, function(item))`` as they are ready, each computed in one of ``jobs`` processes.
 
     Parameters
@@ -70,7 +70,9 @@ def in_workers(
     return _answers(function, iter(items), jobs, time_limit)
 
 
-def _answers(function: Any, items: Iterator[Any], jobs: int, time_limit: float) -> Iterator[tuple[Any, Any]]:
+def _answers(
+    function: Any, items: Iterator[Any], jobs: int, time_limit: float
+) -> Generator[tuple[Any, Any], None, None]:
     workers: list[_Worker] = []
     waiting = True
     try:
@@ -121,6 +123,10 @@ class _Worker:
         self.item, self.busy = item, True
         self.pipe.send(item)
 
+    def receive(self) -> Any:
+        assert self.pipe is not None
+        return self.pipe.recv()
+
     def finish(self) -> Any:
         """The item, which is off this worker's hands now."""
         item, self.item, self.busy = self.item, None, False
@@ -145,10 +151,10 @@ class _Worker:
 def _next_answer(workers: Sequence[_Worker], time_limit: float) -> tuple[Any, Any] | None:
     """The answer of the first worker that has one, dies or passes the limit; None if nothing happened for a while."""
     by_pipe: dict[Any, _Worker] = {worker.pipe: worker for worker in workers if worker.busy}
-    for pipe in wait(list(by_pipe), timeout=_POLL_SECONDS):
-        worker = by_pipe[pipe]
+    for ready in wait(list(by_pipe), timeout=_POLL_SECONDS):
+        worker = by_pipe[ready]
         try:
-            kind, value = pipe.recv()  # type: ignore[union-attr]
+            kind, value = worker.receive()
         except (EOFError, ConnectionResetError):
             worker.process.join()
             return worker.give_up(f"the process died with exit code {worker.process.exitcode}")
