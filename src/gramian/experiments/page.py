@@ -12,7 +12,7 @@ from gramian.experiments.html import kind_of, outcome_tag, ruler, table, tag, te
 from gramian.experiments.papers import TITLES
 from gramian.experiments.registry import SCALES, Experiment
 from gramian.experiments.section import section
-from gramian.experiments.store import Store
+from gramian.experiments.store import Store, write_whole
 from gramian.experiments.text import of_the_paper, with_interval
 from gramian.experiments.verdict import CLOSE, OUTCOMES, REPRODUCED, Findings, Verdict, count, findings
 
@@ -23,8 +23,7 @@ def write_page(experiments: Sequence[Experiment], store: Store, scales: Sequence
     """Draw the figures and write ``index.html`` in the store's folder; return its path."""
     found = [findings(experiment, store, scales) for experiment in experiments]
     path = store.folder / "index.html"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(page(found, store.folder / "figures"), encoding="utf-8")
+    write_whole(path, page(found, store.folder / "figures"))
     return path
 
 
