@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -90,7 +90,8 @@ def reproduce(
         raise click.UsageError("which experiments? --list shows them; name some, or --paper A, or --all")
     scale = scale or "small"
     todo = [cell for experiment in chosen for cell in cells(experiment, scale, seeds)]
-    with _watching(f"{len(chosen)} experiments at scale {scale}", jobs) as watch:
+    what = chosen[0].id if len(chosen) == 1 else f"{len(chosen)} experiments"
+    with _watching(f"{what}, {scale}", jobs) as watch:
         try:
             records = run(todo, store, jobs=jobs, keep_failed=keep_failed, time_limit=time_limit, **watch)
         except KeyboardInterrupt:
@@ -112,27 +113,32 @@ def _watching(what: str, jobs: int) -> Iterator[dict[str, Any]]:
     if not console.is_terminal:
         yield {}
         return
-    clock: list[Clock] = []
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    left = TextColumn("{task.fields[left]}")
-    with Progress(*columns, left, console=console, transient=True) as bar:
-        task = bar.add_task(what, total=None, left="")
+    left = _TimeLeft()
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), left)
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(what, total=None)
 
         def begin(waiting: list[Cell], finished: list[Record]) -> None:
-            clock.append(Clock(waiting, finished, jobs))
-            done = f", {len(finished)} done before" if finished else ""
-            bar.update(task, total=len(waiting), description=f"{what}{done}", left=_left(clock[0]))
+            left.clock = Clock(waiting, finished, jobs)
+            before = f" ({len(finished)} done before)" if finished else ""
+            bar.update(task, total=len(waiting), description=f"{what}{before}")
 
         def tick(record: Record) -> None:
-            clock[0].tick(record)
-            bar.update(task, advance=1, left=_left(clock[0]))
+            assert left.clock is not None
+            left.clock.tick(record)
+            bar.advance(task)
 
         yield {"begin": begin, "tick": tick}
 
 
-def _left(clock: Clock) -> str:
-    seconds = clock.left()
-    return "" if seconds is None else f"about {duration(seconds)} left"
+class _TimeLeft(ProgressColumn):
+    """What the clock says, anew each time the bar is drawn: a cell may take hours."""
+
+    clock: Clock | None = None
+
+    def render(self, task: Task) -> Text:
+        seconds = None if self.clock is None else self.clock.left()
+        return Text("" if seconds is None else f"about {duration(seconds)} left")
 
 
 def _report(console: Console, chosen: Sequence[Experiment], store: Store, scales: Sequence[str]) -> None:
@@ -152,9 +158,8 @@ def _table(found: Findings) -> Table:
     experiment = found.experiment
     seconds = sum(record["seconds"] for records in found.records.values() for record in records)
     scales = ", ".join(found.verdicts)
-    table = Table(
-        title=f"{experiment.id}: {experiment.title} ({scales}, {duration(seconds)})", title_justify="left", box=None
-    )
+    title = Text(f"{experiment.id}: {experiment.title} ({scales}, {duration(seconds)})")
+    table = Table(title=title, title_justify="left", box=None)
     for name, how in (("number", "left"), ("paper", "right"), ("ours", "right"), ("verdict", "left")):
         table.add_column(name, justify=how, no_wrap=how == "right")  # type: ignore[arg-type]
     for verdict in found.best:
@@ -192,6 +197,6 @@ def _list(console: Console, chosen: Sequence[Experiment], store: Store, as_json:
     for row in rows:
         verdict = ", ".join(f"{n} {outcome}" for outcome, n in row["verdict"].items())
         sizes = " · ".join(str(row["scales"][scale]) for scale in SCALES)
-        table.add_row(row["id"], row["title"], sizes, Text(verdict or "not run", style="" if verdict else "dim"))
+        table.add_row(row["id"], Text(row["title"]), sizes, Text(verdict or "not run", style="" if verdict else "dim"))
     console.print(table)
     console.print(f"cells at the scales {', '.join(SCALES)}; gramian reproduce ID --scale SCALE runs them", style="dim")
