@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,10 +24,11 @@ from gramian.experiments.registry import SCALES, Experiment
 from gramian.experiments.run import run
 from gramian.experiments.store import Cell, Record, Store, cells
 from gramian.experiments.text import duration, of_the_paper, with_interval
-from gramian.experiments.verdict import CLOSE, DIFFERS, REPRODUCED, Findings, count, findings
+from gramian.experiments.verdict import CANNOT_RUN, CLOSE, DIFFERS, NOT_RUN, REPRODUCED, Findings, count, findings
 
+_MANY = 5
+"""Above so many experiments the terminal shows a line for each; the page has the rest."""
 _COLOURS = {REPRODUCED: "green", CLOSE: "yellow", DIFFERS: "red"}
-_LONGEST_LABEL = 60
 
 
 @click.command()
@@ -144,14 +146,35 @@ class _TimeLeft(ProgressColumn):
 def _report(console: Console, chosen: Sequence[Experiment], store: Store, scales: Sequence[str]) -> None:
     """The table of verdicts, and the page of everything that the folder holds."""
     found = [findings(experiment, store, scales) for experiment in chosen]
-    for entry in found:
-        if entry.verdicts:
+    ran = [entry for entry in found if entry.verdicts]
+    if len(ran) > _MANY:
+        console.print(_summary(ran))
+    else:
+        for entry in ran:
             console.print(_table(entry))
-    verdicts = [verdict for entry in found if entry.verdicts for verdict in entry.best]
+    verdicts = [verdict for entry in ran for verdict in entry.best]
     counts = ", ".join(f"[{_COLOURS.get(outcome, 'dim')}]{n} {outcome}[/]" for outcome, n in count(verdicts).items())
     console.print(f"{len(verdicts)} numbers and statements: {counts or 'none of them run'}")
     path = write_page(papers.load(), store)
     console.print(f"records in [bold]{store.root}[/], page: [bold]{path}[/]")
+
+
+def _summary(found: Sequence[Findings]) -> Table:
+    """A line for each experiment, and under it the numbers that differ."""
+    table = Table(box=None)
+    for name in ("experiment", "verdicts"):
+        table.add_column(name, no_wrap=name == "experiment")
+    for entry in found:
+        outcomes = Text(", ").join(
+            Text(f"{n} {outcome}", style=_COLOURS.get(outcome, "dim")) for outcome, n in count(entry.best).items()
+        )
+        table.add_row(entry.experiment.id, outcomes)
+        for verdict in entry.best:
+            if verdict.outcome == DIFFERS:
+                claim = verdict.claim
+                what = f"{claim.label or claim.key}: paper {of_the_paper(claim)}, ours {with_interval(verdict.ours)}"
+                table.add_row("", Text(what, style="red"))
+    return table
 
 
 def _table(found: Findings) -> Table:
@@ -162,15 +185,17 @@ def _table(found: Findings) -> Table:
     table = Table(title=title, title_justify="left", box=None)
     for name, how in (("number", "left"), ("paper", "right"), ("ours", "right"), ("verdict", "left")):
         table.add_column(name, justify=how, no_wrap=how == "right")  # type: ignore[arg-type]
-    for verdict in found.best:
+    ran = [verdict for verdict in found.best if verdict.outcome != NOT_RUN]
+    for verdict in ran:
         claim = verdict.claim
-        label = claim.label or claim.key
         outcome = Text(verdict.outcome, style=_COLOURS.get(verdict.outcome, "dim"))
-        outcome.append(f": {verdict.why}" if verdict.why else "", style="dim")
+        outcome.append(f": {verdict.why}" if verdict.outcome == CANNOT_RUN else "", style="dim")
         if claim.misprint:
-            printed = with_interval(verdict.printed) if verdict.printed else "not evaluated"
-            outcome.append(f" (misprint in the paper; as printed: {printed})", style="dim")
-        table.add_row(Text(label[:_LONGEST_LABEL]), of_the_paper(claim), with_interval(verdict.ours), outcome)
+            outcome.append(f" (misprint in the paper; as printed: {with_interval(verdict.printed)})", style="dim")
+        table.add_row(Text(claim.label or claim.key), of_the_paper(claim), with_interval(verdict.ours), outcome)
+    reasons = Counter(verdict.why for verdict in found.best if verdict.outcome == NOT_RUN)
+    for why, n in reasons.items():
+        table.add_row(Text(f"{n} more", style="dim"), "", "", Text(f"{NOT_RUN}: {why}", style="dim"))
     return table
 
 

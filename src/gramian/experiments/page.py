@@ -8,7 +8,7 @@ from itertools import groupby
 from pathlib import Path
 
 from gramian.core.version import __version__
-from gramian.experiments.html import kind_of, outcome_tag, ruler, table, tag, text
+from gramian.experiments.html import kind_of, number, outcome_tag, ruler, table, tag, text
 from gramian.experiments.papers import TITLES
 from gramian.experiments.registry import SCALES, Experiment
 from gramian.experiments.section import section
@@ -90,9 +90,9 @@ def _verdicts(verdicts: Sequence[Verdict]) -> str:
         cells = (
             tag("td", tag("a", text(id), href=f"#{id.replace('/', '-')}")),
             tag("td", outcome_tag(verdict.outcome, verdict.why), data_value=OUTCOMES.index(verdict.outcome)),
-            tag("td", label),
-            tag("td", text(of_the_paper(claim)), class_="num", data_value=claim.paper),
-            tag("td", text(with_interval(verdict.ours)), class_="num", data_value=mean),
+            tag("td", label, class_="wide"),
+            number(of_the_paper(claim), claim.paper),
+            number(with_interval(verdict.ours), mean),
             tag("td", ruler(verdict)),
             tag("td", "–" if mean is None else text(verdict.scale)),
         )

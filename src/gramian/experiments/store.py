@@ -205,7 +205,7 @@ class Store:
         try:
             record = json.loads(path.read_text(encoding="utf-8"))
             if isinstance(record, dict) and {"key", "experiment", "spec", "numbers", "error"} <= set(record):
-                return lively(record)
+                return lively({"missing": False} | record)  # the first records were made before there was such a field
         except (json.JSONDecodeError, UnicodeDecodeError):
             pass
         log.warning("%s is not a record and is left out", path)
