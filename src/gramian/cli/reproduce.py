@@ -155,7 +155,7 @@ def _report(console: Console, chosen: Sequence[Experiment], store: Store, scales
     verdicts = [verdict for entry in ran for verdict in entry.best]
     counts = ", ".join(f"[{_COLOURS.get(outcome, 'dim')}]{n} {outcome}[/]" for outcome, n in count(verdicts).items())
     console.print(f"{len(verdicts)} numbers and statements: {counts or 'none of them run'}")
-    path = write_page(papers.load(), store)
+    path = write_page(papers.load(), store, redraw=[experiment.id for experiment in chosen])
     console.print(f"records in [bold]{store.root}[/], page: [bold]{path}[/]")
 
 

@@ -7,40 +7,35 @@ from base64 import b64encode
 from collections.abc import Sequence
 from pathlib import Path
 
-from gramian.experiments import figures
 from gramian.experiments.html import number, outcome_tag, pills, prose, ruler, table, tag, text
 from gramian.experiments.registry import Experiment
 from gramian.experiments.store import Record, plain
 from gramian.experiments.text import duration, of_the_paper, wanted, with_interval
 from gramian.experiments.verdict import NOT_RUN, Findings, Verdict, count, estimates
 
+Images = dict[tuple[str, str], Path | str | None]
 _MIME = {".svg": "image/svg+xml", ".png": "image/png"}
 
 
-def section(found: Findings, folder: Path) -> str:
+def section(found: Findings, images: Images) -> str:
     """The section of an experiment: the largest scale open, smaller ones folded.
 
     Parameters
     ----------
     found : Findings
-    folder : path
-        Where the figures are saved, besides being part of the page.
+    images : mapping of (id, scale) to path, str or None
+        The file of the figure, or why it cannot be drawn.
     """
     experiment = found.experiment
     parts = [
         tag("h3", tag("span", text(experiment.id), class_="id") + " " + text(experiment.title)),
         tag("p", pills(count(found.best)), class_="pills") if experiment.claims else "",
     ]
-    seen: list[list[str]] = []
-    for scale in reversed(list(found.records)):
+    for place, scale in enumerate(found.scales):
         records = found.records[scale]
-        keys = [record["key"] for record in records]
-        if keys in seen:  # the specs of this scale are those of a larger one
-            continue
-        body = _at_scale(experiment, scale, records, found.verdicts[scale], folder)
-        seen.append(keys)
+        body = _at_scale(experiment, scale, records, found.verdicts[scale], images.get((experiment.id, scale)))
         title = f"scale {scale}: {_work(records)}"
-        parts.append(tag("p", text(title), class_="work") + body if len(seen) == 1 else _folded(title, body))
+        parts.append(_folded(title, body) if place else tag("p", text(title), class_="work") + body)
     if not found.records:
         parts.append(tag("p", "Not run yet.", class_="work"))
         missing = [verdict for verdict in found.best if verdict.claim.missing]
@@ -50,9 +45,8 @@ def section(found: Findings, folder: Path) -> str:
 
 
 def _at_scale(
-    experiment: Experiment, scale: str, records: Sequence[Record], verdicts: Sequence[Verdict], folder: Path
+    experiment: Experiment, scale: str, records: Sequence[Record], verdicts: Sequence[Verdict], image: Path | str | None
 ) -> str:
-    image = figures.write(experiment, records, folder / f"{experiment.id.replace('/', '-')}-{scale}")
     if isinstance(image, Path):
         source = f"data:{_MIME[image.suffix]};base64,{b64encode(image.read_bytes()).decode()}"
         alt = f"{experiment.title}, redrawn from our records at scale {scale}"

@@ -168,6 +168,10 @@ class Store:
         ]
         return sorted(found, key=lambda record: (places[_identity(record)], record["seed"]))
 
+    def newest(self, id: str) -> float:
+        """When a record of the experiment was last written, in seconds as ``Path.stat`` has it; 0 if there is none."""
+        return max((path.stat().st_mtime for path in self.root.glob(f"{id}/*.json")), default=0.0)
+
     def merge(self, other: str | Path) -> int:
         """Take over the records of another folder, and return how many; ours stay unless they are failures.
 
