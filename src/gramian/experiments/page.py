@@ -113,8 +113,8 @@ def _verdicts(verdicts: Sequence[Verdict]) -> str:
             tag("td", tag("a", text(id), href=f"#{id.replace('/', '-')}")),
             tag("td", outcome_tag(verdict.outcome, verdict.why), data_value=OUTCOMES.index(verdict.outcome)),
             tag("td", label, class_="wide"),
-            number(of_the_paper(claim), claim.paper),
-            number(with_interval(verdict.ours), mean),
+            number(of_the_paper(claim), claim.low if claim.paper is None else claim.paper, "paper"),
+            number(with_interval(verdict.ours), mean, "ours"),
             tag("td", ruler(verdict)),
             tag("td", "–" if mean is None else text(verdict.scale)),
         )
@@ -128,7 +128,7 @@ def _verdicts(verdicts: Sequence[Verdict]) -> str:
         + tag("select", options, id="paper", aria_label="paper")
         + tag("span", "", id="shown", aria_live="polite")
     )
-    return tag("div", controls, class_="controls") + table(_HEADS, rows, class_="sortable", id="table")
+    return tag("div", controls, class_="controls") + table(_HEADS, rows, class_="claims sortable", id="table")
 
 
 def _asset(name: str) -> str:
