@@ -4,8 +4,8 @@ An experiment is a function of a frozen spec and a seed; :func:`experiment` ente
 a record of every (spec, seed) it has run, judges the numbers against the paper's, and draws the figures from records.
 
 May import every room but ``cli``. ``registry`` and ``expected`` say what an experiment and a claim are, ``papers``
-knows which package holds which paper, ``store`` keeps records, ``run`` makes them in worker processes, ``verdict`` judges,
-``figures`` draws, ``page`` (with ``section``, ``html``, ``text``) shows it all. A package for each paper.
+knows which package holds which paper, ``store`` keeps records, ``run`` makes them in worker processes, ``verdict``
+judges, ``figures`` draws, ``page`` (with ``section``, ``html``, ``text``) shows it all. A package for each paper.
 
 >>> from gramian.experiments import Result, number
 >>> number("rho", 0.93, 0.02, "one seed in the paper").slack
