@@ -61,8 +61,7 @@ def draw(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
     figure.set_size_inches(10, 3)
     first = min(records, key=lambda record: record["seed"])
     for ax, (key, title) in zip(figure.subplots(1, 4), _MATRICES, strict=True):
-        M = torch.tensor(first["arrays"][key])
-        image = ax.imshow(M / M.abs().max(), cmap=style.SIGNED, vmin=-1, vmax=1)
+        image = ax.imshow(first["arrays"][key], cmap=style.SIGNED, vmin=-1, vmax=1)
         ax.set_title(title, fontsize=10)
         ax.set_xticks([])
         ax.set_yticks([])

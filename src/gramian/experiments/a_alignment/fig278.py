@@ -69,18 +69,19 @@ def _claims(second_row: bool) -> tuple[Claim, ...]:
 
 _NOTES = (
     "The caption says that only the first layer's scale changes, s = 1 elsewhere. Then the second layer hardly moves "
-    "relative to its start (W₁W₁ᵀ − w₂w₂ᵀ is conserved by gradient flow and w₂ stays small), and its UC-NFA neither rises "
-    "much nor depends on s₀: about 0.2 for all. Where both hidden layers have the scale s₀ it ends near 0.95, 0.72 and "
-    "0.17 for s₀ = 0.01, 0.1 and 1: this is the sensitivity that the text describes. The loss has the factor ½, since the "
-    "paper calls the slope of the loss the residual; without it s₀ = 1 on isotropic data starts with an unstable step "
-    "(the double-centred term 20 times the centred one after 5 steps) and the C-NFA of layer 2 ends at 0.25."
+    "relative to its start, and its UC-NFA neither rises much nor depends on s₀: about 0.2 for all. Where both hidden "
+    "layers have the scale s₀ it ends near 0.95, 0.72 and 0.17 for s₀ = 0.01, 0.1 and 1: this is the sensitivity that "
+    "the text describes. The loss has the factor ½, since the paper calls the slope of the loss the residual; without "
+    "it s₀ = 1 on isotropic data starts with an unstable step (the double-centred term 20 times the centred one after "
+    "5 steps) and the C-NFA of layer 2 ends at 0.25."
 )
 
 
 def draw(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
     """The eight panels of the paper; losses over their largest value."""
     printed = [record for record in records if not record["spec"]["both_layers"]]
-    draw_grid(printed, figure, _PANELS, lambda key, v: v / v.max() if key in ("train", "test") else v)
+    panels = [[(printed, key, title) for key, title in row] for row in _PANELS]
+    draw_grid(figure, panels, lambda key, v: v / v.max() if key in ("train", "test") else v)
 
 
 def summary(found: Mapping[float, Curves], prefix: str = "") -> dict[str, float]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from gramian.experiments.a_alignment.trajectories import Training, at, draw_grid, thin, train_all
+from gramian.experiments.a_alignment.trajectories import Panel, Training, at, draw_grid, thin, train_all
 from gramian.experiments.expected import between
 from gramian.experiments.registry import Result, experiment
 
@@ -38,7 +38,7 @@ def _fig4_claims() -> list[Any]:
 
 def draw_fig4(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
     """The ratio in both layers."""
-    draw_grid(records, figure, ((("double1", "ratio, layer 1"), ("double2", "ratio, layer 2")),))
+    draw_grid(figure, [[(records, "double1", "ratio, layer 1"), (records, "double2", "ratio, layer 2")]])
 
 
 @experiment(
@@ -80,13 +80,13 @@ def _fig5_claims() -> list[Any]:
 
 
 def draw_fig5(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
-    """Both layers, isotropic data only: the decaying data has the same axes and the same story."""
-    isotropic = [record for record in records if record["spec"]["decay"] == 0]
-    decaying = [record for record in records if record["spec"]["decay"] != 0]
-    top, bottom = figure.subfigures(2, 1)
-    for part, chosen, name in ((top, isotropic, "isotropic"), (bottom, decaying, "$1/(1+k^2)$")):
+    """Both layers, one row per spectrum of the data."""
+    rows: list[list[Panel]] = []
+    for decay, name in ((0.0, "isotropic"), (2.0, "$1/(1+k^2)$")):
+        chosen = [record for record in records if record["spec"]["decay"] == decay]
         if chosen:
-            draw_grid(chosen, part, ((("ptk1", f"layer 1, {name}"), ("ptk2", f"layer 2, {name}")),))
+            rows.append([(chosen, "ptk1", f"layer 1, {name}"), (chosen, "ptk2", f"layer 2, {name}")])
+    draw_grid(figure, rows)
 
 
 @experiment(

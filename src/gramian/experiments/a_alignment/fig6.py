@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from matplotlib.figure import Figure
 from torch import Tensor
@@ -89,7 +90,7 @@ def draw(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
     for ax, (task, activation) in zip(axes, ((t, a) for t in TASKS for a in ACTIVATIONS), strict=True):
         styles = (("predicted", style.GREY, "-"), (widths[0], style.BLUE, "--"), (widths[-1], style.BLUE, "-"))
         for key, colour, line in styles:
-            values = torch.tensor([record["arrays"][f"{task}_{activation}"][str(key)] for record in records]).mean(0)
+            values = np.mean([record["arrays"][f"{task}_{activation}"][str(key)] for record in records], axis=0)
             label = key if key == "predicted" else f"observed, k = {key}"
             ax.plot(records[0]["spec"]["decays"], values, color=colour, linestyle=line, label=label)
         ax.set(xlabel="data decay α")

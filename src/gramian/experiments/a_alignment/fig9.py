@@ -25,8 +25,8 @@ from gramian.report import style
 class ImageNetwork:
     """A two-hidden-layer ReLU network that tells two classes of pictures apart (paper A, appendix H).
 
-    ``data`` is ``"mnist"``, ``"cifar10"``, or ``"made"``: noise in which one square of pixels decides. The paper does not
-    give batch size and loss; we take 128 and squares on ±1.
+    ``data`` is ``"mnist"``, ``"cifar10"``, or ``"made"``: noise in which one square of pixels decides. The paper does
+    not give batch size and loss; we take 128 and squares on ±1.
     """
 
     data: str
@@ -58,8 +58,8 @@ def _claims() -> tuple[Claim, ...]:
                 label=f"{name}, Pearson of diag NFM and diag AGOP", scales=scales,
             ),
             between(
-                f"{data}_lost", 0.2, 1, "'obscures the structure': 0.87 on CelebA, visible on other pictures", slack=0.1,
-                label=f"{name}, the same minus that with diag WᵀQW", scales=scales,
+                f"{data}_lost", 0.2, 1, "'obscures the structure': 0.87 on CelebA, visible on other pictures",
+                slack=0.1, label=f"{name}, the same minus that with diag WᵀQW", scales=scales,
             ),
         ]  # fmt: skip
     return tuple(claims)
@@ -87,7 +87,7 @@ def draw(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
     "A",
     "Fig. 1 on images: diagonals of NFM, AGOP and corrupted AGOP",
     specs={
-        "smoke": (ImageNetwork("made", n=256, width=32, epochs=10, batch=32, rotations=3),),
+        "smoke": (ImageNetwork("made", n=128, width=16, epochs=5, batch=32, rotations=3),),
         "small": (ImageNetwork("mnist", (3, 8), epochs=100),),
         "paper": (MNIST, CIFAR),
     },

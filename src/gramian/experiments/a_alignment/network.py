@@ -90,8 +90,8 @@ def descend(
 ) -> Iterator[tuple[int, Weights, Pass]]:
     """Gradient descent on ``(1/2n) Σ (f(xᵢ) − yᵢ)²``: the weights and what they do at times 0, 1, …, ``steps``.
 
-    With the ½ the slope is the residual, as in paper A's section 3.1. Without it the paper's step 0.05 from ``s₀ = 1`` on
-    isotropic inputs is unstable at first.
+    With the ½ the slope is the residual, as in paper A's section 3.1. Without it the paper's step 0.05 from
+    ``s₀ = 1`` on isotropic inputs is unstable at first.
 
     >>> start = draw_weights(2, 4, (1, 1, 1), torch.Generator().manual_seed(0))
     >>> X, y = torch.eye(2).double(), torch.ones(2).double()

@@ -31,8 +31,8 @@ Curves = dict[str, list[float]]
 class Training:
     """A two-hidden-layer ReLU network on the chain monomial, once per scale s₀ of the first layer.
 
-    ``decay`` is the α of the data (0: isotropic). With ``both_layers`` the second layer has the scale s₀ too, instead of
-    1. The scales are our choice: the paper's legend did not survive as text.
+    ``decay`` is the α of the data (0: isotropic). With ``both_layers`` the second layer has the scale s₀ too, instead
+    of 1. The scales are our choice: the paper's legend did not survive as text.
     """
 
     decay: float = 0.0
@@ -148,17 +148,20 @@ def thin(found: Mapping[float, Curves], keys: Sequence[str], points: int = 41) -
     return out
 
 
+Panel = tuple[Sequence[Mapping[str, Any]], str, str]
+"""Records, key of the curve, title."""
+
+
 def draw_grid(
-    records: Sequence[Mapping[str, Any]],
     figure: Figure,
-    panels: Sequence[Sequence[tuple[str, str]]],
+    panels: Sequence[Sequence[Panel]],
     change: Callable[[str, torch.Tensor], torch.Tensor] = lambda key, values: values,
 ) -> None:
-    """One panel per (key, title), one curve per scale: mean over the records, a faint line for each."""
+    """Rows of panels with one curve per scale: mean over the records, and a faint line for each."""
     figure.set_size_inches(2.9 * len(panels[0]), 2.4 * len(panels) + 0.3)
     grid = figure.subplots(len(panels), len(panels[0]), squeeze=False, sharex=True)
-    for row, titles in zip(grid, panels, strict=True):
-        for ax, (key, title) in zip(row, titles, strict=True):
+    for row, contents in zip(grid, panels, strict=True):
+        for ax, (records, key, title) in zip(row, contents, strict=True):
             _panel(ax, records, key, change)
             ax.set_title(title, fontsize=10)
     for ax in grid[-1]:
@@ -172,7 +175,7 @@ def _panel(
     for colour, scale in zip(style.SERIES, records[0]["arrays"]["curves"], strict=False):
         runs = [record["arrays"]["curves"][scale] for record in records]
         t = runs[0]["t"]
-        lines = torch.stack([change(key, torch.tensor(run[key])) for run in runs])
+        lines = torch.stack([change(key, torch.tensor(run[key])) for run in runs]).numpy()
         for line in lines:
             ax.plot(t, line, color=colour, linewidth=0.6, alpha=0.3)
         ax.plot(t, lines.mean(0), color=colour, label=scale)
