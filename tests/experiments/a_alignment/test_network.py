@@ -68,7 +68,9 @@ def test_the_centred_measures_do_not_exist_before_training():
     task, start = _start()
     seen = evaluate(start, task.X)
     found = measure(0, start, start, seen, seen)
-    assert math.isnan(found["c1"]) and math.isnan(found["ptk1"]) and math.isnan(found["double1"])
+    assert math.isnan(found["c1"])
+    assert math.isnan(found["ptk1"])
+    assert math.isnan(found["double1"])
     assert 0 < found["uc1"] <= 1
 
 

@@ -52,7 +52,8 @@ def test_the_figure_can_be_drawn(e, records):
     e.draw(records[e.id], figure)
     figure.canvas.draw()
     axes = figure.get_axes()
-    assert axes and all(ax.lines or ax.images or ax.collections for ax in axes)
+    assert axes
+    assert all(ax.lines or ax.images or ax.collections for ax in axes)
 
 
 def test_paper_scale_has_the_papers_sizes():

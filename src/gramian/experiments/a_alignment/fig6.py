@@ -23,8 +23,9 @@ from gramian.theory import (
     sample_dual_ptk,
     sum_of_squares,
 )
+from gramian.theory.deep import Activation
 
-ACTIVATIONS = ("quadratic", "relu")
+ACTIVATIONS: tuple[Activation, ...] = ("quadratic", "relu")
 TASKS = ("low", "high")
 
 
