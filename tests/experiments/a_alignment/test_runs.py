@@ -6,6 +6,7 @@ import dataclasses
 import math
 
 import pytest
+import torch
 from matplotlib.figure import Figure
 
 from gramian.experiments import a_alignment
@@ -61,7 +62,7 @@ def test_paper_scale_has_the_papers_sizes():
     (first,) = specs["a/fig1"]
     assert (first.n, first.d, first.width, first.scale) == (384, 32, 128, 0.01)
     assert all((s.n, s.d, s.width, s.steps, s.every, s.step) == (256, 32, 256, 800, 5, 0.05) for s in specs["a/fig2"])
-    assert [s.decay for id in ("a/fig7", "a/fig8") for s in specs[id]] == [1.0, 2.0]
+    assert [{s.decay for s in specs[id]} for id in ("a/fig2", "a/fig7", "a/fig8")] == [{0.0}, {1.0}, {2.0}]
     assert all(s.size == 1024 and s.draws == 30 for s in specs["a/fig3"])
     assert (specs["a/fig6"][0].n, specs["a/fig6"][0].widths) == (128, (128, 1024))
     assert all((s.n, s.scale, s.width, s.epochs, s.step) == (7500, 0.02, 128, 500, 1e-4) for s in specs["a/fig9"])
@@ -73,9 +74,19 @@ def test_pictures_without_data_say_where_data_is_looked_for(monkeypatch):
         fig9.run(fig9.ImageNetwork("mnist"), 0)
 
 
-def test_a_dip_is_measured_from_the_lower_end():
-    assert fig6._dip([0.9, 0.5, 0.8]) == pytest.approx(0.3)
-    assert fig6._dip([0.9, 0.8, 0.7]) == 0
+def test_a_dip_is_measured_from_the_mean_of_the_ends():
+    assert fig6._dip([0, 0.5, 1.5, 3, 6], [0.9, 0.4, 0.6, 0.1, 0.7]) == pytest.approx(0.3)
+
+
+def test_the_linear_part_of_relu_is_a_taylor_expansion_at_a_right_angle():
+    # 1/4 + arcsin(cos)/2π in the first layer: cut after the linear term the error is cubic in the cosine.
+    errors = []
+    for cos in (0.1, 0.2):
+        X = torch.tensor([[1.0, 0.0], [cos, math.sqrt(1 - cos**2)]], dtype=torch.float64)
+        second = (math.sin(math.acos(cos)) + (math.pi - math.acos(cos)) * cos) / math.pi
+        above = 1 / 4 + second / (2 * math.pi)
+        errors.append(float(fig6.linear_part_ptk(X)[0, 1]) / above - (1 / 4 + math.asin(cos) / (2 * math.pi)))
+    assert errors[1] / errors[0] == pytest.approx(8, rel=0.1)
 
 
 def test_summary_of_curves():

@@ -7,7 +7,19 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from gramian.experiments.a_alignment.trajectories import Curves, Training, at, draw_grid, spread, thin, train_all
+from gramian.experiments.a_alignment.trajectories import (
+    FAST,
+    ISOTROPIC,
+    SLOW,
+    Curves,
+    Training,
+    at,
+    both,
+    draw_grid,
+    spread,
+    thin,
+    train_all,
+)
 from gramian.experiments.expected import Claim, between
 from gramian.experiments.registry import Result, experiment
 
@@ -16,8 +28,8 @@ EARLY = 10
 
 _SEEN = "a curve read without its picture: the legend and the axes of the figure did not survive as text, so "
 _PANELS = (
-    (("uc1", "UC-NFA, layer 1"), ("c1", "C-NFA, layer 1"), ("train", "training loss"), ("test", "test loss")),
-    (("uc2", "UC-NFA, layer 2"), ("c2", "C-NFA, layer 2"), ("train", "training loss"), ("test", "test loss")),
+    (("uc1", "UC-NFA, layer 1"), ("c1", "C-NFA, layer 1"), ("train", "training loss")),
+    (("uc2", "UC-NFA, layer 2"), ("c2", "C-NFA, layer 2"), ("test", "test loss")),
 )
 
 
@@ -51,36 +63,44 @@ def _claims(second_row: bool) -> tuple[Claim, ...]:
             label="test loss at the largest scale minus at the smallest, over the largest seen",
         )
     )  # fmt: skip
+    sensitive = _SEEN + "'extremely sensitive' is taken as a range of more than 0.3"
     if second_row:
-        sensitive = _SEEN + "'extremely sensitive' is taken as a range of more than 0.3"
-        claims += [
-            between("uc2_range", 0.3, 1, sensitive, label="final UC-NFA of layer 2, range over scales of layer 1"),
-            between(
-                "both_uc2_range", 0.3, 1, sensitive + "; here the scale of the second layer changes with the first's",
-                label="the same where the scales of both hidden layers change",
-            ),
-            between(
-                "both_uc2_rise", 0.2, 1, "as uc2_rise; here the scale of the second layer changes with the first's",
-                label="UC-NFA of layer 2 at the smallest scale of both layers, end minus start",
-            ),
-        ]  # fmt: skip
+        claims.append(
+            between("uc2_range", 0.3, 1, sensitive, label="final UC-NFA of layer 2, range over scales of layer 1")
+        )
+    claims += [
+        between(
+            "both_uc2_range", 0.3, 1, sensitive + "; here the scale of the second layer changes with the first's",
+            label="final UC-NFA of layer 2, range over scales of both hidden layers",
+        ),
+        between(
+            "both_uc2_rise", 0.2, 1, "as uc2_rise; here the scale of the second layer changes with the first's",
+            slack=0.1, label="UC-NFA of layer 2 at the smallest scale of both layers, end minus start",
+        ),
+    ]  # fmt: skip
     return tuple(claims)
 
 
 _NOTES = (
-    "The caption says that only the first layer's scale changes, s = 1 elsewhere. Then the second layer hardly moves "
-    "relative to its start, and its UC-NFA neither rises much nor depends on s₀: about 0.2 for all. Where both hidden "
-    "layers have the scale s₀ it ends near 0.95, 0.72 and 0.17 for s₀ = 0.01, 0.1 and 1: this is the sensitivity that "
-    "the text describes. The loss has the factor ½, since the paper calls the slope of the loss the residual; without "
-    "it s₀ = 1 on isotropic data starts with an unstable step (the double-centred term 20 times the centred one after "
-    "5 steps) and the C-NFA of layer 2 ends at 0.25."
+    "The caption of Fig. 2 says that only the first layer's scale changes, s = 1 elsewhere. Then the second layer "
+    "hardly moves relative to its start, and its UC-NFA neither rises much nor depends on s₀ (about 0.2 for all). "
+    "Where both hidden layers have the scale s₀ it ends near 0.96, 0.71 and 0.17 for s₀ = 0.01, 0.1 and 1: the "
+    "sensitivity that the text describes. The loss has the factor ½, since the paper calls the slope of the loss the "
+    "residual. On isotropic data s₀ ends at 0.1: from s₀ = 1 steps of 0.05 are unstable at first, with the ½ (C-NFA "
+    "of layer 2 at step 10: 0.34 and 0.64 for two seeds) and more so without it; with steps of 0.01 it is 0.98 and "
+    "0.93 at the same time."
 )
 
 
 def draw(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
-    """The eight panels of the paper; losses over their largest value."""
-    printed = [record for record in records if not record["spec"]["both_layers"]]
-    panels = [[(printed, key, title) for key, title in row] for row in _PANELS]
+    """The panels of the paper, losses over their largest value; where it was run, UC-NFA with both layers scaled."""
+    parts: dict[bool, list[Mapping[str, Any]]] = {False: [], True: []}
+    for record in records:
+        parts[record["spec"]["both_layers"]].append(record)
+    panels = []
+    for layer, row in enumerate(_PANELS, 1):
+        scaled = [(parts[True], f"uc{layer}", f"UC-NFA, layer {layer}, $s_1 = s_0$")] if parts[True] else []
+        panels.append([(parts[False], key, title) for key, title in row] + scaled)
     draw_grid(figure, panels, lambda key, v: v / v.max() if key in ("train", "test") else v)
 
 
@@ -112,9 +132,8 @@ def summary(found: Mapping[float, Curves], prefix: str = "") -> dict[str, float]
 def run(spec: Training, seed: int) -> Result:
     """Train at every scale and summarise."""
     found = train_all(spec, seed)
-    keys = ("uc1", "c1", "uc2", "c2", "train", "test")
-    arrays = {} if spec.both_layers else {"curves": thin(_after_start(found), keys)}
-    return Result(summary(found, "both_" if spec.both_layers else ""), arrays)
+    keys = ("uc1", "uc2") if spec.both_layers else ("uc1", "c1", "uc2", "c2", "train", "test")
+    return Result(summary(found, "both_" if spec.both_layers else ""), {"curves": thin(_after_start(found), keys)})
 
 
 def _after_start(found: Mapping[float, Curves]) -> dict[float, Curves]:
@@ -125,25 +144,27 @@ def _after_start(found: Mapping[float, Curves]) -> dict[float, Curves]:
     }
 
 
-def _enter(id: str, title: str, *specs: Training, second_row: bool = False) -> None:
+_TOO_SHORT = (
+    " The test loss of Fig. 8 after 800 steps is lower for the large scale, against the text, because training from "
+    "the small one has not ended (training loss 0.15 against 0.07, seed 0); after 3,200 steps the order is the "
+    "paper's (0.144 for s₀ = 0.01, 0.148 for s₀ = 1; after 6,400 steps 0.139 and 0.147)."
+)
+
+
+def _enter(id: str, title: str, spec: Training, notes: str = "") -> None:
+    specs = (spec, both(spec))
     experiment(
         id,
         "A",
         title,
-        specs={
-            "smoke": tuple(spec.smoke() for spec in specs),
-            "small": tuple(spec.small() for spec in specs),
-            "paper": specs,
-        },
-        seeds={"small": 2, "paper": 5},
-        expected=_claims(second_row),
+        specs={"smoke": [s.smoke() for s in specs], "small": [s.small() for s in specs], "paper": specs},
+        seeds={"small": 2, "paper": 3},
+        expected=_claims(second_row=id == "a/fig2"),
         draw=draw,
-        notes=_NOTES,
+        notes=_NOTES + notes,
     )(run)
 
 
-_enter(
-    "a/fig2", "Centred and uncentred NFA along training", Training(), Training(both_layers=True), second_row=True
-)  # fmt: skip
-_enter("a/fig7", "The same with a data spectrum 1/(1 + k)", Training(decay=1.0))
-_enter("a/fig8", "The same with a data spectrum 1/(1 + k²)", Training(decay=2.0))
+_enter("a/fig2", "Centred and uncentred NFA along training", ISOTROPIC)
+_enter("a/fig7", "The same with a data spectrum 1/(1 + k)", SLOW)
+_enter("a/fig8", "The same with a data spectrum 1/(1 + k²)", FAST, _TOO_SHORT)

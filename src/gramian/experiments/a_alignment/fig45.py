@@ -8,7 +8,16 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from gramian.experiments.a_alignment.trajectories import Panel, Training, at, draw_grid, thin, train_all
+from gramian.experiments.a_alignment.trajectories import (
+    FAST,
+    ISOTROPIC,
+    Panel,
+    Training,
+    at,
+    draw_grid,
+    thin,
+    train_all,
+)
 from gramian.experiments.expected import between
 from gramian.experiments.registry import Result, experiment
 
@@ -45,8 +54,8 @@ def draw_fig4(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
     "a/fig4",
     "A",
     "Share of the double-centred term in the centred NFA",
-    specs={"smoke": (Training().smoke(),), "small": (Training().small(),), "paper": (Training(),)},
-    seeds={"small": 2, "paper": 5},
+    specs={"smoke": (ISOTROPIC.smoke(),), "small": (ISOTROPIC.small(),), "paper": (ISOTROPIC,)},
+    seeds={"small": 2, "paper": 3},
     expected=_fig4_claims(),
     draw=draw_fig4,
 )
@@ -94,11 +103,11 @@ def draw_fig5(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
     "A",
     "Alignment of the tangent kernel's change with the initial weights",
     specs={
-        "smoke": (Training().smoke(), Training(decay=2.0).smoke()),
-        "small": (Training().small(), Training(decay=2.0).small()),
-        "paper": (Training(), Training(decay=2.0)),
+        "smoke": (ISOTROPIC.smoke(), FAST.smoke()),
+        "small": (ISOTROPIC.small(), FAST.small()),
+        "paper": (ISOTROPIC, FAST),
     },
-    seeds={"small": 2, "paper": 5},
+    seeds={"small": 2, "paper": 3},
     expected=_fig5_claims(),
     draw=draw_fig5,
 )

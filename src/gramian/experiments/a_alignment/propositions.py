@@ -40,7 +40,7 @@ class Identities:
     d: int = 32
     width: int = 256
     scale: float = 1.0
-    time: float = 1e-3
+    time: float = 1e-4
 
 
 def _apart(A: Tensor, B: Tensor) -> float:
@@ -61,9 +61,9 @@ def _apart(A: Tensor, B: Tensor) -> float:
     expected=(
         between("prop2_layer1", 0, 1e-10, _EXACT, label="‖AGOP − WᵀKW‖/‖AGOP‖, AGOP by automatic differentiation"),
         between("prop2_layer2", 0, 1e-10, _EXACT, label="the same in layer 2"),
-        number("prop3_nfm", 1, 0.01, "a difference quotient at time 1e-3 is off by terms of that order",
+        number("prop3_nfm", 1, 0.01, "a difference quotient at time 1e-4 is off by terms of that order",
                label="(W̄ᵀW̄)/t² over ẆᵀẆ"),
-        number("prop3_agop", 1, 0.01, "a difference quotient at time 1e-3 is off by terms of that order",
+        number("prop3_agop", 1, 0.01, "a difference quotient at time 1e-4 is off by terms of that order",
                label="(W̄ᵀKW̄)/t² over ẆᵀKẆ"),
         between("prop3_nfm_order", 1.7, 2.3, "the rest is of first order in t: halving t halves it",
                 label="relative error of (W̄ᵀW̄)/t² at t over that at t/2", slack=0.5),
