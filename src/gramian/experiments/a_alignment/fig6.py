@@ -42,8 +42,8 @@ class DeepPrediction:
 
 
 _SHAPE = (
-    "'for intermediate α both decrease': by 0.005 at least, to be seen; intermediate is taken as 1/2 ≤ α ≤ 3/2, the ends "
-    "as the first and last α"
+    "'for intermediate α both decrease': by 0.005 at least, to be seen; the mean of the first and last α minus "
+    "the mean over 1/2 ≤ α ≤ 3/2"
 )
 _NAMES = {"low": "low-rank task", "high": "high-rank task"}
 _NOTES = (
@@ -58,22 +58,22 @@ def _claims() -> tuple[Claim, ...]:
     for task in TASKS:
         for activation in ACTIVATIONS:
             name = f"{activation}, {_NAMES[task]}"
-            for kind, label in (("predicted", "predicted"), ("observed", "observed at k = 1,024")):
+            for kind, label in (("predicted", "predicted"), ("observed", "k = 1,024")):
                 key = f"{task}_{activation}_dip_{kind}"
-                text = f"{name}, {label}: mean of the ends minus inside"
+                text = f"dip, {name}, {label}"
                 claims.append(between(key, 0.005, 1, _SHAPE, slack=0.005, label=text))
         claims += [
             between(
                 f"{task}_quadratic_closer", 0, 1, "'as width grows the prediction more closely matches': a sign",
-                label=f"quadratic, {_NAMES[task]}: mean gap at k = 128 minus at k = 1,024",
+                label=f"gap at k = 128 minus at 1,024, quadratic, {_NAMES[task]}",
             ),
             between(
                 f"{task}_relu_worse", 0, 1, "'to a lesser extent ReLU': a sign",
-                label=f"{_NAMES[task]}: mean gap of ReLU (linear part of φ') minus of quadratic at k = 1,024",
+                label=f"gap of ReLU (linear φ') minus of quadratic, {_NAMES[task]}",
             ),
             between(
                 f"{task}_relu_terms", 0, 1, "'additional terms from the nonlinear part of φ' are required': a sign",
-                label=f"{_NAMES[task]}: mean gap of ReLU with the linear part of φ' minus with all of it",
+                label=f"gap of ReLU, linear φ' minus whole φ', {_NAMES[task]}",
             ),
         ]  # fmt: skip
     return tuple(claims)
