@@ -159,6 +159,8 @@ def thin(found: Mapping[float, Curves], keys: Sequence[str], points: int = 41) -
     return out
 
 
+_COLOURS = {"0.001": style.PURPLE, "0.01": style.BLUE, "0.1": style.ORANGE, "1": style.GREEN}
+"""The same for a scale in every panel, which may show different ones."""
 Panel = tuple[Sequence[Mapping[str, Any]], str, str]
 """Records, key of the curve, title."""
 
@@ -177,13 +179,19 @@ def draw_grid(
             ax.set_title(title, fontsize=10)
     for ax in grid[-1]:
         ax.set_xlabel("step of gradient descent", fontsize=9)
-    grid[0][0].legend(title="$s_0$", fontsize=8, title_fontsize=8, frameon=False)
+    shown: set[str] = set()
+    for ax in grid.flat:  # a legend wherever a scale appears first
+        labels = set(ax.get_legend_handles_labels()[1])
+        if not labels <= shown:
+            ax.legend(title="$s_0$", fontsize=8, title_fontsize=8, frameon=False)
+            shown |= labels
 
 
 def _panel(
     ax: Axes, records: Sequence[Mapping[str, Any]], key: str, change: Callable[[str, torch.Tensor], torch.Tensor]
 ) -> None:
-    for colour, scale in zip(style.SERIES, records[0]["arrays"]["curves"], strict=False):
+    for scale in records[0]["arrays"]["curves"]:
+        colour = _COLOURS.get(scale, style.GREY)
         runs = [record["arrays"]["curves"][scale] for record in records]
         t = runs[0]["t"]
         lines = torch.stack([change(key, torch.tensor(run[key])) for run in runs]).numpy()
