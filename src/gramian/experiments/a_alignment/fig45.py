@@ -81,7 +81,7 @@ def _fig5_claims() -> list[Any]:
     return [
         between(
             f"{data}_fall{layer}", 0, 1, "'decreases through training': a sign, of the mean over scales", slack=0.02,
-            label=f"PTK-centred NFA of layer {layer}, {name} data: step 5 minus end, mean over scales",
+            label=f"PTK-centred NFA of layer {layer}, {name} data: early minus end, mean over scales",
         )
         for data, name in (("isotropic", "isotropic"), ("decaying", "decaying"))
         for layer in "12"
