@@ -142,6 +142,17 @@ def test_a_network_does_not_depend_on_its_neighbours():
     assert_close(many.values[1], one.values[0])
 
 
+def test_start_is_that_of_torch():
+    widths, activations, biases = SHAPES["linear then relu"]
+    stack = Stack.random(widths, activations, seeds=[42], biases=biases)
+    with torch.random.fork_rng():
+        torch.manual_seed(42)
+        layers = [nn.Linear(d, k, bias=b) for d, k, b in zip(widths[:-1], widths[1:], biases, strict=True)]
+    for layer, V, b in zip(layers, stack.weights, stack.biases, strict=True):
+        assert_close(V[0].mT, layer.weight.detach())
+        assert b is None or torch.allclose(b[0, 0], layer.bias)
+
+
 def test_watch_sees_the_start_and_the_end():
     widths, activations, biases = SHAPES["all linear"]
     stack = Stack.random(widths, activations, seeds=[1], biases=biases, dtype=F64)

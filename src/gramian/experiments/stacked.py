@@ -99,21 +99,27 @@ class Stack:
         loss: Any = "squared",
         dtype: torch.dtype = torch.float32,
     ) -> Stack:
-        """One network per seed, started as ``torch.nn.Linear`` starts: everything uniform in ``±1/√d_l``.
+        """One network per seed, each the very one that ``torch.manual_seed(seed)`` and ``torch.nn.Linear`` would give.
+
+        Weights and biases are uniform in ``±1/√d_l``, drawn in single precision, layer by layer.
 
         >>> Stack.random((2, 3, 1), ("relu",), seeds=[5]).values.shape
         torch.Size([1, 13])
         """
         biases = [True] * (len(widths) - 1) if biases is None else biases
-        rngs = [torch.Generator().manual_seed(seed) for seed in seeds]
-
-        def uniform(rows: int, columns: int, fan_in: int) -> Tensor:
-            draws = [torch.rand(rows, columns, generator=rng, dtype=torch.float64) for rng in rngs]
-            return ((2 * torch.stack(draws) - 1) / fan_in**0.5).to(dtype)
-
-        weights = [uniform(d, k, d) for d, k in pairwise(widths)]
-        offsets = [uniform(1, k, d) if bias else None for (d, k), bias in zip(pairwise(widths), biases, strict=True)]
-        return cls(widths, activations, weights, offsets, loss)
+        weights: list[list[Tensor]] = [[] for _ in biases]
+        offsets: list[list[Tensor]] = [[] for _ in biases]
+        for seed in seeds:
+            rng = torch.Generator().manual_seed(seed)
+            for l, (d, k) in enumerate(pairwise(widths)):
+                bound = 1 / d**0.5
+                W = torch.empty(k, d, dtype=torch.float32).uniform_(-bound, bound, generator=rng)
+                weights[l].append(W.mT.to(dtype))
+                if biases[l]:
+                    b = torch.empty(1, k, dtype=torch.float32).uniform_(-bound, bound, generator=rng)
+                    offsets[l].append(b.to(dtype))
+        made = [torch.stack(b) if b else None for b in offsets]
+        return cls(widths, activations, [torch.stack(V) for V in weights], made, loss)
 
     def __len__(self) -> int:
         return len(self.values)
