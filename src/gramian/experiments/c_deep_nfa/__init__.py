@@ -1,3 +1,3 @@
 """Paper C: importing this package enters its experiments in the registry."""
 
-from gramian.experiments.c_deep_nfa import curves, powers, tables
+from gramian.experiments.c_deep_nfa import curves, nonlinear, powers, tables, theorems

@@ -235,9 +235,7 @@ experiment(
         "small": [
             Curves(("sgd",), (1e-2,), (400,), (1e-2,), link=link, head=False, tail=20) for link in ("identity", "relu")
         ],
-        "paper": [
-            Curves(("sgd",), (1e-3,), (FULL,), (1e-2,), link=link, head=False) for link in ("identity", "relu")
-        ],
+        "paper": [Curves(("sgd",), (1e-3,), (FULL,), (1e-2,), link=link, head=False) for link in ("identity", "relu")],
     },
     expected=[
         claim

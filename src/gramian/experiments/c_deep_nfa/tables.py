@@ -161,7 +161,9 @@ def draw(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
     for ax, optimiser in zip(panels, names, strict=False):
         rows = [(noise, depth) for noise in NOISES for depth in DEPTHS]
         grid = [[_mean(sums.get(key(optimiser, L, decay, s), [])) for decay in DECAYS] for s, L in rows]
-        image = ax.imshow([[v if v is not None else math.nan for v in row] for row in grid], vmin=0.8, vmax=1, cmap=AMOUNT)
+        image = ax.imshow(
+            [[v if v is not None else math.nan for v in row] for row in grid], vmin=0.8, vmax=1, cmap=AMOUNT
+        )
         for i, row in enumerate(grid):
             for j, value in enumerate(row):
                 if value is not None:
