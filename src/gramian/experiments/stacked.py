@@ -79,7 +79,10 @@ class Stack:
         self.gradient = torch.zeros_like(self.values)
         shapes = [V.shape[1:] for V in weights] + [b.shape[1:] for b in given]
         self.weights, self.biases = _views(self.values, shapes, biases)
-        self._gradients = Blocks(*_views(self.gradient, shapes, biases))
+        # Each layer's gradients lie together: products of a batch of matrices are written fast only then.
+        self._gradients = Blocks(
+            [V.new_zeros(V.shape) for V in weights], [None if b is None else b.new_zeros(b.shape) for b in biases]
+        )
         # The leading layers that are linear in x with one matrix: no activation and no bias in between.
         self.linear = 1
         while self.linear < len(weights) and activations[self.linear - 1] == "identity":
@@ -153,7 +156,8 @@ class Stack:
         """
         passing = self._passes_for(len(X))
         passing.run(passing.rows(X), Y, self.loss_name)
-        return self.gradient
+        made = [*self._gradients.weights, *(b for b in self._gradients.biases if b is not None)]
+        return torch.cat([g.flatten(1) for g in made], 1, out=self.gradient)
 
     def _passes_for(self, rows: int) -> Pass:
         if rows not in self._passes:

@@ -124,8 +124,8 @@ experiment(
     specs={
         "smoke": [Curves(("gd", "gdm"), (1e-3, 1e-3), (60, 60), (1e-2,), (2, 3), tail=5)],
         "small": [
-            Curves(("gd", "gdm"), (1e-3, 1e-3), (5000, 5000), (1e-2,)),
-            Curves(("sgd", "sgdm"), (3e-4, 3e-4), (400, 400), (1e-2,), tail=20),
+            Curves(("gd", "gdm"), (1e-3, 1e-3), (4000, 4000), (1e-2,)),
+            Curves(("sgd", "sgdm"), (3e-4, 3e-4), (200, 200), (1e-2,), tail=20),
         ],
         "paper": [
             Curves(("gd", "gdm"), (1e-3, 1e-3), (FULL, FULL), (1e-2,)),
@@ -166,7 +166,7 @@ experiment(
             for name in ("gd", "gdm", "sgd", "sgdm")
         ),
     ],
-    seeds={"smoke": 1, "small": 3, "paper": 1},
+    seeds={"smoke": 1, "small": 2, "paper": 1},
     draw=draw,
 )(run)
 
@@ -219,7 +219,7 @@ experiment(
             scales=(),
         ),
     ],
-    seeds={"smoke": 1, "small": 3, "paper": 1},
+    seeds={"smoke": 1, "small": 2, "paper": 1},
     draw=draw,
 )(run)
 
@@ -233,7 +233,7 @@ experiment(
             for link in ("identity", "relu")
         ],
         "small": [
-            Curves(("sgd",), (1e-2,), (400,), (1e-2,), link=link, head=False, tail=20) for link in ("identity", "relu")
+            Curves(("sgd",), (1e-2,), (300,), (1e-2,), link=link, head=False, tail=20) for link in ("identity", "relu")
         ],
         "paper": [Curves(("sgd",), (1e-3,), (FULL,), (1e-2,), link=link, head=False) for link in ("identity", "relu")],
     },
@@ -258,6 +258,6 @@ experiment(
             ),
         )
     ],
-    seeds={"smoke": 1, "small": 3, "paper": 1},
+    seeds={"smoke": 1, "small": 2, "paper": 1},
     draw=draw,
 )(run)

@@ -99,7 +99,7 @@ experiment(
     "Singular values of the first layer of ReLU networks and of the target's AGOP",
     specs={
         "smoke": [LowRank(256, 6, 3e-4, (2, 3), tail=2)],
-        "small": [LowRank(2048, 300, 3e-4, tail=20), LowRank(8192, 75, 3e-4, tail=5)],
+        "small": [LowRank(2048, 200, 3e-4, tail=20), LowRank(8192, 50, 3e-4, tail=5)],
         "paper": [LowRank(2048, FULL, 1e-4), LowRank(8192, FULL, 1e-4)],
     },
     expected=[

@@ -147,7 +147,7 @@ experiment(
     "c/fig2",
     "C",
     "Alignment against the power of the AGOP, by start and decay (SGD)",
-    specs=specs("sgd", 1e-4, 1e-3, 200),
+    specs=specs("sgd", 1e-4, 1e-3, 120),
     expected=claims(),
     seeds={"smoke": 1, "small": 2, "paper": 1},
     draw=draw,
@@ -157,11 +157,11 @@ experiment(
     "c/fig5",
     "C",
     "Alignment against the power of the AGOP, by start and decay (Adam)",
-    specs=specs("adam", 1e-4, 1e-3, 200),
+    specs=specs("adam", 1e-4, 1e-3, 120),
     expected=claims(),
     seeds={"smoke": 1, "small": 2, "paper": 1},
     draw=draw,
-    notes="Adam rescales every weight by itself and does not conserve balance, so a balanced start is lost in training.",
+    notes="Adam rescales every weight by itself and does not conserve balance: a balanced start is lost in training.",
 )(run)
 
 

@@ -106,7 +106,7 @@ def data(training: Training, seed: int) -> tuple[Float[Tensor, "n d"], Float[Ten
     return X.float(), Y.float()
 
 
-def network(training: Training, seed: int) -> Stack:
+def network(training: Training, seed: int, dtype: torch.dtype = torch.float32) -> Stack:
     """The untrained stack ``f(x) = aᵀ[W_L … W₁x + b₁]₊ + b₂`` (5.1), or ``W_L … W₁x + b₁`` (C.1) without a head."""
     L, count = training.depth, len(training.nets)
     if training.head:
@@ -115,7 +115,7 @@ def network(training: Training, seed: int) -> Stack:
     else:
         widths = (INPUTS, *(WIDTH,) * (L - 1), UNITS)
         activations, biases = ("identity",) * (L - 1), (False,) * (L - 1) + (True,)
-    stack = Stack.random(widths, activations, seeds=[seed] * count, biases=biases)
+    stack = Stack.random(widths, activations, seeds=[seed] * count, biases=biases, dtype=dtype)
     if training.balanced:
         weights = balanced_init(widths[: L + 1], torch.Generator().manual_seed(seed))
         for V, W in zip(stack.weights, weights, strict=False):
@@ -179,7 +179,7 @@ def fit(training: Training, seed: int, moments: int = 0) -> Course:
 
 
 def alignments(stack: Stack, power: float) -> list[float]:
-    """``ρ(W₁ᵀW₁, A^s)`` of every network, ``A = JᵀJ`` with the Jacobian J of its linear layers; NaN where it diverged."""
+    """``ρ(W₁ᵀW₁, A^s)`` of every network, ``A = JᵀJ``, J its linear layers' Jacobian; NaN where it diverged."""
     return alignment_by_power(stack, [power])[0]
 
 
