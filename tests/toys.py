@@ -18,7 +18,7 @@ class Walk:
 
     steps: int
     folder: str = ""
-    seconds: float = 0.0
+    scale: float = 1.0
     how: str = ""
     sizes: tuple[int, ...] = (1, 2)
 
@@ -27,7 +27,10 @@ def walk(spec: Walk, seed: int) -> Result:
     if spec.folder:
         with (Path(spec.folder) / f"{spec.steps}-{seed}").open("a") as file:
             file.write("x")
-    time.sleep(spec.seconds)
+    while spec.how == "wait" and (Path(spec.folder) / "wait").exists():
+        time.sleep(0.05)
+    if spec.how == "missing":
+        raise FileNotFoundError("there is no mnist/train.gz in /home/somebody/data: set GRAMIAN_DATA")
     if spec.how == "raise":
         raise RuntimeError("no luck\ntoday")
     if spec.how == "die":
@@ -37,7 +40,7 @@ def walk(spec: Walk, seed: int) -> Result:
     if spec.how == "text":
         return Result({"mean": "one"})
     path = np.random.default_rng(seed).normal(size=spec.steps).cumsum()
-    numbers = {f"end{spec.steps}": np.float32(path[-1])}
+    numbers = {f"end{spec.steps}": path[-1]}
     if spec.steps == 5:
         numbers |= {"steps": 3, "lost": math.nan, "endless": -math.inf}
     return Result(numbers, {"path": path, "names": ["a", "inf"], "holes": [1, math.nan]})

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import signal
 import sys
 import threading
@@ -196,19 +197,27 @@ def _serve(pipe: Connection, function: Callable[[Any], Any]) -> None:
 
 
 def one_line(error: BaseException, longest: int = 300) -> str:
-    """What an error says, with its kind and the place it comes from.
+    """What an error says, with its kind and the place it comes from; of folders nothing is said, since texts travel.
 
-    >>> one_line(ValueError("no\\n  luck"))
-    'ValueError: no luck'
+    >>> one_line(ValueError("no file\\n  in /home/somebody/data: bad luck"))
+    'ValueError: no file in data: bad luck'
     """
-    text = f"{type(error).__name__}: {' '.join(str(error).split())}"
+    text = f"{type(error).__name__}: {without_folders(str(error))}"
     text = text if len(text) <= longest else text[: longest - 1] + "…"
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
-    # The name of the file only: records travel, and folders say where somebody works.
     where = f" ({os.path.basename(trace.tb_frame.f_code.co_filename)}, line {trace.tb_lineno})" if trace else ""
     return text + where
+
+
+def without_folders(text: str) -> str:
+    """The text on one line, with the last part only of every absolute path.
+
+    >>> without_folders("there is no mnist/a.gz in /srv/data")
+    'there is no mnist/a.gz in data'
+    """
+    return re.sub(r"(?<![\w./\\])(?:[A-Za-z]:)?(?:[/\\][\w.+-]+)*[/\\]([\w.+-]+)", r"\1", " ".join(text.split()))
 
 
 def _leave_with_the_parent() -> None:

@@ -18,7 +18,7 @@ import numpy as np
 import torch
 
 from gramian.core.version import __version__
-from gramian.core.workers import Lost, in_workers
+from gramian.core.workers import Lost, in_workers, without_folders
 from gramian.experiments import papers
 from gramian.experiments.registry import Result
 from gramian.experiments.store import Cell, Record, Store, measured
@@ -69,7 +69,7 @@ def run(
     with closing(answers):
         for (key, *_), answer in answers:
             if isinstance(answer, Lost):
-                answer = {"numbers": {}, "arrays": {}, "error": answer.error, "seconds": round(answer.seconds, 3)}
+                answer = _nothing(answer.error, answer.seconds)
             record = store.put(by_key[key].head() | answer | _circumstances())
             _say(record)
             finished.append(record)
@@ -82,11 +82,19 @@ def run_item(item: tuple[str, str, Callable[[Any, int], Result] | None, Any, int
     _, id, function, spec, seed = item
     function = papers.find(id).run if function is None else function
     begin = time.perf_counter()
-    result = function(spec, seed)
+    try:
+        result = function(spec, seed)
+    except FileNotFoundError as error:  # data that this machine does not have
+        why = without_folders(str(error))
+        return _nothing(why, time.perf_counter() - begin, missing=True)
     if not isinstance(result, Result):
         raise TypeError(f"the run of {id} must return a Result, got {type(result).__name__}")
     seconds = round(time.perf_counter() - begin, 3)
-    return measured(result.numbers, result.arrays) | {"error": None, "seconds": seconds}
+    return measured(result.numbers, result.arrays) | {"error": None, "missing": False, "seconds": seconds}
+
+
+def _nothing(error: str, seconds: float, missing: bool = False) -> Record:
+    return {"numbers": {}, "arrays": {}, "error": error, "missing": missing, "seconds": round(seconds, 3)}
 
 
 def _travelling(function: Any) -> Any:

@@ -60,7 +60,7 @@ def _at_scale(
     else:
         drawn = tag("p", f"The figure cannot be drawn from these records: {text(image)}", class_="why") if image else ""
     errors = [
-        tag("p", f"Failed, seed {record['seed']}: {tag('code', text(record['error']))}", class_="why bad")
+        tag("p", f"{_what(record)}, seed {record['seed']}: {tag('code', text(record['error']))}", class_="why bad")
         for record in records
         if record["error"]
     ]
@@ -134,6 +134,10 @@ def _work(records: Sequence[Record]) -> str:
     plural = "" if seeds == 1 else "s"
     cells = f"{len(records)} cell{'' if len(records) == 1 else 's'}"
     return f"{seeds} seed{plural}, {cells}, {duration(seconds)} of one core"
+
+
+def _what(record: Record) -> str:
+    return "Data missing" if record["missing"] else "Failed"
 
 
 def _folded(title: str, body: str) -> str:

@@ -20,8 +20,9 @@ from gramian.experiments.registry import Experiment
 
 log = logging.getLogger(__name__)
 Record = dict[str, Any]
-"""``experiment``, ``version``, ``class`` and ``spec`` (its fields), ``seed``, ``numbers``, ``arrays``, ``error`` (None,
-or what went wrong), ``seconds``, ``finished`` (the time), ``versions``, ``machine``, and the ``key`` of the cell."""
+"""``key``, ``experiment``, ``version``, ``class`` and ``spec`` (its fields), ``seed``, ``numbers``, ``arrays``,
+``error`` (None, or what went wrong), ``missing`` (whether it was data that is not at hand), ``seconds``, ``finished``
+(the time), ``versions``, ``machine``."""
 _DIGITS = 6
 """Significant digits of arrays: more than a figure shows."""
 _UNORDINARY = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}

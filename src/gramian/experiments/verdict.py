@@ -120,15 +120,20 @@ def estimates(records: Sequence[Record]) -> dict[str, Estimate]:
 def judge(experiment: Experiment, scale: str, records: Sequence[Record]) -> list[Verdict]:
     """One verdict per claim, from the records of one scale."""
     found = estimates(records)
-    failed = sum(bool(record["error"]) for record in records)
-    return [_judge_one(experiment, scale, claim, found, failed) for claim in experiment.claims]
+    return [_judge_one(experiment, scale, claim, found, records) for claim in experiment.claims]
 
 
-def _judge_one(experiment: Experiment, scale: str, claim: Claim, found: Mapping[str, Estimate], failed: int) -> Verdict:
+def _judge_one(
+    experiment: Experiment, scale: str, claim: Claim, found: Mapping[str, Estimate], records: Sequence[Record]
+) -> Verdict:
     if claim.missing:
         return Verdict(experiment.id, scale, claim, CANNOT_RUN, why=claim.missing)
     ours = found.get(claim.key)
     if ours is None:
+        missing = next((record["error"] for record in records if record["missing"]), "")
+        if missing:
+            return Verdict(experiment.id, scale, claim, CANNOT_RUN, why=missing)
+        failed = sum(bool(record["error"]) for record in records)
         why = f"{failed} cells failed" if failed else "no record holds this number"
         return Verdict(experiment.id, scale, claim, NOT_RUN, why=why)
     printed = found.get(claim.printed_key)
