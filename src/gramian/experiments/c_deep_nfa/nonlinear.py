@@ -24,6 +24,9 @@ from gramian.experiments.stacked import Adam, Descent, Stack, train
 from gramian.features import agop
 from gramian.report.style import GREY, SERIES, declutter
 
+FLOOR = 1e-6
+"""Smaller singular values are drawn here: those of the target are 0 beyond its rank."""
+
 
 @dataclass(frozen=True)
 class LowRank:
@@ -82,10 +85,11 @@ def draw_low_rank(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
         for what, values in lines.items():
             colour = GREY if what == "target" else next(colours)
             style = "--" if what == "target" else "-"
-            ax.plot(range(1, len(values) + 1), [max(v, 1e-8) for v in values], style, color=colour, label=what)
+            ax.plot(range(1, len(values) + 1), [max(v, FLOOR) for v in values], style, color=colour, label=what)
         ax.set_yscale("log")
         ax.set_title(head)
         ax.set_xlabel("place")
+        ax.set_xticks(range(5, len(values) + 1, 5))
         declutter(ax, "y")
     axes[0].set_ylabel("singular value over the largest")
     axes[0].legend(fontsize=7)
