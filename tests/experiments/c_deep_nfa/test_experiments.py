@@ -8,7 +8,8 @@ from matplotlib.figure import Figure
 from gramian.experiments import papers
 from gramian.experiments.c_deep_nfa.curves import Curves
 from gramian.experiments.c_deep_nfa.curves import run as curves
-from gramian.experiments.c_deep_nfa.theorems import Draws, Flow, counterexamples, decayed_flow, initialisation
+from gramian.experiments.c_deep_nfa.sampled import Draws, counterexamples, initialisation
+from gramian.experiments.c_deep_nfa.theorems import Flow, decayed_flow
 
 EXPERIMENTS = papers.load(["C"])
 
