@@ -184,8 +184,8 @@ experiment(
     ],
     draw=draw_decay,
     notes=(
-        "Corollary 3.1 bounds the distance of the root by a rate of 2λ/L. Measured, the root falls about as fast as the "
-        "AGOP itself, at 2λ (0.96 to 1.01 of it for L = 2 to 5), also where the AGOP is singular (4 outputs for 8 inputs, "
-        "L = 2 and 3): the corollary holds and is not tight here."
+        "Corollary 3.1 bounds the distance of the root by a rate of 2λ/L. Measured, the root falls about as fast as "
+        "the AGOP itself, at 2λ (0.96 to 1.01 of it for L = 2 to 5), also where the AGOP is singular (4 outputs for "
+        "8 inputs, L = 2 and 3): the corollary holds and is not tight here."
     ),
 )(decayed_flow)
