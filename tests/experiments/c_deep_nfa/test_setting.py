@@ -20,7 +20,7 @@ from gramian.experiments.c_deep_nfa.setting import (
     random_target,
     rule,
 )
-from gramian.experiments.c_deep_nfa.tables import NOISES, claims, key, specs
+from gramian.experiments.c_deep_nfa.tables import NOISES, cell_name, claims, specs
 from gramian.features import nfm
 
 
@@ -90,7 +90,7 @@ def test_every_printed_cell_is_claimed_and_has_a_spec():
     for rank, cells in PRINTED.items():
         assert len(cells) == len(COLUMNS) * len(DEPTHS) * len(DECAYS) * len(NOISES)
         made = [
-            key(spec.optimiser, depth, decay, noise)
+            cell_name(spec.optimiser, depth, decay, noise)
             for spec in specs(rank)["paper"]
             for depth in spec.depths
             for decay in spec.decays

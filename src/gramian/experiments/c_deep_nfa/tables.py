@@ -55,10 +55,10 @@ class Column:
     rows: int = 2048
 
 
-def key(optimiser: str, depth: int, decay: float, noise: float) -> str:
+def cell_name(optimiser: str, depth: int, decay: float, noise: float) -> str:
     """The name of a cell of the table.
 
-    >>> key("gdm", 5, 1e-3, 1.0)
+    >>> cell_name("gdm", 5, 1e-3, 1.0)
     'gdm L=5 λ=1e-3 σ=1'
     """
     return f"{optimiser} L={depth} λ=1e{round(math.log10(decay))} σ={noise:g}"
@@ -75,7 +75,7 @@ def run(spec: Column, seed: int) -> Result:
         course = fit(training, seed)
         fitted = course.stack.loss(course.X, course.Y).tolist()
         for (noise, decay), value, loss in zip(training.nets, course.final, fitted, strict=True):
-            name = key(spec.optimiser, depth, decay, noise)
+            name = cell_name(spec.optimiser, depth, decay, noise)
             numbers[name], losses[name] = value, loss
     return Result(numbers | _contrasts(spec, numbers), {"loss": losses})
 
@@ -84,7 +84,7 @@ def _contrasts(spec: Column, numbers: Mapping[str, float]) -> dict[str, float]:
     """What the table shows at a glance, as far as this part of it has the cells."""
 
     def mean(depth: int, decay: float) -> float:
-        return sum(numbers[key(spec.optimiser, depth, decay, s)] for s in spec.noises) / len(spec.noises)
+        return sum(numbers[cell_name(spec.optimiser, depth, decay, s)] for s in spec.noises) / len(spec.noises)
 
     low, high = min(spec.decays), max(spec.decays)
     shallow, deep = min(spec.depths), max(spec.depths)
@@ -119,7 +119,7 @@ def claims(rank: int) -> list[Claim]:
     """Every printed cell, and what the table says as a whole."""
     cells = [
         number(
-            key(optimiser, depth, decay, noise),
+            cell_name(optimiser, depth, decay, noise),
             value,
             TOLERANCE[rank][depth],
             "one seed in the paper; the tolerance is one to two standard deviations over our targets and starts "
@@ -130,12 +130,12 @@ def claims(rank: int) -> list[Claim]:
         )
         for (optimiser, depth, decay, noise), value in PRINTED[rank].items()
     ]
-    return cells + [claim for name in COLUMNS for claim in _column_claims(name)]
+    return cells + [claim for name in COLUMNS for claim in _column_claims(rank, name)]
 
 
-def _column_claims(name: str) -> list[Claim]:
+def _column_claims(rank: int, name: str) -> list[Claim]:
     short = "a shorter training than the paper's: only the direction is compared"
-    return [
+    shallow = [
         between(
             f"{name}: shallow net, mean alignment",
             0.96,
@@ -144,21 +144,16 @@ def _column_claims(name: str) -> list[Claim]:
             slack=0.02,
             label=f"{name}: alignment with L = 2",
         ),
-        between(
-            f"{name}: deep minus shallow, least decay",
-            -1.0,
-            0.0,
-            f"deeper networks align later; {short}",
-            label=f"{name}: alignment with L = 5 minus L = 2, λ = 1e-4",
-        ),
-        between(
-            f"{name}: most minus least decay, deep net",
-            0.0,
-            1.0,
-            f"weight decay aligns; {short}",
-            slack=0.005,
-            label=f"{name}: alignment with λ = 1e-2 minus λ = 1e-4, L = 5",
-        ),
+    ]
+    differences = {
+        f"{name}: deep minus shallow, least decay": (-1.0, 0.0, f"deeper networks align later; {short}"),
+        f"{name}: most minus least decay, deep net": (0.0, 1.0, f"weight decay aligns; {short}"),
+    }
+    if math.isnan(PRINTED[rank][name, 5, 1e-4, 0.0]):
+        failed = "the paper prints nan for L = 5 with λ = 1e-4"
+        return shallow + [number(key, math.nan, 0.0, failed, label=key) for key in differences]
+    return shallow + [
+        between(key, low, high, why, slack=0.005, label=key) for key, (low, high, why) in differences.items()
     ]
 
 
@@ -173,7 +168,7 @@ def draw(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
     image = None
     for ax, optimiser in zip(panels, names, strict=False):
         rows = [(noise, depth) for noise in NOISES for depth in DEPTHS]
-        grid = [[_mean(sums.get(key(optimiser, L, decay, s), [])) for decay in DECAYS] for s, L in rows]
+        grid = [[_mean(sums.get(cell_name(optimiser, L, decay, s), [])) for decay in DECAYS] for s, L in rows]
         image = ax.imshow(
             [[v if v is not None else math.nan for v in row] for row in grid], vmin=0.8, vmax=1, cmap=AMOUNT
         )
