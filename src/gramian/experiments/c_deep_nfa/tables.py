@@ -25,6 +25,8 @@ from gramian.report.style import AMOUNT, GREY, colour_bar
 NOISES = (0.0, 1.0)
 # At the small scale the stochastic rules take fewer, larger steps.
 SMALL_RATE = {"adam": 1e-3, "gd": 1e-3, "gdm": 1e-3, "sgd": 1e-3, "sgdm": 3e-4}
+# Targets of full rank are larger: with five layers those rates diverge.
+FULL_RANK_RATE = SMALL_RATE | {"sgd": 3e-4, "sgdm": 1e-4}
 SMALL_EPOCHS = {"adam": 120, "gd": 2000, "gdm": 2000, "sgd": 120, "sgdm": 120}
 
 TOLERANCE = {
@@ -99,17 +101,18 @@ def _contrasts(spec: Column, numbers: Mapping[str, float]) -> dict[str, float]:
 
 def specs(rank: int) -> dict[str, list[Column]]:
     """All scales of one table."""
+    rate = FULL_RANK_RATE if rank == 20 else SMALL_RATE
     paper = [
         Column(rank, name, (depth,), PAPER_RATE[name], PAPER_EPOCHS + LAST_EPOCHS)
         for name in ("gdm", "gd", "sgd", "sgdm", "adam")
         for depth in DEPTHS
     ]
     small = [
-        Column(rank, name, (2, 5), SMALL_RATE[name], SMALL_EPOCHS[name], tail=10, decays=(1e-4, 1e-2))
+        Column(rank, name, (2, 5), rate[name], SMALL_EPOCHS[name], tail=10, decays=(1e-4, 1e-2))
         for name in COLUMNS
     ]
     smoke = [
-        Column(rank, name, (2, 3), SMALL_RATE[name], 4 if name in ("adam", "sgd", "sgdm") else 30, 2, (1e-4, 1e-2))
+        Column(rank, name, (2, 3), rate[name], 4 if name in ("adam", "sgd", "sgdm") else 30, 2, (1e-4, 1e-2))
         for name in COLUMNS
     ]
     return {"smoke": smoke, "small": small, "paper": paper}
