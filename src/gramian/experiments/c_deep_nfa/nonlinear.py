@@ -193,7 +193,7 @@ def draw_digits(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
         for name, curve in record["arrays"].items():
             head, _, depth = name.rpartition(" L=")
             panels.setdefault(head, {}).setdefault(depth, curve)
-    columns = min(3, max(1, len(panels)))
+    columns = 3 if len(panels) > 4 else 2
     rows = -(-len(panels) // columns) or 1
     figure.set_size_inches(2.6 * columns + 0.6, 2.0 * rows + 0.6)
     axes = figure.subplots(rows, columns, sharey=True, squeeze=False).flatten()
@@ -202,6 +202,8 @@ def draw_digits(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
             ax.plot(curve["epoch"], curve["alignment"], color=colour, label=f"L = {depth}")
         ax.set_title(head, fontsize=9)
         declutter(ax, "y")
+    for ax in axes[len(panels) :]:
+        ax.set_visible(False)
     axes[0].legend(fontsize=7)
     figure.supxlabel("passes through the data", fontsize=9)
     figure.supylabel("alignment", fontsize=9)

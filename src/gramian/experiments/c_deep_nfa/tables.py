@@ -108,8 +108,7 @@ def specs(rank: int) -> dict[str, list[Column]]:
         for depth in DEPTHS
     ]
     small = [
-        Column(rank, name, (2, 5), rate[name], SMALL_EPOCHS[name], tail=10, decays=(1e-4, 1e-2))
-        for name in COLUMNS
+        Column(rank, name, (2, 5), rate[name], SMALL_EPOCHS[name], tail=10, decays=(1e-4, 1e-2)) for name in COLUMNS
     ]
     smoke = [
         Column(rank, name, (2, 3), rate[name], 4 if name in ("adam", "sgd", "sgdm") else 30, 2, (1e-4, 1e-2))
