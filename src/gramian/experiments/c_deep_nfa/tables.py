@@ -194,15 +194,14 @@ def _mean(values: Sequence[float]) -> float | None:
 
 NOTES = (
     "Targets as in Parkinson, Ongie and Willett (2025), whom the paper follows: 21 units, singular values U[0, 100]; "
-    "the paper's own text writes A as r × d. With Gaussian A (r × d) the targets are so small that alignment with L = 5 "
-    "and gdm stays at 0.85 to 0.89 after 1,200 steps, and nothing diverges; with these it is 0.97 (rank 5), and rank 20 "
-    "diverges as in Table 3. Small: fewer steps, so only directions are compared."
+    "the paper's own text writes A as r × d. With Gaussian A (r × d) the targets are so small that alignment with "
+    "L = 5 and gdm is 0.85 to 0.89 after 1,200 steps, and nothing diverges; with these it is 0.97 (rank 5), and rank "
+    "20 diverges as in Table 3 (one seed each). Small: fewer steps, so only directions are compared."
 )
 FULL_RANK_NOTES = (
-    " Where the difference by decay has the wrong sign at the small scale (gd): descent at this rate oscillates, and the "
-    "alignment of L = 5 with it. Followed for 8,000 steps, the difference between λ = 1e-2 and 1e-4 changes sign five "
-    "times and lies between −0.013 and 0.037, while after the 2,000 steps of the small scale decay has had a flow time of "
-    "2λt = 0.04 to act."
+    " Where the difference by decay has the wrong sign at the small scale (gd): followed for 8,000 steps, the "
+    "alignments of L = 5 fluctuate, and the difference between λ = 1e-2 and 1e-4 changes sign four times between "
+    "−0.013 and 0.037; after the 2,000 steps of the small scale decay has had a flow time of 2λt = 0.04 to act."
 )
 
 for _table, _rank in ((1, 2), (2, 5), (3, 20)):
