@@ -16,7 +16,7 @@ from gramian.experiments.c_deep_nfa.setting import PAPER_EPOCHS, PAPER_RATE, Tra
 from gramian.experiments.stacked import train
 
 NETWORKS = 8
-STEPS = {"gdm": 100, "sgdm": 320, "adam": 320}
+STEPS = {"gdm": 30, "sgdm": 128, "adam": 128}
 
 
 def one_by_one(training, X, Y, steps):
