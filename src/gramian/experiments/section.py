@@ -1,0 +1,144 @@
+"""The part of the page about one experiment: its figure, its numbers, and how they were made."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from collections.abc import Sequence
+from pathlib import Path
+
+from gramian.experiments import figures
+from gramian.experiments.html import outcome_tag, pills, prose, ruler, table, tag, text
+from gramian.experiments.registry import Experiment
+from gramian.experiments.store import Record, plain
+from gramian.experiments.text import duration, of_the_paper, wanted, with_interval
+from gramian.experiments.verdict import Findings, Verdict, count, estimates
+
+_MIME = {".svg": "image/svg+xml", ".png": "image/png"}
+
+
+def section(found: Findings, folder: Path) -> str:
+    """The section of an experiment: the largest scale open, smaller ones folded.
+
+    Parameters
+    ----------
+    found : Findings
+    folder : path
+        Where the figures are saved, besides being part of the page.
+    """
+    experiment = found.experiment
+    parts = [
+        tag("h3", tag("span", text(experiment.id), class_="id") + " " + text(experiment.title)),
+        tag("p", pills(count(found.best)), class_="pills") if experiment.claims else "",
+    ]
+    seen: list[list[str]] = []
+    for scale in reversed(list(found.records)):
+        records = found.records[scale]
+        keys = [record["key"] for record in records]
+        if keys in seen:  # the specs of this scale are those of a larger one
+            continue
+        body = _at_scale(experiment, scale, records, found.verdicts[scale], folder)
+        seen.append(keys)
+        title = f"scale {scale}: {_work(records)}"
+        parts.append(tag("p", text(title), class_="work") + body if len(seen) == 1 else _folded(title, body))
+    if not found.records:
+        parts.append(tag("p", "Not run yet.", class_="work"))
+        missing = [verdict for verdict in found.best if verdict.claim.missing]
+        parts.append(_claims(missing) if missing else "")
+    parts.insert(2, tag("div", prose(experiment.notes), class_="notes") if experiment.notes else "")
+    return tag("section", "".join(parts), id=experiment.id.replace("/", "-"), class_="experiment")
+
+
+def _at_scale(
+    experiment: Experiment, scale: str, records: Sequence[Record], verdicts: Sequence[Verdict], folder: Path
+) -> str:
+    image = figures.write(experiment, records, folder / f"{experiment.id.replace('/', '-')}-{scale}")
+    if isinstance(image, Path):
+        source = f"data:{_MIME[image.suffix]};base64,{b64encode(image.read_bytes()).decode()}"
+        alt = f"{experiment.title}, redrawn from our records at scale {scale}"
+        drawn = tag("figure", f'<img alt="{text(alt)}" src="{source}" loading="lazy">')
+    else:
+        drawn = tag("p", f"The figure cannot be drawn from these records: {text(image)}", class_="why") if image else ""
+    errors = [
+        tag("p", f"{_what(record)}, seed {record['seed']}: {tag('code', text(record['error']))}", class_="why bad")
+        for record in records
+        if record["error"]
+    ]
+    claimed = {key for claim in experiment.claims for key in (claim.key, claim.printed_key)}
+    others = {key: ours for key, ours in estimates(records).items() if key not in claimed}
+    rows = [tag("tr", tag("td", text(key)) + _number(with_interval(ours))) for key, ours in others.items()]
+    return "".join(
+        (
+            drawn,
+            _claims(verdicts) if verdicts else "",
+            *errors,
+            _folded(f"{len(rows)} more numbers", table(("number", "ours"), rows)) if rows else "",
+            _folded("how it was made", _making(records)),
+        )
+    )
+
+
+def _claims(verdicts: Sequence[Verdict]) -> str:
+    rows = []
+    for verdict in verdicts:
+        claim = verdict.claim
+        why = tag("div", text(verdict.why or claim.why), class_="why")
+        misprint = ""
+        if claim.misprint:
+            printed = with_interval(verdict.printed) if verdict.printed else "not evaluated here"
+            misprint = tag(
+                "div",
+                f"{tag('b', 'Misprint.')} {text(claim.misprint)} Corrected: {text(with_interval(verdict.ours))}; "
+                f"as printed: {text(printed)}.",
+                class_="why",
+            )
+        rows.append(
+            tag(
+                "tr",
+                tag("td", text(claim.label or claim.key) + why + misprint)
+                + _number(of_the_paper(claim))
+                + _number("–" if claim.missing else wanted(claim))
+                + _number(with_interval(verdict.ours))
+                + tag("td", ruler(verdict))
+                + tag("td", outcome_tag(verdict.outcome)),
+            )
+        )
+    return table(("number", "paper", "reproduced if", "ours", "", "verdict"), rows)
+
+
+def _number(value: str) -> str:
+    return tag("td", text(value), class_="num")
+
+
+def _making(records: Sequence[Record]) -> str:
+    by_spec: dict[str, list[Record]] = {}
+    for record in records:
+        by_spec.setdefault(f"{record['class']} {json.dumps(plain(record['spec']))}", []).append(record)
+    rows = []
+    for spec, group in by_spec.items():
+        name, fields = spec.split(" ", 1)
+        settings = ", ".join(f"{key}={json.dumps(value)}" for key, value in json.loads(fields).items())
+        seeds = ", ".join(str(record["seed"]) for record in group)
+        seconds = duration(sum(record["seconds"] for record in group))
+        rows.append(tag("tr", tag("td", tag("code", text(f"{name}({settings})"))) + _number(seeds) + _number(seconds)))
+    versions = sorted({", ".join(f"{k} {v}" for k, v in record["versions"].items()) for record in records})
+    machines = sorted({f"{r['machine']['cpu']}, {r['machine']['cores']} cores" for r in records})
+    last = max(record["finished"] for record in records)
+    lines = [*versions, *machines, f"version {records[0]['version']} of the experiment, last cell {last}"]
+    return table(("spec", "seeds", "time"), rows) + "".join(tag("p", text(line), class_="why") for line in lines)
+
+
+def _work(records: Sequence[Record]) -> str:
+    seeds = len({record["seed"] for record in records})
+    seconds = sum(record["seconds"] for record in records)
+    plural = "" if seeds == 1 else "s"
+    cells = f"{len(records)} cell{'' if len(records) == 1 else 's'}"
+    return f"{seeds} seed{plural}, {cells}, {duration(seconds)} of one core"
+
+
+def _what(record: Record) -> str:
+    return "Data missing" if record["missing"] else "Failed"
+
+
+def _folded(title: str, body: str) -> str:
+    return tag("details", tag("summary", text(title)) + body)
