@@ -238,9 +238,7 @@ def similarities(spec: Arithmetic, seed: int) -> Result:
     left = float((tau - ratio * slope).square().sum() / (tau - tau.mean()).square().sum())
     pairs = torch.randint(tau.numel(), (1000,), generator=torch.Generator().manual_seed(seed))
     arrays = {"slope": _short(slope.flatten()[pairs].tolist()), "tau": _short(tau.flatten()[pairs].tolist())}
-    return Result(
-        {"explained": 1 - left, "cosine": cosine(slope, tau), "ratio": ratio}, arrays if seed == 0 else {}
-    )
+    return Result({"explained": 1 - left, "cosine": cosine(slope, tau), "ratio": ratio}, arrays if seed == 0 else {})
 
 
 def _short(values: Sequence[float]) -> list[float]:

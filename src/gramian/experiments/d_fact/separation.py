@@ -76,7 +76,9 @@ def _draw(records: Sequence[dict[str, Any]], figure: Figure) -> None:
     for index, (name, colour) in enumerate(zip(("fact", "agop"), style.SERIES, strict=False)):
         for side, decay in enumerate((_PRINTED, _CORRECTED)):
             values = [r["numbers"][k] for r in records for k in r["numbers"] if k.startswith(f"{name}/{decay:g}/lbfgs")]
-            axes[3].bar(side + 0.35 * index, np.mean(values), 0.3, color=colour, label=name.upper() if side == 0 else "")
+            axes[3].bar(
+                side + 0.35 * index, np.mean(values), 0.3, color=colour, label=name.upper() if side == 0 else ""
+            )
     axes[3].set(xticks=[0.18, 1.18], xticklabels=["λ = 1e-5\n(printed)", "λ = 1e-6"], ylabel="cosine with WᵀW")
     axes[3].legend(frameon=False, fontsize=8, loc="upper right")
     style.declutter(axes[3], "y")
