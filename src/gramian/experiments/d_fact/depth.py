@@ -21,10 +21,11 @@ _LAYERS = 5
 """Hidden layers; the last one's weights lead to the outputs and are not shown."""
 _NAMES = {"mnist": "MNIST", "cifar10": "CIFAR-10", "digits": "digits"}
 _NOTES = (
-    "Pixels in [0, 1], torch's MSELoss. small: width 256, part of the pictures, CIFAR-10 averaged to 16 × 16 pixels, and "
-    "weight decay 1e-3: as many steps as the paper's full sets are needed to forget the start at 1e-4 (see d/table2). The "
-    "paper's own sizes (width 1,024 on 60,000 pictures, 3,072 on 50,000) take many hours a run on one core; each is one "
-    "cell of the paper scale. The paper prints no numbers here: the claims are what its text says of the curves."
+    "Pixels in [0, 1], torch's MSELoss. small: width 256, part of the pictures, CIFAR-10 averaged to 16 × 16 pixels,"
+    " and weight decay 1e-3: as many steps as the paper's full sets are needed to forget the start at 1e-4 (see "
+    "d/table2). The paper's own sizes (width 1,024 on 60,000 pictures, 3,072 on 50,000) take many hours a run on one"
+    " core; each is one cell of the paper scale. The paper prints no numbers here: the claims are what its text says"
+    " of the curves."
 )
 
 
@@ -134,7 +135,10 @@ def _layer_claims() -> Iterator[Claim]:
                 f"{data}/{side}/lead",
                 0.0,
                 2.0,
-                "“extend the results of Table 2”: FACT's better form is ahead of AGOP, eNFA and their roots in each layer",
+                (
+                    "“extend the results of Table 2”: FACT's better form is ahead of AGOP, eNFA and their roots in "
+                    "each layer"
+                ),
                 slack=0.03,
                 label=f"{_NAMES[data]}, {side}: lead of FACT, worst layer",
             )
@@ -220,7 +224,7 @@ def every_epoch(spec: Course, seed: int) -> Result:
     """The whole course, for the first three layers."""
     values, arrays = _result(spec, seed)
     half = (len(arrays["epochs"]) + 1) // 2
-    numbers = {}
+    numbers: dict[str, float] = {}
     for side, names in (("forward", FORWARD), ("backward", BACKWARD)):
         fact, polar = (values[name][:, :3] for name in names[:2])
         middle = float(fact[:half].mean())

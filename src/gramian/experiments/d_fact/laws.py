@@ -1,4 +1,4 @@
-"""What paper D proves: FACT at a stationary point, its link with the virtual covariance shift, kernel machines' FACT."""
+"""What paper D proves: FACT at a stationary point, its link with the covariance shift, the FACT of kernel machines."""
 
 from __future__ import annotations
 
@@ -117,13 +117,16 @@ _EXACT = "an identity: round-off only"
         between("vcs", 0.0, 1e-12, _EXACT, label="The same, converged"),
         between("shift", 0.0, 1e-4, "Theorem 3.1 again", label="VCS/(2ηλ) against WᵀW, converged"),
     ],
-    notes="A tanh network in float64, so that a stationary point can be reached; η of the virtual shift is 0.1. The link: FACT "
-    "(paper D) is the covariance shift (paper E) of one step, divided by what weight decay takes from WᵀW in that step.",
+    notes=(
+        "A tanh network in float64, so that a stationary point can be reached; η of the virtual shift is 0.1. The "
+        "link: FACT (paper D) is the covariance shift (paper E) of one step, divided by what weight decay takes from"
+        " WᵀW in that step."
+    ),
 )
 def stationarity(spec: Law, seed: int) -> Result:
     """The identities after a few steps and after convergence."""
     step = 0.1
-    numbers = {}
+    numbers: dict[str, float] = {}
     with threads(1):
         for prefix, steps in (("early/", 3), ("", spec.steps)):
             layer = fitted(spec, torch.Generator().manual_seed(seed), steps)
@@ -169,7 +172,9 @@ def stationarity(spec: Law, seed: int) -> Result:
             1.0,
             "“positive semi-definite when k is non-increasing”, meant is non-decreasing, such as exp(t)",
             label="Least eigenvalue of FACT·M over its largest, k = exp(t)",
-            misprint="“non-increasing” should be “non-decreasing”: with k = exp(−t) the matrix has negative eigenvalues",
+            misprint=(
+                "“non-increasing” should be “non-decreasing”: with k = exp(−t) the matrix has negative eigenvalues"
+            ),
             printed_key="least-eigenvalue/printed",
         ),
     ],

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float
 from matplotlib.figure import Figure
 from torch import Tensor
 
@@ -66,7 +65,7 @@ def train(spec: Linear, rng: torch.Generator) -> tuple[list[Tensor], Tensor, Ten
     return weights, X, Y
 
 
-def singular_spread(weights: Sequence[Float[Tensor, "m k"]], rank: int) -> float:
+def singular_spread(weights: Sequence[Tensor], rank: int) -> float:
     """Largest relative difference between the leading singular values of any two layers: 0 when balanced.
 
     >>> singular_spread([torch.eye(3), 1.1 * torch.eye(3)], 2)
@@ -141,8 +140,10 @@ _DEPTHS = (2, 3, 4, 5)
         )
     ],
     draw=_draw,
-    notes="The paper does not say which depths it took; ours are 2 to 5. small: width 128, a fifth of the epochs at twice "
-    "the rate, so the start fades as exp(−4) instead of exp(−10).",
+    notes=(
+        "The paper does not say which depths it took; ours are 2 to 5. small: width 128, a fifth of the epochs at "
+        "twice the rate, so the start fades as exp(−4) instead of exp(−10)."
+    ),
 )
 def deep_linear(spec: Linear, seed: int) -> Result:
     """Train one depth; cosines with ``W₁ᵀW₁``."""

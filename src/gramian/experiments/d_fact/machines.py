@@ -19,7 +19,7 @@ UPDATES: dict[str, Update] = {
     "fact": Fact(geometric=True, scale="mean"),
 }
 """The two methods of section 4.3. M is divided by its mean diagonal, which the paper leaves open: a kernel of fixed
-bandwidth (or a ridge of fixed size beside an inner-product kernel) would otherwise drift with the scale of the target."""
+bandwidth (or a fixed ridge beside an inner-product kernel) would otherwise drift with the scale of the target."""
 
 
 def learn(

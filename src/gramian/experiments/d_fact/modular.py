@@ -25,8 +25,8 @@ _RIDGE = 1e-6
 _NAMES = {"nfa": "NFA-RFM", "fact": "FACT-RFM"}
 _SHOWN = {"nfa": "√AGOP", "fact": "√(FACT·M)"}
 _SETTING = (
-    "Quadratic kernel, ridge 1e-6, one-hot targets less their mean; M is divided by its mean diagonal after each round, "
-    "which the paper leaves open."
+    "Quadratic kernel, ridge 1e-6, one-hot targets less their mean; M is divided by its mean diagonal after each "
+    "round, which the paper leaves open."
 )
 
 

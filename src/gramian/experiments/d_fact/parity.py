@@ -22,11 +22,11 @@ _RIDGE = 1e-8
 _TEST = 1000
 _NAMES = {"nfa": "NFA-RFM", "fact": "FACT-RFM"}
 _NOTES = (
-    "Gaussian kernel of bandwidth 5, inputs ±1/√d, 0/1 targets less their mean, M divided by its mean diagonal. The paper "
-    "names no ridge, and it decides: at bandwidth 5 the part of the kernel of degree 4 is some 1e-7 of the whole, so a ridge "
-    "of 1e-5 learns k = 2 and 3 and leaves k = 4 at chance for good (measured at d = 20, n = 2,000); ours is 1e-8. small: "
-    "k = 4 with fewer columns and rows. At the paper's size k = 4 has 50,000 rows (Fig. 5, a matrix of 20 GB) and 25,000 "
-    "(Fig. 1, 5 GB and an hour on one core)."
+    "Gaussian kernel of bandwidth 5, inputs ±1/√d, 0/1 targets less their mean, M divided by its mean diagonal. The "
+    "paper names no ridge, and it decides: at bandwidth 5 the part of the kernel of degree 4 is some 1e-7 of the "
+    "whole, so a ridge of 1e-5 learns k = 2 and 3 and leaves k = 4 at chance for good (measured at d = 20, n = "
+    "2,000); ours is 1e-8. small: k = 4 with fewer columns and rows. At the paper's size k = 4 has 50,000 rows (Fig."
+    " 5, a matrix of 20 GB) and 25,000 (Fig. 1, 5 GB and an hour on one core)."
 )
 
 

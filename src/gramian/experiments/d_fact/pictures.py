@@ -28,7 +28,7 @@ def pictures(
         So many of the training rows, drawn at random; all by default.
     rng : torch.Generator
     pool : int
-        Average squares of so many pixels; 1 leaves the pictures as they are.
+        Average squares of so many pixels of the large pictures; 1 leaves them as they are.
 
     >>> X, Y = pictures("digits", 20, torch.Generator().manual_seed(0))
     >>> X.shape, Y.sum().item(), float(X.max())
@@ -44,13 +44,12 @@ def _read(name: str, pool: int) -> tuple[Float[Tensor, "n d"], Int[Tensor, " n"]
     if name not in SETS:
         raise ValueError(f"name must be one of {', '.join(SETS)}, got {name!r}")
     if name == "digits":
-        digits = load_digits()
-        X, y, shape = torch.as_tensor(digits.data / 16).float(), digits.target, (8, 8)
-    else:
-        data = mnist() if name == "mnist" else cifar10()
-        X, y, shape = torch.as_tensor(data.X), data.y, data.image_shape
-    if pool > 1:
+        pixels, labels = load_digits(return_X_y=True)
+        return torch.as_tensor(pixels / 16).float(), torch.as_tensor(labels).long()
+    data = mnist() if name == "mnist" else cifar10()
+    X, shape = torch.as_tensor(data.X), data.image_shape
+    if pool > 1 and shape is not None:
         channels = shape[2] if len(shape) == 3 else 1
         grid = X.reshape(len(X), *shape[:2], channels).permute(0, 3, 1, 2)
         X = torch.nn.functional.avg_pool2d(grid, pool).permute(0, 2, 3, 1).flatten(1)
-    return X, torch.as_tensor(y).long()
+    return X, torch.as_tensor(data.y).long()

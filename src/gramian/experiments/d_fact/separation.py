@@ -124,7 +124,10 @@ _MISPRINT = (
             "agop/1e-06/lbfgs",
             0.068,
             0.02,
-            "the paper prints < 0.068 at a λ that does not separate; at ours the smallest network of the target has 0.081",
+            (
+                "the paper prints < 0.068 at a λ that does not separate; at ours the smallest network of the target "
+                "has 0.081"
+            ),
             label="Cosine of AGOP with WᵀW at the minimum",
             misprint=_MISPRINT,
             printed_key="agop/1e-05/lbfgs",

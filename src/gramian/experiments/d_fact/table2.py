@@ -31,10 +31,10 @@ _MNIST: dict[int | None, tuple[float, ...]] = {
 _CIFAR = {1e-3: (0.830, 0.929, 0.793, 0.797), 1e-4: (0.896, 0.943, 0.722, 0.714)}
 """Table 2 by weight decay; 1e-4 is Table 1's."""
 _MISPRINT = (
-    "weight decay 1e-4 as printed cannot give these columns: pixels that no picture lights get no gradient, FACT is zero "
-    "there, and 200 epochs of n/64 steps shrink their weights by exp(−0.16 n/1000) only, so W₁ᵀW₁ keeps the start; "
-    "with 1e-3 (the paper's other value) it is gone. Found by trying 1e-3, 5e-4, 1,000 epochs, inputs of mean 0 and "
-    "variance 1, and a loss summed over outputs."
+    "weight decay 1e-4 as printed cannot give these columns: pixels that no picture lights get no gradient, FACT is "
+    "zero there, and 200 epochs of n/64 steps shrink their weights by exp(−0.16 n/1000) only, so W₁ᵀW₁ keeps the "
+    "start; with 1e-3 (the paper's other value) it is gone. Found by trying 1e-3, 5e-4, 1,000 epochs, inputs of mean"
+    " 0 and variance 1, and a loss summed over outputs."
 )
 
 
@@ -143,9 +143,10 @@ def _title(where: str) -> str:
     expected=[*_numbers(), *_statements()],
     draw=_draw,
     notes=(
-        "Pixels in [0, 1], torch's MSELoss (mean over rows and outputs), “depth 3” read as three hidden layers, the rate "
-        "lowered once per epoch. small: width 256, CIFAR-10 averaged to 16 × 16 pixels. All of MNIST (190,000 steps) and "
-        "CIFAR-10 take hours on one core: each is one cell of the paper scale and can be run elsewhere and merged."
+        "Pixels in [0, 1], torch's MSELoss (mean over rows and outputs), “depth 3” read as three hidden layers, the "
+        "rate lowered once per epoch. small: width 256, CIFAR-10 averaged to 16 × 16 pixels. All of MNIST (190,000 "
+        "steps) and CIFAR-10 take hours on one core: each is one cell of the paper scale and can be run elsewhere "
+        "and merged."
     ),
 )
 def first_layer(spec: Training, seed: int) -> Result:

@@ -1,7 +1,7 @@
 """The networks of paper D (appendix B): ReLU networks trained to interpolation with weight decay, and measured.
 
 One thread, whatever the machine has: sums split among threads round differently, and 200 epochs magnify that.
-On one thread torch's fused SGD under autograd is as fast as a loop by hand: the three products of a layer take the time.
+On one thread torch's fused SGD under autograd is as fast as a loop by hand: the products of the layers take the time.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 
 import torch
 from jaxtyping import Float
@@ -65,7 +66,7 @@ def mlp(sizes: tuple[int, ...], rng: torch.Generator) -> nn.Sequential:
     )
     """
     modules: list[nn.Module] = []
-    for fan_in, fan_out in zip(sizes, sizes[1:], strict=False):
+    for fan_in, fan_out in pairwise(sizes):
         layer = nn.utils.skip_init(nn.Linear, fan_in, fan_out)
         with torch.no_grad():
             for parameter in layer.parameters():
