@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import torch
+from threadpoolctl import threadpool_info
 
 from gramian.experiments import Experiment, Result, between, number, unavailable
 from gramian.experiments.registry import SCALES
@@ -75,3 +77,22 @@ def toy(id="x/walk", specs=SPECS, claims=CLAIMS, seeds=2, **more) -> Experiment:
     return Experiment(
         id, id[0].upper(), run=walk, specs=scales, seeds=dict.fromkeys(SCALES, seeds), claims=claims, **options
     )
+
+
+def misbehave(item, base):
+    """Does to its process what the item says; adds base to numbers."""
+    if item == "raise":
+        raise ValueError("no\nluck")
+    if item == "die":
+        os._exit(3)
+    if item == "sleep":
+        time.sleep(60)
+    if item == "print":
+        os.write(1, b"not to be seen\n")
+        return "printed"
+    return base + item
+
+
+def threads(item):
+    """Threads of torch and of each linear algebra library in this process."""
+    return torch.get_num_threads(), [pool["num_threads"] for pool in threadpool_info()]

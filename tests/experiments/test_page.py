@@ -1,5 +1,6 @@
 """The page: every claim in it, nothing from elsewhere, elements that close, figures that are drawn or explained."""
 
+import os
 import re
 from html.parser import HTMLParser
 
@@ -7,10 +8,10 @@ import matplotlib as mpl
 import pytest
 
 from gramian.experiments import between, figures
-from gramian.experiments.page import page, write_page
+from gramian.experiments.page import write_page
 from gramian.experiments.store import Cell, Store
 from gramian.experiments.text import shown, with_interval
-from gramian.experiments.verdict import Estimate, findings
+from gramian.experiments.verdict import Estimate
 from toys import CLAIMS, SPECS, draw, toy, walk
 
 VOID = {"meta", "img", "input"}
@@ -73,8 +74,16 @@ def test_the_page_holds_everything(tmp_path):
         assert part in text
     assert "5 of 6 judged numbers (83%)" in text or "4 of 6 judged numbers (67%)" in text
     assert "1 of 2 experiments have run" in text
-    again = page([findings(walked, store), findings(idle, store)], tmp_path / "figures")
-    assert again == text  # figures and page are functions of the records
+    figure = tmp_path / "figures/x-walk-paper.svg"
+    drawn = figure.read_bytes()
+    figure.write_bytes(b"younger than its records")
+    assert write_page([walked, idle], store, redraw=["y/idle"]).read_text() != text
+    assert write_page([walked, idle], store).read_text() == text  # figures and page are functions of the records
+    assert figure.read_bytes() == drawn
+    fill(store, walked)
+    os.utime(figure, (0, 0))
+    assert write_page([walked, idle], store, redraw=[]).read_text() == text
+    assert figure.stat().st_mtime > 0
 
 
 def test_a_figure_that_fails_is_explained(tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -23,10 +24,11 @@ from gramian.experiments.registry import SCALES, Experiment
 from gramian.experiments.run import run
 from gramian.experiments.store import Cell, Record, Store, cells
 from gramian.experiments.text import duration, of_the_paper, with_interval
-from gramian.experiments.verdict import CLOSE, DIFFERS, REPRODUCED, Findings, count, findings
+from gramian.experiments.verdict import CANNOT_RUN, CLOSE, DIFFERS, NOT_RUN, REPRODUCED, Findings, count, findings
 
+_MANY = 5
+"""Above so many experiments the terminal shows a line for each; the page has the rest."""
 _COLOURS = {REPRODUCED: "green", CLOSE: "yellow", DIFFERS: "red"}
-_LONGEST_LABEL = 60
 
 
 @click.command()
@@ -90,7 +92,8 @@ def reproduce(
         raise click.UsageError("which experiments? --list shows them; name some, or --paper A, or --all")
     scale = scale or "small"
     todo = [cell for experiment in chosen for cell in cells(experiment, scale, seeds)]
-    with _watching(f"{len(chosen)} experiments at scale {scale}", jobs) as watch:
+    what = chosen[0].id if len(chosen) == 1 else f"{len(chosen)} experiments"
+    with _watching(f"{what}, {scale}", jobs) as watch:
         try:
             records = run(todo, store, jobs=jobs, keep_failed=keep_failed, time_limit=time_limit, **watch)
         except KeyboardInterrupt:
@@ -112,60 +115,87 @@ def _watching(what: str, jobs: int) -> Iterator[dict[str, Any]]:
     if not console.is_terminal:
         yield {}
         return
-    clock: list[Clock] = []
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    left = TextColumn("{task.fields[left]}")
-    with Progress(*columns, left, console=console, transient=True) as bar:
-        task = bar.add_task(what, total=None, left="")
+    left = _TimeLeft()
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), left)
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(what, total=None)
 
         def begin(waiting: list[Cell], finished: list[Record]) -> None:
-            clock.append(Clock(waiting, finished, jobs))
-            done = f", {len(finished)} done before" if finished else ""
-            bar.update(task, total=len(waiting), description=f"{what}{done}", left=_left(clock[0]))
+            left.clock = Clock(waiting, finished, jobs)
+            before = f" ({len(finished)} done before)" if finished else ""
+            bar.update(task, total=len(waiting), description=f"{what}{before}")
 
         def tick(record: Record) -> None:
-            clock[0].tick(record)
-            bar.update(task, advance=1, left=_left(clock[0]))
+            assert left.clock is not None
+            left.clock.tick(record)
+            bar.advance(task)
 
         yield {"begin": begin, "tick": tick}
 
 
-def _left(clock: Clock) -> str:
-    seconds = clock.left()
-    return "" if seconds is None else f"about {duration(seconds)} left"
+class _TimeLeft(ProgressColumn):
+    """What the clock says, anew each time the bar is drawn: a cell may take hours."""
+
+    clock: Clock | None = None
+
+    def render(self, task: Task) -> Text:
+        seconds = None if self.clock is None else self.clock.left()
+        return Text("" if seconds is None else f"about {duration(seconds)} left")
 
 
 def _report(console: Console, chosen: Sequence[Experiment], store: Store, scales: Sequence[str]) -> None:
     """The table of verdicts, and the page of everything that the folder holds."""
     found = [findings(experiment, store, scales) for experiment in chosen]
-    for entry in found:
-        if entry.verdicts:
+    ran = [entry for entry in found if entry.verdicts]
+    if len(ran) > _MANY:
+        console.print(_summary(ran))
+    else:
+        for entry in ran:
             console.print(_table(entry))
-    verdicts = [verdict for entry in found if entry.verdicts for verdict in entry.best]
+    verdicts = [verdict for entry in ran for verdict in entry.best]
     counts = ", ".join(f"[{_COLOURS.get(outcome, 'dim')}]{n} {outcome}[/]" for outcome, n in count(verdicts).items())
     console.print(f"{len(verdicts)} numbers and statements: {counts or 'none of them run'}")
-    path = write_page(papers.load(), store)
+    path = write_page(papers.load(), store, redraw=[experiment.id for experiment in chosen])
     console.print(f"records in [bold]{store.root}[/], page: [bold]{path}[/]")
+
+
+def _summary(found: Sequence[Findings]) -> Table:
+    """A line for each experiment, and under it the numbers that differ."""
+    table = Table(box=None)
+    for name in ("experiment", "verdicts"):
+        table.add_column(name, no_wrap=name == "experiment")
+    for entry in found:
+        outcomes = Text(", ").join(
+            Text(f"{n} {outcome}", style=_COLOURS.get(outcome, "dim")) for outcome, n in count(entry.best).items()
+        )
+        table.add_row(entry.experiment.id, outcomes)
+        for verdict in entry.best:
+            if verdict.outcome == DIFFERS:
+                claim = verdict.claim
+                what = f"{claim.label or claim.key}: paper {of_the_paper(claim)}, ours {with_interval(verdict.ours)}"
+                table.add_row("", Text(what, style="red"))
+    return table
 
 
 def _table(found: Findings) -> Table:
     experiment = found.experiment
     seconds = sum(record["seconds"] for records in found.records.values() for record in records)
     scales = ", ".join(found.verdicts)
-    table = Table(
-        title=f"{experiment.id}: {experiment.title} ({scales}, {duration(seconds)})", title_justify="left", box=None
-    )
+    title = Text(f"{experiment.id}: {experiment.title} ({scales}, {duration(seconds)})")
+    table = Table(title=title, title_justify="left", box=None)
     for name, how in (("number", "left"), ("paper", "right"), ("ours", "right"), ("verdict", "left")):
         table.add_column(name, justify=how, no_wrap=how == "right")  # type: ignore[arg-type]
-    for verdict in found.best:
+    ran = [verdict for verdict in found.best if verdict.outcome != NOT_RUN]
+    for verdict in ran:
         claim = verdict.claim
-        label = claim.label or claim.key
         outcome = Text(verdict.outcome, style=_COLOURS.get(verdict.outcome, "dim"))
-        outcome.append(f": {verdict.why}" if verdict.why else "", style="dim")
+        outcome.append(f": {verdict.why}" if verdict.outcome == CANNOT_RUN else "", style="dim")
         if claim.misprint:
-            printed = with_interval(verdict.printed) if verdict.printed else "not evaluated"
-            outcome.append(f" (misprint in the paper; as printed: {printed})", style="dim")
-        table.add_row(Text(label[:_LONGEST_LABEL]), of_the_paper(claim), with_interval(verdict.ours), outcome)
+            outcome.append(f" (misprint in the paper; as printed: {with_interval(verdict.printed)})", style="dim")
+        table.add_row(Text(claim.label or claim.key), of_the_paper(claim), with_interval(verdict.ours), outcome)
+    reasons = Counter(verdict.why for verdict in found.best if verdict.outcome == NOT_RUN)
+    for why, n in reasons.items():
+        table.add_row(Text(f"{n} more", style="dim"), "", "", Text(f"{NOT_RUN}: {why}", style="dim"))
     return table
 
 
@@ -192,6 +222,6 @@ def _list(console: Console, chosen: Sequence[Experiment], store: Store, as_json:
     for row in rows:
         verdict = ", ".join(f"{n} {outcome}" for outcome, n in row["verdict"].items())
         sizes = " · ".join(str(row["scales"][scale]) for scale in SCALES)
-        table.add_row(row["id"], row["title"], sizes, Text(verdict or "not run", style="" if verdict else "dim"))
+        table.add_row(row["id"], Text(row["title"]), sizes, Text(verdict or "not run", style="" if verdict else "dim"))
     console.print(table)
     console.print(f"cells at the scales {', '.join(SCALES)}; gramian reproduce ID --scale SCALE runs them", style="dim")

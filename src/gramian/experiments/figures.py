@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from io import BytesIO
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -66,14 +67,27 @@ def draw(experiment: Experiment, records: Sequence[Record]) -> Figure | None:
     return figure
 
 
-def write(experiment: Experiment, records: Sequence[Record], stem: Path) -> Path | str | None:
+def write(experiment: Experiment, records: Sequence[Record], stem: Path, since: float = inf) -> Path | str | None:
     """Draw and save the figure beside ``stem``: as SVG, or as PNG where that is much smaller.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    records : sequence of Record
+    stem : path
+        Of the file, without the ending.
+    since : float
+        A file that is younger than this (a time as ``Path.stat`` has it) is left as it is.
 
     Returns
     -------
     path, str or None
         The file; what went wrong, in words (records of some specs may be missing); None where nothing is to be drawn.
     """
+    for suffix in (".svg", ".png"):
+        path = stem.with_suffix(suffix)
+        if path.exists() and path.stat().st_mtime > since:
+            return path
     try:
         figure = draw(experiment, records)
         if figure is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 
 from gramian.experiments.text import shown
@@ -19,7 +19,9 @@ _KIND = {
     NOT_RUN: ("none", "○"),
 }
 """Outcome → class and sign: colour is never the only difference."""
-_WIDTH, _HEIGHT, _EDGE = 132, 18, 4
+_WIDTH, _HEIGHT, _EDGE = 112, 18, 4
+_LONG = 25
+"""Rows that are shown at once."""
 
 
 def text(value: object) -> str:
@@ -48,7 +50,9 @@ def outcome_tag(outcome: str, why: str = "") -> str:
     '<span class="tag near">≈<span class="word"> close</span></span>'
     """
     kind, sign = _KIND[outcome]
-    word = tag("span", f" {text(outcome)}", class_="word")  # a narrow screen shows the sign only
+    word = tag(
+        "span", f" {text(outcome.removesuffix(' at this scale'))}", class_="word"
+    )  # a narrow screen shows the sign only
     return tag("span", sign + word, class_=f"tag {kind}", title=why or None)
 
 
@@ -75,11 +79,23 @@ def prose(notes: str) -> str:
     return "".join(tag("p", re.sub(r"`([^`]+)`", r"<code>\1</code>", text(part))) for part in paragraphs)
 
 
-def table(heads: Sequence[str], rows: Iterable[str], class_: str = "", id: str | None = None) -> str:
-    """A table that scrolls sideways where the screen is narrow; ``rows`` are ready ``<tr>`` elements."""
+def number(value: str, sort: float | None = None) -> str:
+    """A cell with a number, broken before its ± only; sorted by ``sort``.
+
+    >>> number("0.5 ± 0.1", 0.5)
+    '<td class="num" data-value="0.5"><span>0.5</span> <span>± 0.1</span></td>'
+    """
+    mean, sign, half = text(value).partition(" ± ")
+    return tag(
+        "td", tag("span", mean) + (" " + tag("span", f"± {half}") if sign else ""), class_="num", data_value=sort
+    )
+
+
+def table(heads: Sequence[str], rows: Sequence[str], class_: str = "", id: str | None = None) -> str:
+    """A table that scrolls sideways where the screen is narrow, and downwards if it is long; rows are ``<tr>``."""
     head = tag("thead", tag("tr", "".join(tag("th", text(name), scope="col") for name in heads)))
     inner = tag("table", head + tag("tbody", "".join(rows)), class_=class_ or None, id=id)
-    return tag("div", inner, class_="scroll")
+    return tag("div", inner, class_="tall" if len(rows) > _LONG else "scroll")
 
 
 def ruler(verdict: Verdict) -> str:

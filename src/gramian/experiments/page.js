@@ -31,8 +31,10 @@ table.tHead.addEventListener("click", (event) => {
   table.tBodies[0].append(...rows.sort((a, b) => sign * compare(value(a), value(b))));
 });
 
+// What has not run is out of sight at first, unless there is nothing else.
+const ran = boxes.some((box) => box.dataset.only !== "not run");
 for (const box of boxes) {
-  box.ariaPressed = "false";
+  box.ariaPressed = String(ran && box.dataset.only !== "not run");
   box.addEventListener("click", () => { box.ariaPressed = String(box.ariaPressed !== "true"); filter(); });
 }
 search.addEventListener("input", filter);

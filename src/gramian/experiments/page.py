@@ -2,40 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Collection, Sequence
 from importlib.resources import files
 from itertools import groupby
 from pathlib import Path
 
 from gramian.core.version import __version__
-from gramian.experiments.html import kind_of, outcome_tag, ruler, table, tag, text
+from gramian.experiments import figures
+from gramian.experiments.html import kind_of, number, outcome_tag, ruler, table, tag, text
 from gramian.experiments.papers import TITLES
-from gramian.experiments.registry import SCALES, Experiment
-from gramian.experiments.section import section
-from gramian.experiments.store import Store
+from gramian.experiments.registry import Experiment
+from gramian.experiments.section import Images, section
+from gramian.experiments.store import Store, write_whole
 from gramian.experiments.text import of_the_paper, with_interval
 from gramian.experiments.verdict import CLOSE, OUTCOMES, REPRODUCED, Findings, Verdict, count, findings
 
 _HEADS = ("experiment", "verdict", "number", "paper", "ours", "", "scale")
 
 
-def write_page(experiments: Sequence[Experiment], store: Store, scales: Sequence[str] = SCALES) -> Path:
-    """Draw the figures and write ``index.html`` in the store's folder; return its path."""
-    found = [findings(experiment, store, scales) for experiment in experiments]
+def write_page(experiments: Sequence[Experiment], store: Store, redraw: Collection[str] | None = None) -> Path:
+    """Draw the figures and write ``index.html`` in the store's folder.
+
+    Parameters
+    ----------
+    experiments : sequence of Experiment
+        By id: those of a paper stand together.
+    store : Store
+    redraw : collection of str, optional
+        Ids of the experiments whose figures are drawn anew, all by default; others are if a record is newer.
+
+    Returns
+    -------
+    path
+    """
+    found = [findings(experiment, store) for experiment in experiments]
+    images: Images = {}
+    for entry in found:
+        id = entry.experiment.id
+        since = math.inf if redraw is None or id in redraw else store.newest(id)
+        for scale in entry.scales:
+            stem = store.folder / "figures" / f"{id.replace('/', '-')}-{scale}"
+            images[id, scale] = figures.write(entry.experiment, entry.records[scale], stem, since)
     path = store.folder / "index.html"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(page(found, store.folder / "figures"), encoding="utf-8")
+    write_whole(path, page(found, images))
     return path
 
 
-def page(found: Sequence[Findings], folder: Path) -> str:
-    """The page as text; figures are saved in ``folder`` too."""
+def page(found: Sequence[Findings], images: Images) -> str:
+    """The page as text; ``images`` has, by id and scale, the file of a figure, or why there is none."""
     groups = {letter: list(group) for letter, group in groupby(found, key=lambda f: f.experiment.paper)}
     verdicts = [verdict for entry in found for verdict in entry.best]
     sections = []
     for letter, entries in groups.items():
         title = tag("h2", f"Paper {text(letter)} {tag('small', text(TITLES.get(letter, '')))}", id=f"paper-{letter}")
-        sections.append(title + "".join(section(entry, folder) for entry in entries))
+        sections.append(title + "".join(section(entry, images) for entry in entries))
     body = tag("nav", _navigation(groups)) + tag(
         "main", _head(found, verdicts) + _verdicts(verdicts) + "".join(sections)
     )
@@ -91,9 +112,9 @@ def _verdicts(verdicts: Sequence[Verdict]) -> str:
         cells = (
             tag("td", tag("a", text(id), href=f"#{id.replace('/', '-')}")),
             tag("td", outcome_tag(verdict.outcome, verdict.why), data_value=OUTCOMES.index(verdict.outcome)),
-            tag("td", label),
-            tag("td", text(of_the_paper(claim)), class_="num", data_value=claim.paper),
-            tag("td", text(with_interval(verdict.ours)), class_="num", data_value=mean),
+            tag("td", label, class_="wide"),
+            number(of_the_paper(claim), claim.paper),
+            number(with_interval(verdict.ours), mean),
             tag("td", ruler(verdict)),
             tag("td", "–" if mean is None else text(verdict.scale)),
         )

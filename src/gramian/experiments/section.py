@@ -7,40 +7,35 @@ from base64 import b64encode
 from collections.abc import Sequence
 from pathlib import Path
 
-from gramian.experiments import figures
-from gramian.experiments.html import outcome_tag, pills, prose, ruler, table, tag, text
+from gramian.experiments.html import number, outcome_tag, pills, prose, ruler, table, tag, text
 from gramian.experiments.registry import Experiment
 from gramian.experiments.store import Record, plain
 from gramian.experiments.text import duration, of_the_paper, wanted, with_interval
-from gramian.experiments.verdict import Findings, Verdict, count, estimates
+from gramian.experiments.verdict import NOT_RUN, Findings, Verdict, count, estimates
 
+Images = dict[tuple[str, str], Path | str | None]
 _MIME = {".svg": "image/svg+xml", ".png": "image/png"}
 
 
-def section(found: Findings, folder: Path) -> str:
+def section(found: Findings, images: Images) -> str:
     """The section of an experiment: the largest scale open, smaller ones folded.
 
     Parameters
     ----------
     found : Findings
-    folder : path
-        Where the figures are saved, besides being part of the page.
+    images : mapping of (id, scale) to path, str or None
+        The file of the figure, or why it cannot be drawn.
     """
     experiment = found.experiment
     parts = [
         tag("h3", tag("span", text(experiment.id), class_="id") + " " + text(experiment.title)),
         tag("p", pills(count(found.best)), class_="pills") if experiment.claims else "",
     ]
-    seen: list[list[str]] = []
-    for scale in reversed(list(found.records)):
+    for place, scale in enumerate(found.scales):
         records = found.records[scale]
-        keys = [record["key"] for record in records]
-        if keys in seen:  # the specs of this scale are those of a larger one
-            continue
-        body = _at_scale(experiment, scale, records, found.verdicts[scale], folder)
-        seen.append(keys)
+        body = _at_scale(experiment, scale, records, found.verdicts[scale], images.get((experiment.id, scale)))
         title = f"scale {scale}: {_work(records)}"
-        parts.append(tag("p", text(title), class_="work") + body if len(seen) == 1 else _folded(title, body))
+        parts.append(_folded(title, body) if place else tag("p", text(title), class_="work") + body)
     if not found.records:
         parts.append(tag("p", "Not run yet.", class_="work"))
         missing = [verdict for verdict in found.best if verdict.claim.missing]
@@ -50,9 +45,8 @@ def section(found: Findings, folder: Path) -> str:
 
 
 def _at_scale(
-    experiment: Experiment, scale: str, records: Sequence[Record], verdicts: Sequence[Verdict], folder: Path
+    experiment: Experiment, scale: str, records: Sequence[Record], verdicts: Sequence[Verdict], image: Path | str | None
 ) -> str:
-    image = figures.write(experiment, records, folder / f"{experiment.id.replace('/', '-')}-{scale}")
     if isinstance(image, Path):
         source = f"data:{_MIME[image.suffix]};base64,{b64encode(image.read_bytes()).decode()}"
         alt = f"{experiment.title}, redrawn from our records at scale {scale}"
@@ -66,13 +60,13 @@ def _at_scale(
     ]
     claimed = {key for claim in experiment.claims for key in (claim.key, claim.printed_key)}
     others = {key: ours for key, ours in estimates(records).items() if key not in claimed}
-    rows = [tag("tr", tag("td", text(key)) + _number(with_interval(ours))) for key, ours in others.items()]
+    rows = [tag("tr", tag("td", text(key)) + number(with_interval(ours))) for key, ours in others.items()]
     return "".join(
         (
             drawn,
             _claims(verdicts) if verdicts else "",
             *errors,
-            _folded(f"{len(rows)} more numbers", table(("number", "ours"), rows)) if rows else "",
+            _folded(_count(len(rows), "more number"), table(("number", "ours"), rows)) if rows else "",
             _folded("how it was made", _making(records)),
         )
     )
@@ -80,34 +74,32 @@ def _at_scale(
 
 def _claims(verdicts: Sequence[Verdict]) -> str:
     rows = []
+    absent = [verdict for verdict in verdicts if verdict.outcome == NOT_RUN]
     for verdict in verdicts:
+        if verdict.outcome == NOT_RUN:
+            continue
         claim = verdict.claim
         why = tag("div", text(verdict.why or claim.why), class_="why")
         misprint = ""
         if claim.misprint:
             printed = with_interval(verdict.printed) if verdict.printed else "not evaluated here"
+            both = f"Corrected: {with_interval(verdict.ours)}; as printed: {printed}."
             misprint = tag(
-                "div",
-                f"{tag('b', 'Misprint.')} {text(claim.misprint)} Corrected: {text(with_interval(verdict.ours))}; "
-                f"as printed: {text(printed)}.",
-                class_="why",
+                "div", f"{tag('b', 'Misprint.')} {text(claim.misprint.rstrip('.'))}. {text(both)}", class_="why"
             )
         rows.append(
             tag(
                 "tr",
-                tag("td", text(claim.label or claim.key) + why + misprint)
-                + _number(of_the_paper(claim))
-                + _number("–" if claim.missing else wanted(claim))
-                + _number(with_interval(verdict.ours))
+                tag("td", text(claim.label or claim.key) + why + misprint, class_="wide")
+                + number(of_the_paper(claim) if claim.paper is not None else "")
+                + number("–" if claim.missing else wanted(claim))
+                + number(with_interval(verdict.ours))
                 + tag("td", ruler(verdict))
                 + tag("td", outcome_tag(verdict.outcome)),
             )
         )
-    return table(("number", "paper", "reproduced if", "ours", "", "verdict"), rows)
-
-
-def _number(value: str) -> str:
-    return tag("td", text(value), class_="num")
+    more = tag("p", f"{len(absent)} more not run: {text(absent[0].why)}", class_="why") if absent else ""
+    return (table(("number", "paper", "reproduced if", "ours", "", "verdict"), rows) if rows else "") + more
 
 
 def _making(records: Sequence[Record]) -> str:
@@ -120,7 +112,7 @@ def _making(records: Sequence[Record]) -> str:
         settings = ", ".join(f"{key}={json.dumps(value)}" for key, value in json.loads(fields).items())
         seeds = ", ".join(str(record["seed"]) for record in group)
         seconds = duration(sum(record["seconds"] for record in group))
-        rows.append(tag("tr", tag("td", tag("code", text(f"{name}({settings})"))) + _number(seeds) + _number(seconds)))
+        rows.append(tag("tr", tag("td", tag("code", text(f"{name}({settings})"))) + number(seeds) + number(seconds)))
     versions = sorted({", ".join(f"{k} {v}" for k, v in record["versions"].items()) for record in records})
     machines = sorted({f"{r['machine']['cpu']}, {r['machine']['cores']} cores" for r in records})
     last = max(record["finished"] for record in records)
@@ -131,9 +123,11 @@ def _making(records: Sequence[Record]) -> str:
 def _work(records: Sequence[Record]) -> str:
     seeds = len({record["seed"] for record in records})
     seconds = sum(record["seconds"] for record in records)
-    plural = "" if seeds == 1 else "s"
-    cells = f"{len(records)} cell{'' if len(records) == 1 else 's'}"
-    return f"{seeds} seed{plural}, {cells}, {duration(seconds)} of one core"
+    return f"{_count(seeds, 'seed')}, {_count(len(records), 'cell')}, {duration(seconds)} of one core"
+
+
+def _count(n: int, what: str) -> str:
+    return f"{n} {what}{'' if n == 1 else 's'}"
 
 
 def _what(record: Record) -> str:

@@ -145,17 +145,7 @@ class Store:
         written = plain(record) | measured(record["numbers"], record["arrays"])
         # One line for each entry: short for people, and a change of one entry is a change of one line.
         lines = [f"{json.dumps(name)}: {json.dumps(written[name], allow_nan=False)}" for name in record]
-        path = self._path(record["experiment"], record["key"])
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".part")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write("{\n" + ",\n".join(lines) + "\n}\n")
-            os.chmod(temporary, 0o644)  # a temporary file is its owner's only
-            os.replace(temporary, path)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
+        write_whole(self._path(record["experiment"], record["key"]), "{\n" + ",\n".join(lines) + "\n}\n")
         return lively(written)
 
     def all(self) -> list[Record]:
@@ -177,6 +167,10 @@ class Store:
             if record["version"] == experiment.version and _identity(record) in places
         ]
         return sorted(found, key=lambda record: (places[_identity(record)], record["seed"]))
+
+    def newest(self, id: str) -> float:
+        """When a record of the experiment was last written, in seconds as ``Path.stat`` has it; 0 if there is none."""
+        return max((path.stat().st_mtime for path in self.root.glob(f"{id}/*.json")), default=0.0)
 
     def merge(self, other: str | Path) -> int:
         """Take over the records of another folder, and return how many; ours stay unless they are failures.
@@ -215,11 +209,25 @@ class Store:
         try:
             record = json.loads(path.read_text(encoding="utf-8"))
             if isinstance(record, dict) and {"key", "experiment", "spec", "numbers", "error"} <= set(record):
-                return lively(record)
+                return lively({"missing": False} | record)  # the first records were made before there was such a field
         except (json.JSONDecodeError, UnicodeDecodeError):
             pass
         log.warning("%s is not a record and is left out", path)
         return None
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file, with its folder: whoever reads it sees the old text or the new one, never a part."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".part")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(temporary, 0o644)  # a temporary file is its owner's only
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
 
 
 def _identity(record: Mapping[str, Any]) -> str:

@@ -159,6 +159,14 @@ class Findings:
     verdicts: Mapping[str, list[Verdict]]
 
     @property
+    def scales(self) -> list[str]:
+        """Scales with records, the largest first, without those whose records are all a larger one's."""
+        kept: dict[tuple[str, ...], str] = {}
+        for scale in reversed(list(self.records)):
+            kept.setdefault(tuple(record["key"] for record in self.records[scale]), scale)
+        return list(kept.values())
+
+    @property
     def best(self) -> list[Verdict]:
         """One verdict per claim: at the largest scale that judges it, else the largest that has run.
 
