@@ -42,7 +42,7 @@ def _course(data: str, rows: int | None, points: int, **more: Any) -> Course:
 
 
 def _small(data: str, points: int) -> Course:
-    return _course(data, 2000, points, width=256, weight_decay=1e-3, epochs=150, pool=2 if data == "cifar10" else 1)
+    return _course(data, 2000, points, width=256, weight_decay=1e-3, pool=2 if data == "cifar10" else 1)
 
 
 _SMOKE = _course("digits", 200, 3, width=24, weight_decay=1e-3, epochs=6)
