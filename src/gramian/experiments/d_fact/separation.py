@@ -40,28 +40,35 @@ class Fit:
 def adam(task: Separation, start: tuple[torch.Tensor, torch.Tensor], steps: int, rate: float = 0.01) -> Minimiser:
     """Minimise the population loss by Adam (paper D: 10⁶ steps at rate 0.01), the gradient by hand.
 
+    At a fixed rate Adam is thrown off now and then: gradients shrink below what its second moment remembers. FACT
+    divides the gradient by λ and shows every such throw, so of 101 steps of the last tenth the one with the median
+    loss is returned, not whichever comes last.
+
     >>> run = adam(Separation(), random_start(torch.Generator().manual_seed(0)), steps=10)
     >>> run.W.shape
     torch.Size([10, 4])
     """
     X, p, y = (part.numpy() for part in (task.inputs(), task.probabilities(), task.targets()))
     a, W = (part.numpy() for part in start)
+    m = len(a)
     theta = np.concatenate([a, W.ravel()])
     first, second = np.zeros_like(theta), np.zeros_like(theta)
-    m = len(a)
+    kept = set(np.linspace(0.9 * steps, steps, 101).astype(int).tolist())
+    seen: list[Minimiser] = []
     for step in range(1, steps + 1):
         a, W = theta[:m], theta[m:].reshape(m, -1)
         Z = X @ W.T
         pull = 2 * p * ((Z * Z) @ a - y)
         gradient = np.concatenate([(Z * Z).T @ pull, (2 * a[:, None] * (Z.T @ (pull[:, None] * X))).ravel()])
         gradient += task.weight_decay * theta
+        if step in kept:
+            now = torch.from_numpy(a.copy()), torch.from_numpy(W.copy())
+            residual = float(np.linalg.norm(gradient) / (task.weight_decay * np.linalg.norm(theta)))
+            seen.append(Minimiser(*now, float(task.loss(*now)), residual))
         first += 0.1 * (gradient - first)
         second += 0.001 * (gradient * gradient - second)
         theta -= rate / (1 - 0.9**step) * first / (np.sqrt(second / (1 - 0.999**step)) + 1e-8)
-    size = float(np.linalg.norm(theta))
-    residual = float(np.linalg.norm(gradient)) / (task.weight_decay * size)
-    found = torch.from_numpy(theta[:m].copy()), torch.from_numpy(theta[m:].reshape(m, -1).copy())
-    return Minimiser(*found, float(task.loss(*found)), residual)
+    return sorted(seen, key=lambda run: run.loss)[len(seen) // 2]
 
 
 def _draw(records: Sequence[dict[str, Any]], figure: Figure) -> None:
@@ -136,7 +143,7 @@ _MISPRINT = (
             "fact/1e-06/adam",
             0.994,
             0.006,
-            "Adam at a fixed rate keeps a little noise",
+            "Adam at a fixed rate keeps a little noise; ours is the median of the last tenth of its steps",
             label="Cosine of FACT with WᵀW after Adam",
             misprint=_MISPRINT,
             printed_key="fact/1e-05/adam",
