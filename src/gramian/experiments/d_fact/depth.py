@@ -76,7 +76,8 @@ def _by_layer(ax: Axes, records: Sequence[dict[str, Any]], names: Sequence[str])
     for name, label, colour in zip(names, _LABELS, _COLOURS, strict=True):
         mean = np.mean([record["arrays"][name][-1] for record in records], axis=0)
         ax.plot(np.arange(1, len(mean) + 1), mean, "o-", color=colour, markersize=3, label=label)
-    ax.set(xlabel="layer", xticks=range(1, _LAYERS + 1), ylim=(-0.3, 1.05))
+    ax.set(xlabel="layer", xticks=range(1, _LAYERS + 1))
+    ax.set_ylim(top=1.05)
     style.declutter(ax, "y")
 
 
@@ -103,7 +104,7 @@ def _draw_epochs(records: Sequence[dict[str, Any]], figure: Figure) -> None:
             for name, label, colour in zip(names, _LABELS, _COLOURS, strict=True):
                 mean = np.mean([record["arrays"][name] for record in records], axis=0)[:, layer]
                 ax.plot(epochs, mean, color=colour, label=label)
-            ax.set(ylim=(-0.3, 1.05))
+            ax.set_ylim(top=1.05)
             style.declutter(ax, "y")
             if row == 0:
                 ax.set_title(f"layer {layer + 1}", fontsize=10)

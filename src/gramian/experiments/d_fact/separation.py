@@ -86,8 +86,10 @@ def _draw(records: Sequence[dict[str, Any]], figure: Figure) -> None:
             axes[3].bar(
                 side + 0.35 * index, np.mean(values), 0.3, color=colour, label=name.upper() if side == 0 else ""
             )
-    axes[3].set(xticks=[0.18, 1.18], xticklabels=["λ = 1e-5\n(printed)", "λ = 1e-6"], ylabel="cosine with WᵀW")
-    axes[3].legend(frameon=False, fontsize=8, loc="upper right")
+    axes[3].set(
+        xticks=[0.18, 1.18], xticklabels=["λ = 1e-5\n(printed)", "λ = 1e-6"], ylabel="cosine with WᵀW", ylim=(0, 1.3)
+    )
+    axes[3].legend(frameon=False, fontsize=8, loc="upper center", ncols=2)
     style.declutter(axes[3], "y")
 
 
