@@ -54,6 +54,11 @@ class Table:
     name: str
 
 
+@dataclass(frozen=True)
+class OneOfAll(Table):
+    """The same work for the average over all 120: a cell of its own, so that few small sets do not pass for all."""
+
+
 def _read(name: str) -> Dataset:
     """The set with its tuning split and four folds; or scikit-learn's iris under folds of ours."""
     if name != "iris (scikit-learn)":
@@ -133,7 +138,7 @@ def _draw(records: Sequence[dict[str, Any]], figure: Figure) -> None:
     specs={
         "smoke": (Table("iris (scikit-learn)"),),
         "small": tuple(Table(name) for name in _SMALL),
-        "paper": tuple(Table(name) for name in _SETS),
+        "paper": tuple(OneOfAll(name) for name in _SETS),
     },
     seeds={"smoke": 1, "small": 1, "paper": 1},
     expected=[*_claims()],
