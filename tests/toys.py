@@ -29,6 +29,8 @@ def walk(spec: Walk, seed: int) -> Result:
     if spec.folder:
         with (Path(spec.folder) / f"{spec.steps}-{seed}").open("a") as file:
             file.write("x")
+    if spec.how == "wait":
+        (Path(spec.folder) / "pid").write_text(str(os.getpid()))
     while spec.how == "wait" and (Path(spec.folder) / "wait").exists():
         time.sleep(0.05)
     if spec.how == "missing":

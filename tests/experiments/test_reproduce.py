@@ -3,13 +3,15 @@
 import json
 import subprocess
 import sys
+from io import StringIO
 
 import pytest
 from click.testing import CliRunner
+from rich.console import Console
 
 from gramian.cli.main import cli
 from gramian.experiments import papers, registry
-from gramian.experiments.store import Store
+from gramian.experiments.store import Cell, Store
 from toys import CLAIMS, SPECS, Walk, toy
 
 
@@ -67,11 +69,31 @@ def test_a_failure_is_shown_and_ends_with_1(run):
     assert kept.exit_code == 1
 
 
+def test_progress_has_a_time_estimate_on_a_terminal_only(monkeypatch):
+    import gramian.cli.reproduce as module
+
+    cell, other = Cell(toy(), SPECS[0], 0), Cell(toy(), SPECS[0], 1)
+    done = cell.head() | {"seconds": 100.0, "error": None}
+    for terminal in (True, False):
+        text = StringIO()
+        monkeypatch.setattr(
+            module, "Console", lambda stderr, f=text, t=terminal: Console(file=f, force_terminal=t, width=120)
+        )
+        with module._watching("two walks", 1) as watch:
+            assert bool(watch) == terminal
+            if terminal:
+                watch["begin"]([cell, other], [])
+                watch["tick"](done)
+        assert ("two walks" in text.getvalue()) == terminal
+        assert ("about 100 s left" in text.getvalue()) == terminal
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ((), "which experiments?"),
-        (("z/*",), "no experiment fits 'z/*'; there are: x/twin, x/walk"),
+        (("x/walks",), "no experiment fits 'x/walks'; near it: x/walk"),
+        (("qq/*",), "no experiment fits 'qq/*'; gramian reproduce --list shows what there is"),
         (("--paper", "Q"), "there is no paper 'Q'; there are X, Y"),
         (("--all", "--scale", "huge"), "'huge' is not one of"),
         (("--merge", "."), "holds no folder 'records'"),

@@ -50,35 +50,34 @@ def test_failures_cost_their_cell_only_and_are_tried_again(tmp_path):
     assert marks(tmp_path) == {f"{5 + i}-0": 2 if i == 1 else 1 for i in range(6)}
 
 
+STARTED = """
+from gramian.experiments.run import run
+from gramian.experiments.store import Store, cells
+from toys import Walk, toy
+
+if __name__ == "__main__":
+    folder = {folder!r}
+    specs = [Walk(n, folder=folder, how="wait" if n == 5 else "") for n in (3, 4, 5, 6)]
+    run(cells(toy(specs=specs, seeds=1), "small"), Store(folder + "/out"))
+"""
+
+
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT], ids=["kill", "interrupt"])
 def test_a_run_that_is_ended_midway_resumes(tmp_path, how):
     """Two cells finish, the third hangs; then the process is ended. The next run does the third and fourth only."""
-    script = f"""
-if __name__ == "__main__":
-    import test_run_target
-    test_run_target.go({str(tmp_path)!r})
-"""
     (tmp_path / "wait").touch()
-    target = tmp_path / "test_run_target.py"
-    target.write_text(
-        "from gramian.experiments.run import run\n"
-        "from gramian.experiments.store import Store, cells\n"
-        "from toys import Walk, toy\n"
-        "def experiment(folder):\n"
-        "    return toy(specs=[Walk(n, folder=folder, how='wait' if n == 5 else '') for n in (3, 4, 5, 6)], seeds=1)\n"
-        "def go(folder):\n"
-        "    run(cells(experiment(folder), 'small'), Store(folder + '/out'))\n"
-    )
-    (tmp_path / "start.py").write_text(script)
-    paths = [str(tmp_path), str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
+    script = tmp_path / "start.py"
+    script.write_text(STARTED.format(folder=str(tmp_path)))
+    paths = [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
-    process = subprocess.Popen([sys.executable, str(tmp_path / "start.py")], env=environment, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen([sys.executable, str(script)], env=environment, stderr=subprocess.DEVNULL)
     try:
-        _until(lambda: "5-0" in marks(tmp_path), 120)
+        _until((tmp_path / "pid").exists, 120)
         process.send_signal(how)
         process.wait(30)
     finally:
         process.kill()
+    _until(lambda: not _alive(int((tmp_path / "pid").read_text())), 30)  # no worker stays behind
     specs = [Walk(n, folder=str(tmp_path), how="wait" if n == 5 else "") for n in (3, 4, 5, 6)]
     experiment, store = toy(specs=specs, seeds=1), Store(tmp_path / "out")
     assert marks(tmp_path) == {"3-0": 1, "4-0": 1, "5-0": 1}
@@ -87,6 +86,17 @@ if __name__ == "__main__":
     records = run(cells(experiment, "small"), store)
     assert sorted(record["spec"]["steps"] for record in records) == [3, 4, 5, 6]
     assert marks(tmp_path) == {"3-0": 1, "4-0": 1, "5-0": 2, "6-0": 1}
+
+
+def _alive(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    stat = Path(f"/proc/{pid}/stat")
+    return not (
+        stat.exists() and stat.read_text().rpartition(")")[2].split()[0] == "Z"
+    )  # nobody may have buried it yet
 
 
 def _until(condition, seconds):

@@ -47,13 +47,12 @@ def outcome_tag(outcome: str, why: str = "") -> str:
     """A verdict as a coloured label.
 
     >>> outcome_tag("close")
-    '<span class="tag near">≈<span class="word"> close</span></span>'
+    '<span class="tag near">≈ close</span>'
     """
     kind, sign = _KIND[outcome]
-    word = tag(
-        "span", f" {text(outcome.removesuffix(' at this scale'))}", class_="word"
-    )  # a narrow screen shows the sign only
-    return tag("span", sign + word, class_=f"tag {kind}", title=why or None)
+    return tag(
+        "span", f"{sign} {text(outcome.removesuffix(' at this scale'))}", class_=f"tag {kind}", title=why or None
+    )
 
 
 def pills(counts: Mapping[str, int]) -> str:
@@ -79,16 +78,16 @@ def prose(notes: str) -> str:
     return "".join(tag("p", re.sub(r"`([^`]+)`", r"<code>\1</code>", text(part))) for part in paragraphs)
 
 
-def number(value: str, sort: float | None = None) -> str:
-    """A cell with a number, broken before its ± only; sorted by ``sort``.
+def number(value: str, sort: float | None = None, label: str | None = None) -> str:
+    """A cell with a number, broken before its ± only; sorted by ``sort``, with a label where heads are not shown.
 
     >>> number("0.5 ± 0.1", 0.5)
     '<td class="num" data-value="0.5"><span>0.5</span> <span>± 0.1</span></td>'
     """
     mean, sign, half = text(value).partition(" ± ")
-    return tag(
-        "td", tag("span", mean) + (" " + tag("span", f"± {half}") if sign else ""), class_="num", data_value=sort
-    )
+    content = tag("span", mean) if value else ""
+    content += " " + tag("span", f"± {half}") if sign else ""
+    return tag("td", content, class_="num", data_value=sort, data_label=label if value else None)
 
 
 def table(heads: Sequence[str], rows: Sequence[str], class_: str = "", id: str | None = None) -> str:

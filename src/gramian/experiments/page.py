@@ -10,7 +10,7 @@ from pathlib import Path
 
 from gramian.core.version import __version__
 from gramian.experiments import figures
-from gramian.experiments.html import kind_of, number, outcome_tag, ruler, table, tag, text
+from gramian.experiments.html import kind_of, number, outcome_tag, pills, ruler, table, tag, text
 from gramian.experiments.papers import TITLES
 from gramian.experiments.registry import Experiment
 from gramian.experiments.section import Images, section
@@ -56,7 +56,8 @@ def page(found: Sequence[Findings], images: Images) -> str:
     sections = []
     for letter, entries in groups.items():
         title = tag("h2", f"Paper {text(letter)} {tag('small', text(TITLES.get(letter, '')))}", id=f"paper-{letter}")
-        sections.append(title + "".join(section(entry, images) for entry in entries))
+        counts = tag("p", pills(count(verdict for entry in entries for verdict in entry.best)), class_="pills")
+        sections.append(title + counts + "".join(section(entry, images) for entry in entries))
     body = tag("nav", _navigation(groups)) + tag(
         "main", _head(found, verdicts) + _verdicts(verdicts) + "".join(sections)
     )
@@ -113,8 +114,8 @@ def _verdicts(verdicts: Sequence[Verdict]) -> str:
             tag("td", tag("a", text(id), href=f"#{id.replace('/', '-')}")),
             tag("td", outcome_tag(verdict.outcome, verdict.why), data_value=OUTCOMES.index(verdict.outcome)),
             tag("td", label, class_="wide"),
-            number(of_the_paper(claim), claim.paper),
-            number(with_interval(verdict.ours), mean),
+            number(of_the_paper(claim), claim.low if claim.paper is None else claim.paper, "paper"),
+            number(with_interval(verdict.ours), mean, "ours"),
             tag("td", ruler(verdict)),
             tag("td", "–" if mean is None else text(verdict.scale)),
         )
@@ -128,7 +129,7 @@ def _verdicts(verdicts: Sequence[Verdict]) -> str:
         + tag("select", options, id="paper", aria_label="paper")
         + tag("span", "", id="shown", aria_live="polite")
     )
-    return tag("div", controls, class_="controls") + table(_HEADS, rows, class_="sortable", id="table")
+    return tag("div", controls, class_="controls") + table(_HEADS, rows, class_="claims sortable", id="table")
 
 
 def _asset(name: str) -> str:

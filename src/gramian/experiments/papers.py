@@ -44,15 +44,14 @@ def find(id: str) -> Experiment:
 def select(patterns: Iterable[str] = (), papers: Iterable[str] = ()) -> tuple[Experiment, ...]:
     """Experiments whose id is one of the patterns (``a/fig1``, ``d/*``) or whose paper is named, by id.
 
-    A pattern that fits nothing is an error that names what there is.
+    A pattern that fits nothing is an error that names what is near it.
     """
     everything = load()
     wanted = {e.id for letter in papers for e in everything if e.paper == _letter(letter)}
     for pattern in patterns:
         fitting = {e.id for e in everything if fnmatchcase(e.id, pattern)}
         if not fitting:
-            known = ", ".join(e.id for e in everything) or "none yet"
-            raise ValueError(f"no experiment fits {pattern!r}; there are: {known}")
+            raise ValueError(f"no experiment fits {pattern!r}{registry.near(pattern)}")
         wanted |= fitting
     return tuple(e for e in everything if e.id in wanted)
 

@@ -91,15 +91,15 @@ def _claims(verdicts: Sequence[Verdict]) -> str:
             tag(
                 "tr",
                 tag("td", text(claim.label or claim.key) + why + misprint, class_="wide")
-                + number(of_the_paper(claim) if claim.paper is not None else "")
-                + number("–" if claim.missing else wanted(claim))
-                + number(with_interval(verdict.ours))
+                + number(of_the_paper(claim) if claim.paper is not None else "", label="paper")
+                + number("" if claim.missing else wanted(claim), label="reproduced if")
+                + number(with_interval(verdict.ours), label="ours")
                 + tag("td", ruler(verdict))
                 + tag("td", outcome_tag(verdict.outcome)),
             )
         )
     more = tag("p", f"{len(absent)} more not run: {text(absent[0].why)}", class_="why") if absent else ""
-    return (table(("number", "paper", "reproduced if", "ours", "", "verdict"), rows) if rows else "") + more
+    return (table(("number", "paper", "reproduced if", "ours", "", "verdict"), rows, "claims") if rows else "") + more
 
 
 def _making(records: Sequence[Record]) -> str:

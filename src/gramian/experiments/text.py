@@ -35,7 +35,8 @@ def with_interval(estimate: Estimate | None) -> str:
     if half is None or half == 0:
         return shown(mean)
     decimals = 1 - math.floor(math.log10(half))
-    if 0 <= decimals <= 6 and abs(mean) < 1e6:
+    if decimals <= 6 and max(abs(mean), half) < 1e6:
+        decimals = max(decimals, 0)
         return f"{mean:.{decimals}f} ± {half:.{decimals}f}".replace("-", "−")
     return f"{shown(mean)} ± {shown(half, 2)}"
 
