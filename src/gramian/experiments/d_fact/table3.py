@@ -127,7 +127,7 @@ def _draw(records: Sequence[dict[str, Any]], figure: Figure) -> None:
     ax.set_yticks(range(len(_METHODS)), [title for _, title, _ in _METHODS.values()], fontsize=8)
     ax.invert_yaxis()
     ax.set(xlabel=f"mean accuracy over {len(records)} sets (%), with its standard error", xlim=(60, 100))
-    ax.legend(frameon=False, fontsize=8, loc="lower right")
+    ax.legend(frameon=False, fontsize=8, loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2)
     style.declutter(ax, "x")
 
 
