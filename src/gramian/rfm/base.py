@@ -15,13 +15,13 @@ from sklearn.utils import check_random_state
 
 from gramian.core import psd_eigh, resolve_device, resolve_dtype, resolve_memory, threads, wide_dtype
 from gramian.core.options import Options, named
+from gramian.core.rows import Rows
 from gramian.features import BY_NAME as UPDATES
 from gramian.features import Agop, Update
 from gramian.kernels import BY_NAME as KERNELS
 from gramian.kernels import Kernel, Laplace
 from gramian.rfm.blend import Blend
 from gramian.rfm.callbacks import CallbackSupportMixin, Watch
-from gramian.rfm.choice import Rows
 from gramian.rfm.data import Array, Scaler, Table
 from gramian.rfm.explains import Explains
 from gramian.rfm.fitting import EvalSet, Fitted, Settings, fit

@@ -15,6 +15,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from gramian.core.rows import Rows
 from gramian.kernels import Kernel, KernelOperator, Metric
 from gramian.rfm.selection import as_good
 from gramian.solvers import Direct, Workspace
@@ -41,26 +42,6 @@ class Choice:
     ridge: float
     loo: float = float("nan")
     factor: float = 1.0
-
-
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """Training rows as the machine sees them: inputs, targets that are centred and scaled, and weights."""
-
-    X: Float[Tensor, "n d"]
-    Y: Float[Tensor, "n c"]
-    weights: Float[Tensor, " n"] | None = None
-
-    def __len__(self) -> int:
-        return self.X.shape[0]
-
-    def __getitem__(self, rows: Tensor) -> Rows:
-        return Rows(self.X[rows], self.Y[rows], None if self.weights is None else self.weights[rows])
-
-    @property
-    def total_weight(self) -> float:
-        """The number of rows, or the sum of their weights."""
-        return float(len(self) if self.weights is None else self.weights.sum())
 
 
 class Chooser(ABC):

@@ -12,11 +12,12 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from gramian.core.progress import progress
+from gramian.core.rows import Rows
 from gramian.features import Update
 from gramian.kernels import Kernel
 from gramian.rfm.blend import Blend
 from gramian.rfm.callbacks import Silent, Watch
-from gramian.rfm.choice import Chooser, Fixed, LeaveOneOut, Replay, Rows
+from gramian.rfm.choice import Chooser, Fixed, LeaveOneOut, Replay
 from gramian.rfm.clock import Clock, TimeIsUp
 from gramian.rfm.machine import KernelMachine
 from gramian.rfm.rounds import Problem, Round, Step, rounds

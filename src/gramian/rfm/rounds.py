@@ -13,9 +13,10 @@ from dataclasses import dataclass
 
 import torch
 
+from gramian.core.rows import Rows
 from gramian.features import Update
 from gramian.kernels import Identity, Kernel, Metric, as_metric
-from gramian.rfm.choice import Chooser, Rows
+from gramian.rfm.choice import Chooser
 from gramian.rfm.machine import KernelMachine
 from gramian.solvers import Solver, Workspace
 

@@ -15,9 +15,10 @@ import torch
 from joblib import Parallel, delayed
 from torch import Tensor
 
+from gramian.core.rows import Rows
 from gramian.kernels import Kernel
 from gramian.rfm.callbacks import Silent, Watch
-from gramian.rfm.choice import Choice, Chooser, Replay, Rows
+from gramian.rfm.choice import Choice, Chooser, Replay
 from gramian.rfm.clock import Clock, TimeIsUp
 from gramian.rfm.machine import KernelMachine
 from gramian.rfm.rounds import Problem, Round, Step, rounds

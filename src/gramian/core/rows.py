@@ -1,0 +1,158 @@
+"""Training rows that may not be in memory: what a large fit does with them, and nothing else.
+
+Everything that sees all rows of a large training set (normal equations, gradients, statistics) is a sum over blocks of
+rows, :meth:`RowSource.reduce`, or something kept for each row, :meth:`RowSource.map`; a few rows to stand on come from
+:meth:`RowSource.take`. Who can do these three on a file or on a cluster can be fitted to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from gramian.core.machine import wide_dtype
+from gramian.core.tiles import spans
+
+BLOCK_ROWS = 8192
+"""Rows of a block in memory: large enough for a product to use all threads, small beside what it is multiplied with."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows as a machine sees them: inputs, targets that are centred and scaled, and weights.
+
+    A whole training set, or a block of a larger one that begins at row ``start`` of it.
+    """
+
+    X: Float[Tensor, "n d"]
+    Y: Float[Tensor, "n c"]
+    weights: Float[Tensor, " n"] | None = None
+    start: int = 0
+
+    def __len__(self) -> int:
+        return self.X.shape[0]
+
+    def __getitem__(self, rows: Tensor) -> Rows:
+        return Rows(self.X[rows], self.Y[rows], None if self.weights is None else self.weights[rows])
+
+    @property
+    def total_weight(self) -> float:
+        """The number of rows, or the sum of their weights."""
+        return float(len(self) if self.weights is None else self.weights.sum())
+
+
+@runtime_checkable
+class RowSource(Protocol):
+    """Rows of a training set that may not be in memory.
+
+    A function that is handed to :meth:`reduce` or :meth:`map` gets a block (:class:`Rows`) and, after it, ``args``. It
+    must not change the block, nor depend on how rows are cut into blocks. What it holds itself (centres, a metric) may
+    be large and is the same from call to call; ``args`` change and are small: whoever sends functions to other
+    processes sends the first once.
+    """
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows n."""
+
+    @property
+    def n_columns(self) -> int:
+        """Number of input columns d."""
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of target columns c."""
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Format of X in the blocks; Y and the weights are wide."""
+
+    @property
+    def device(self) -> torch.device:
+        """Where blocks, and what comes out of all three, lie."""
+
+    def reduce(self, function: Callable[..., tuple[Tensor, ...]], *args: Any) -> tuple[Tensor, ...]:
+        """``Σ function(block, *args)`` over all blocks, tensor by tensor, added in the wide format."""
+
+    def map(self, function: Callable[..., Tensor], *args: Any) -> Tensor:
+        """``function(block, *args)``, one row for each row of a block, for all rows in their order: ``(n, …)``."""
+
+    def take(self, indices: Int[Tensor, " m"]) -> Rows:
+        """The rows with these indices, in this order."""
+
+
+@dataclass(frozen=True, eq=False)
+class MemoryRows:
+    """A :class:`RowSource` over tensors.
+
+    Parameters
+    ----------
+    rows : Rows
+    block : int
+        Rows of a block.
+
+    >>> source = MemoryRows(Rows(torch.ones(5, 2), torch.ones(5, 1)), block=2)
+    >>> source.reduce(lambda block: (block.X.mT @ block.Y,))[0].squeeze()
+    tensor([5., 5.], dtype=torch.float64)
+    >>> source.map(lambda block, factor: factor * block.X[:, 0], 3.0)
+    tensor([3., 3., 3., 3., 3.])
+    """
+
+    rows: Rows
+    block: int = BLOCK_ROWS
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.rows)
+
+    @property
+    def n_columns(self) -> int:
+        return self.rows.X.shape[1]
+
+    @property
+    def n_outputs(self) -> int:
+        return self.rows.Y.shape[1]
+
+    @property
+    def dtype(self) -> torch.dtype:
+        return self.rows.X.dtype
+
+    @property
+    def device(self) -> torch.device:
+        return self.rows.X.device
+
+    def reduce(self, function: Callable[..., tuple[Tensor, ...]], *args: Any) -> tuple[Tensor, ...]:
+        total: tuple[Tensor, ...] | None = None
+        for part in spans(self.n_rows, self.block):
+            total = add_wide(total, function(self._at(part), *args))
+        assert total is not None, "a training set has rows"
+        return total
+
+    def map(self, function: Callable[..., Tensor], *args: Any) -> Tensor:
+        return torch.cat([function(self._at(part), *args) for part in spans(self.n_rows, self.block)])
+
+    def take(self, indices: Int[Tensor, " m"]) -> Rows:
+        return self.rows[indices.to(self.device)]
+
+    def _at(self, part: slice) -> Rows:
+        X, Y, weights = self.rows.X, self.rows.Y, self.rows.weights
+        return Rows(X[part], Y[part], None if weights is None else weights[part], part.start)
+
+
+def add_wide(total: tuple[Tensor, ...] | None, parts: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    """Add a block's tensors to a sum that is kept in the wide format, in place; None is the empty sum.
+
+    >>> add_wide(None, (torch.ones(1),))
+    (tensor([1.], dtype=torch.float64),)
+    """
+    if total is None:
+        # A copy even where the format is wide already: the function may have handed out something it keeps.
+        return tuple(part.to(wide_dtype(part.device), copy=True) for part in parts)
+    for whole, part in zip(total, parts, strict=True):
+        whole += part
+    return total
