@@ -44,6 +44,9 @@ _ARGUMENTS = """Parameters
         Let the machines of the folds predict beside the one that was fitted on all rows; only ``preset="best"`` does.
     time_limit : float, optional
         Seconds after which nothing new is tried. Round 0 of the first kernel is always finished.
+    checkpoint : path, optional
+        A folder for finished rounds. The same fit, started again after an interrupt or a crash, goes on from them and
+        gives the same model; they are deleted once it is complete. One folder serves any number of fits.
     dtype : "auto", "float32" or "float64", default="auto"
         Working format; ``"auto"`` is float64 up to 1,000 rows. Systems that need it are solved in float64 anyway.
     device : str, default="auto"

@@ -15,7 +15,9 @@ from sklearn.utils import check_random_state
 
 from gramian.core import psd_eigh, resolve_device, resolve_dtype, resolve_memory, threads, wide_dtype
 from gramian.core.options import Options, named
+from gramian.core.pool import local_pool
 from gramian.core.rows import Rows
+from gramian.core.version import __version__
 from gramian.features import BY_NAME as UPDATES
 from gramian.features import Agop, Update
 from gramian.kernels import BY_NAME as KERNELS
@@ -26,6 +28,7 @@ from gramian.rfm.data import Array, Scaler, Table
 from gramian.rfm.explains import Explains
 from gramian.rfm.fitting import EvalSet, Fitted, Settings, fit
 from gramian.rfm.function import FittedFunction
+from gramian.rfm.journal import Journal
 from gramian.rfm.judged import Judged, leave_one_out
 from gramian.rfm.presets import preset
 from gramian.rfm.rounds import Problem, Round, Step, rounds
@@ -38,6 +41,8 @@ from gramian.tables import TableEncoder
 log = logging.getLogger(__name__)
 
 _AGOP_POINTS = 2000
+_NO_MATTER = {"checkpoint", "encoder", "max_memory", "n_jobs", "n_threads", "time_limit", "verbose"}
+"""Arguments that change how a fit is done, or are in its rows already: a checkpoint serves whatever they are."""
 R = TypeVar("R", bound="BaseRFM")
 _NESTED: dict[str, tuple[Any, Any, Any]] = {
     "kernel": (KERNELS, Kernel, Laplace()),
@@ -75,6 +80,7 @@ class BaseRFM(CallbackSupportMixin, Saves, Explains, FittedFunction):
     threshold: Any
     bagging: Any
     time_limit: Any
+    checkpoint: Any
     dtype: Any
     device: Any
     max_memory: Any
@@ -153,7 +159,6 @@ class BaseRFM(CallbackSupportMixin, Saves, Explains, FittedFunction):
             max_machines=chosen.max_machines,
             bagging=chosen.bagging if _auto(self.bagging) else bool(self.bagging),
             time_limit=self.time_limit,
-            n_jobs=1 if self.n_jobs is None else self.n_jobs,
             show_progress=bool(self.verbose),
         )
 
@@ -175,12 +180,22 @@ class BaseRFM(CallbackSupportMixin, Saves, Explains, FittedFunction):
         settings, data, evaluation = self._on_torch(ready)
         self.row_index_ = ready.rows.index
         with threads(self._threads(len(data))):
-            fitted = fit(settings, data, ready.strata, evaluation, watch)
+            pool = local_pool(self.n_jobs)
+            fitted = fit(settings, data, ready.strata, evaluation, watch, self._journal(ready), pool)
         self._learn(fitted.blend, fitted.problem, fitted.records, fitted.round, fitted.features)
         self.ridge_ = fitted.ridge
         if fitted.support is not None:
             self.support_ = fitted.support.cpu().numpy()
         self._seen_by_none = self._held_out(fitted, ready.Y, ready.rows.weights_or_ones, ready.eval_set)
+
+    def _journal(self, ready: Ready) -> Journal:
+        if self.checkpoint is None:
+            return Journal()
+        if not isinstance(self.random_state, int | np.integer):
+            raise ValueError(f"checkpoint needs an integer as random_state to go on from, got {self.random_state!r}")
+        options = {name: value for name, value in self.get_params(deep=False).items() if name not in _NO_MATTER}
+        rows = ready.rows.X, ready.Y, ready.rows.weights, ready.strata, ready.eval_set
+        return Journal.open(self.checkpoint, (__version__, type(self).__name__, options, rows))
 
     def _on_torch(self, ready: Ready) -> tuple[Settings, Rows, EvalSet | None]:
         rows, Y = ready.rows, ready.Y

@@ -70,6 +70,7 @@ class RFMClassifier(ClassifierMixin, BaseRFM):
         threshold: Any = None,
         bagging: Any = "auto",
         time_limit: Any = None,
+        checkpoint: Any = None,
         dtype: Any = "auto",
         device: Any = "auto",
         max_memory: Any = None,

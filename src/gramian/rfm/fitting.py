@@ -11,6 +11,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from gramian.core.pool import Here, Pool
 from gramian.core.progress import progress
 from gramian.core.rows import Rows
 from gramian.features import Update
@@ -19,6 +20,7 @@ from gramian.rfm.blend import Blend
 from gramian.rfm.callbacks import Silent, Watch
 from gramian.rfm.choice import Chooser, Fixed, LeaveOneOut, Replay
 from gramian.rfm.clock import Clock, TimeIsUp
+from gramian.rfm.journal import Journal
 from gramian.rfm.machine import KernelMachine
 from gramian.rfm.rounds import Problem, Round, Step, rounds
 from gramian.rfm.runs import Run, Stage, scout, without
@@ -44,7 +46,6 @@ class Settings:
     max_machines: int = 1
     bagging: bool = False
     time_limit: float | None = None
-    n_jobs: int = 1
     show_progress: bool = False
 
     @property
@@ -90,6 +91,8 @@ def fit(
     strata: np.ndarray | None = None,
     eval_set: EvalSet | None = None,
     watch: Watch | None = None,
+    journal: Journal | None = None,
+    pool: Pool | None = None,
 ) -> Fitted:
     """Run the rounds of every problem, judge them, keep the best: one machine or the average of several.
 
@@ -97,7 +100,8 @@ def fit(
     are learned anew with the same ridges and bandwidth factors. With many rows they compete on a part of them, and only
     what is kept is fitted on all rows.
 
-    Ctrl-C or a time limit ends the fit early: what is finished is judged by what is known, with a warning.
+    Ctrl-C or a time limit ends the fit early: what is finished is judged by what is known, with a warning. A journal
+    remembers what is finished, and is closed once everything is. Folds are fitted where the pool says, here by default.
     """
     problems = settings.problems
     undecided = len(problems) > 1 or (settings.n_rounds > 0 and not settings.select_last)
@@ -106,7 +110,9 @@ def fit(
     single = parts[0] if folds == 1 else None
     here = data if single is None else data[single[0].to(data.X.device)]
     per_row = settings.per_row_ridge and settings.ridge is not None  # one that is chosen is for these rows already
-    stage = Stage(per_row, Clock(settings.time_limit), Workspace(), watch=watch or Silent())
+    stage = Stage(
+        per_row, Clock(settings.time_limit), Workspace(), watch=watch or Silent(), journal=journal or Journal()
+    )
     steps = len(problems) * (settings.n_rounds + 1) * (1 + (folds if folds > 1 else 0))
     with progress("fitting", steps, settings.show_progress) as tick:
         stage.tick = tick
@@ -117,7 +123,7 @@ def fit(
         if single is not None:
             held = [[_predicted(run, data, single[1]) for run in runs]]
         elif folds and judge:
-            held, bags = without(runs, data, parts, stage, settings.n_jobs, settings.bagging)
+            held, bags = without(runs, data, parts, stage, pool or Here(), settings.bagging)
     verdict = _verdict(settings, runs, data, held, eval_set, undecided and not folds)
     blend = _kept(verdict, runs, None if single is None else single[0], data, bags, stage)
     best = verdict.members[0]
@@ -142,6 +148,8 @@ def fit(
     evaluated = None
     if eval_set is not None:
         evaluated = blend.predict(eval_set[0] if support is None else eval_set[0][:, support])
+    if not stage.cut:
+        stage.journal.close()
     return Fitted(blend, features, ridge, best.round, run.problem, records, support, held_out, evaluated)
 
 
@@ -200,7 +208,7 @@ def _kept(
         run = runs[member.run]
         machine = run.machines[member.round]
         if part is not None:
-            machine = _again(run, member.round, part, data, stage, openings)
+            machine = _again(member, run, part, data, stage, openings)
         machines = [machine, *(fold[member.run][min(member.round, len(fold[member.run]) - 1)] for fold in bags)]
         for i, machine in enumerate(machines):
             # Runs with one kernel share round 0: two of them that both kept it are one machine with both shares.
@@ -211,18 +219,26 @@ def _kept(
     return Blend(kept, shares)
 
 
-def _again(run: Run, last: int, part: Tensor, data: Rows, stage: Stage, openings: dict[Kernel, Step]) -> KernelMachine:
+def _again(
+    member: Member, run: Run, part: Tensor, data: Rows, stage: Stage, openings: dict[Kernel, Step]
+) -> KernelMachine:
     """The machine of a round, learned on all rows along the path that was found on a part of them."""
-    part = part.to(data.X.device)
+    part, last, name = part.to(data.X.device), member.round, f"all-{member.run}"
+    done = stage.journal.steps(name, data)[0][: last + 1]
+    if not done and run.problem.kernel in openings:
+        done = [openings[run.problem.kernel]]
     chooser = Replay(run.path[: last + 1], run.problem.seed, _growth(part, data, stage))
     problem = replace(run.problem, n_rounds=last)
     try:
-        for step in rounds(problem, data, chooser, stage.workspace, openings.get(problem.kernel)):
-            openings.setdefault(problem.kernel, step)
+        for step in rounds(problem, data, chooser, stage.workspace, done):
+            if step[0].index == 0:
+                openings.setdefault(problem.kernel, step)
             machine = step[1]
+            stage.journal.keep(name, step, run.path[step[0].index], data)
             if step[0].index < last:
                 stage.clock.check(1.0)
     except (KeyboardInterrupt, TimeIsUp) as error:
+        stage.cut = True
         warnings.warn(f"{stage.clock.why(error)}: what is kept stands on {len(part)} of {len(data)} rows", stacklevel=2)
         machine = run.machines[last].embedded(data.X, part, data.weights)
     return machine

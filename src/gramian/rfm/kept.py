@@ -5,12 +5,14 @@ from __future__ import annotations
 from gramian import features, kernels, solvers
 from gramian.files import register
 from gramian.rfm.blend import Blend
+from gramian.rfm.choice import Choice
 from gramian.rfm.classifier import RFMClassifier
 from gramian.rfm.data import Scaler
 from gramian.rfm.judged import Judged
 from gramian.rfm.machine import KernelMachine
 from gramian.rfm.regressor import RFMRegressor
 from gramian.rfm.rounds import Round
+from gramian.rfm.selection import HeldOut
 from gramian.rfm.targets import TargetTransform
 from gramian.tables import ColumnRecord, TableEncoder
 from gramian.tables.encodings import Category, Date, Number, Ordered
@@ -35,3 +37,4 @@ register("features", features.Agop, features.Fact)
 register("solvers", solvers.ConjugateGradient, solvers.Direct)
 register("tables", Category, ColumnRecord, Date, Number, Ordered, TableEncoder)
 register("rfm", Blend, Judged, KernelMachine, RFMClassifier, RFMRegressor, Round, Scaler, TargetTransform)
+register("rfm", Choice, HeldOut)  # in checkpoints

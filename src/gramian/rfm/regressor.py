@@ -61,6 +61,7 @@ class RFMRegressor(RegressorMixin, BaseRFM):
         threshold: Any = None,
         bagging: Any = "auto",
         time_limit: Any = None,
+        checkpoint: Any = None,
         dtype: Any = "auto",
         device: Any = "auto",
         max_memory: Any = None,

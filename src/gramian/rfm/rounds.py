@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -21,6 +21,8 @@ from gramian.rfm.machine import KernelMachine
 from gramian.solvers import Solver, Workspace
 
 log = logging.getLogger(__name__)
+
+_SEED_STRIDE = 1_000_003
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ Step = tuple[Round, KernelMachine]
 
 
 def rounds(
-    problem: Problem, data: Rows, chooser: Chooser, workspace: Workspace | None = None, opening: Step | None = None
+    problem: Problem, data: Rows, chooser: Chooser, workspace: Workspace | None = None, done: Sequence[Step] = ()
 ) -> Iterator[Step]:
     """Yield the record and the machine of rounds 0, 1, …, ``problem.n_rounds``.
 
@@ -76,21 +78,19 @@ def rounds(
         Says ridge and bandwidth of each round.
     workspace : Workspace, optional
         Memory for the solver, to share between runs.
-    opening : Step, optional
-        Round 0, where another run with the same kernel has it already: it does not depend on the update.
+    done : sequence of Step
+        Rounds 0, 1, … that are there already, and are only repeated: those of a fit that was cut short, or round 0 of
+        another run with the same kernel, since it does not depend on the update.
     """
     workspace = Workspace() if workspace is None else workspace
-    rng = torch.Generator().manual_seed(problem.seed)
     X, Y, weights = data.X, data.Y, data.weights
     metric: Metric | None = Identity(X.shape[1], X.device)
     coef = None
-    first = 0
-    if opening is not None:
-        yield opening
-        if problem.n_rounds == 0:
-            return
-        metric, coef, first = _next_metric(problem.update, opening[1], rng), opening[1].coef, 1
-    for index in range(first, problem.n_rounds + 1):
+    yield from done
+    if done and len(done) <= problem.n_rounds:
+        last = done[-1][1]
+        metric, coef = _next_metric(problem, last, len(done) - 1), last.coef
+    for index in range(len(done), problem.n_rounds + 1):
         if metric is None:
             return
         begin = time.perf_counter()
@@ -102,7 +102,7 @@ def rounds(
         coef = solution.coef
         machine = KernelMachine(choice.kernel, metric, solution.operator.X, coef, weights, problem.max_bytes)
         machine.__dict__["operator"] = solution.operator  # made already: no need to prepare the rows again
-        next_metric = None if index == problem.n_rounds else _next_metric(problem.update, machine, rng)
+        next_metric = None if index == problem.n_rounds else _next_metric(problem, machine, index)
         record = Round(
             index=index,
             ridge=solution.info.ridge,
@@ -121,10 +121,12 @@ def rounds(
         metric = next_metric
 
 
-def _next_metric(update: Update, machine: KernelMachine, rng: torch.Generator) -> Metric | None:
-    M = update(machine, rng)
+def _next_metric(problem: Problem, machine: KernelMachine, index: int) -> Metric | None:
+    # A generator for each round: a run that is taken up in the middle draws what it would have drawn.
+    rng = torch.Generator().manual_seed(problem.seed + _SEED_STRIDE * index)
+    M = problem.update(machine, rng)
     if not bool(torch.isfinite(M).all()):
-        log.warning("the update %r gave entries that are not finite; no further rounds", update)
+        log.warning("the update %r gave entries that are not finite; no further rounds", problem.update)
         return None
     if not bool((M != 0).any()):
         log.info("the predictor is constant, so there are no features to learn; no further rounds")
