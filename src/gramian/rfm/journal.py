@@ -10,14 +10,17 @@ import logging
 import os
 import shutil
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
+from jaxtyping import Float
+from torch import Tensor
 
 from gramian.core.rows import Rows
 from gramian.files import ModelFileError, fingerprint, read, write
+from gramian.kernels import Kernel, Metric
 from gramian.rfm.choice import Choice
 from gramian.rfm.machine import KernelMachine
 from gramian.rfm.rounds import Step
@@ -76,15 +79,12 @@ class Journal:
 
     def fold(self, number: int, data: Rows) -> Fold | None:
         """A finished fold, or None."""
-        found: Fold | None = self._read(f"fold-{number}")
-        if found is None:
-            return None
-        return [(held, tuple(_stand(machine, data) for machine in machines)) for held, machines in found]
+        found = self._read(f"fold-{number}")
+        return None if found is None else [(held, tuple(_stand(m, data) for m in bag)) for held, bag in found]
 
     def keep_fold(self, number: int, fold: Fold, data: Rows) -> None:
         """Write a finished fold, unless it is there already."""
-        lifted = [(held, tuple(_lift(machine, data) for machine in machines)) for held, machines in fold]
-        self._write(f"fold-{number}", lambda: lifted)
+        self._write(f"fold-{number}", lambda: [(held, tuple(_lift(m, data) for m in bag)) for held, bag in fold])
 
     def close(self) -> None:
         """The fit is complete: nothing of it is needed any more."""
@@ -111,14 +111,24 @@ class Journal:
         return None if self.folder is None else self.folder / f"{name}.gramian"
 
 
-def _lift(machine: KernelMachine, data: Rows) -> KernelMachine:
-    """The machine without what the data says again: rows it stands on, where those are all of them, and weights."""
+@dataclass(frozen=True, eq=False)
+class Lifted:
+    """A machine without what the data says again: the rows it stands on, all of them in this format, and weights."""
+
+    kernel: Kernel
+    metric: Metric
+    coef: Float[Tensor, "n c"]
+    dtype: torch.dtype
+    max_bytes: int | None
+
+
+def _lift(machine: KernelMachine, data: Rows) -> KernelMachine | Lifted:
     if len(machine.X) != len(data) or not torch.equal(machine.X, data.X.to(machine.X.dtype)):
         return machine
-    return replace(machine, X=machine.X[:0], weights=None)
+    return Lifted(machine.kernel, machine.metric, machine.coef, machine.X.dtype, machine.max_bytes)
 
 
-def _stand(machine: KernelMachine, data: Rows) -> KernelMachine:
-    if len(machine.X):
-        return machine
-    return replace(machine, X=data.X.to(machine.X.dtype), weights=data.weights)
+def _stand(kept: KernelMachine | Lifted, data: Rows) -> KernelMachine:
+    if isinstance(kept, KernelMachine):
+        return kept
+    return KernelMachine(kept.kernel, kept.metric, data.X.to(kept.dtype), kept.coef, data.weights, kept.max_bytes)

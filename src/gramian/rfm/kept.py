@@ -8,6 +8,7 @@ from gramian.rfm.blend import Blend
 from gramian.rfm.choice import Choice
 from gramian.rfm.classifier import RFMClassifier
 from gramian.rfm.data import Scaler
+from gramian.rfm.journal import Lifted
 from gramian.rfm.judged import Judged
 from gramian.rfm.machine import KernelMachine
 from gramian.rfm.regressor import RFMRegressor
@@ -37,4 +38,4 @@ register("features", features.Agop, features.Fact)
 register("solvers", solvers.ConjugateGradient, solvers.Direct)
 register("tables", Category, ColumnRecord, Date, Number, Ordered, TableEncoder)
 register("rfm", Blend, Judged, KernelMachine, RFMClassifier, RFMRegressor, Round, Scaler, TargetTransform)
-register("rfm", Choice, HeldOut)  # in checkpoints
+register("rfm", Choice, HeldOut, Lifted)  # in checkpoints
