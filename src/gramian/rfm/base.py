@@ -24,6 +24,7 @@ from gramian.kernels import BY_NAME as KERNELS
 from gramian.kernels import Kernel, Laplace
 from gramian.rfm.blend import Blend
 from gramian.rfm.callbacks import CallbackSupportMixin, Watch
+from gramian.rfm.compression import Compresses
 from gramian.rfm.data import Array, Scaler, Table
 from gramian.rfm.explains import Explains
 from gramian.rfm.fitting import EvalSet, Fitted, Settings, fit
@@ -62,7 +63,7 @@ class Ready:
     eval_set: tuple[Array, Array] | None
 
 
-class BaseRFM(CallbackSupportMixin, Saves, Explains, FittedFunction):
+class BaseRFM(CallbackSupportMixin, Saves, Compresses, Explains, FittedFunction):
     """Arguments and learned attributes of :class:`RFMRegressor` and :class:`RFMClassifier`, described there."""
 
     _scales_target = True
@@ -176,7 +177,8 @@ class BaseRFM(CallbackSupportMixin, Saves, Explains, FittedFunction):
 
     def _fit_rows(self, ready: Ready, watch: Watch) -> None:
         """Scale, move to torch, fit, and set the attributes both estimators have."""
-        self.__dict__.pop("selected_columns_", None)  # of an earlier life
+        for name in ("selected_columns_", "compression_"):  # of an earlier life
+            self.__dict__.pop(name, None)
         settings, data, evaluation = self._on_torch(ready)
         self.row_index_ = ready.rows.index
         with threads(self._threads(len(data))):

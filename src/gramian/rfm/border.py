@@ -51,6 +51,10 @@ class Border(BaseEstimator):
 
     def _scaled(self, X: Any) -> Array:
         """Rows in the coordinates the machines live in: encoded and standardised columns (n, d_encoded)."""
+        return self._scaler.apply(self._complete(X))
+
+    def _complete(self, X: Any) -> Array:
+        """Rows of encoded columns (n, d_encoded), with no gaps."""
         check_is_fitted(self)
         rows = self._read_X(X)
         gaps = np.isnan(rows)
@@ -60,10 +64,10 @@ class Border(BaseEstimator):
             warnings.warn(
                 f"{int(gaps.sum())} entries of X are missing in column {told}, where no training row had any missing: "
                 "the column's mean takes their place",
-                stacklevel=3,
+                stacklevel=4,
             )
             rows = np.where(gaps, self._column_means, rows)
-        return self._scaler.apply(rows)
+        return rows
 
     def _column_scaler(self, rows: Table, standardize: bool, center: bool) -> Scaler:
         """Mean and standard deviation, but where the encoder knows better: levels of a category share one scale."""

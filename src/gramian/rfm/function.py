@@ -11,6 +11,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.core import threads
+from gramian.core.tiles import spans
 from gramian.rfm.blend import Blend
 from gramian.rfm.border import Border
 from gramian.rfm.columns import Columns
@@ -19,6 +20,7 @@ from gramian.rfm.importance import shares
 from gramian.rfm.machine import KernelMachine
 
 _ONE_THREAD_ROWS = 1000
+_BATCH_ROWS = 2**16
 
 
 class FittedFunction(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Border):
@@ -72,8 +74,10 @@ class FittedFunction(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Border):
         return hasattr(self, "machine_")
 
     def _outputs(self, X: Any) -> Array:
-        """Predictions ``(n, c)`` in the units of Y."""
-        return self._outputs_at(self._scaled(X))
+        """Predictions ``(n, c)`` in the units of Y, so many rows at a time that copies of X never add up."""
+        rows = self._complete(X)
+        parts = [self._outputs_at(self._scaler.apply(rows[part])) for part in spans(len(rows), _BATCH_ROWS)]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def gradients(self, X: Any) -> Array:
         """Gradients ``∂f_c/∂x (n, c, d)`` of the outputs at new rows, in the user's units, along encoded columns.

@@ -7,6 +7,7 @@ from gramian.files import register
 from gramian.rfm.blend import Blend
 from gramian.rfm.choice import Choice
 from gramian.rfm.classifier import RFMClassifier
+from gramian.rfm.compression import Compression
 from gramian.rfm.data import Scaler
 from gramian.rfm.journal import Lifted
 from gramian.rfm.judged import Judged
@@ -37,5 +38,5 @@ register(
 register("features", features.Agop, features.Fact)
 register("solvers", solvers.ConjugateGradient, solvers.Direct)
 register("tables", Category, ColumnRecord, Date, Number, Ordered, TableEncoder)
-register("rfm", Blend, Judged, KernelMachine, RFMClassifier, RFMRegressor, Round, Scaler, TargetTransform)
+register("rfm", Blend, Compression, Judged, KernelMachine, RFMClassifier, RFMRegressor, Round, Scaler, TargetTransform)
 register("rfm", Choice, HeldOut, Lifted)  # in checkpoints
