@@ -52,7 +52,7 @@ class Compresses:
     blend_: Blend
     row_index_: NDArray[np.intp]
 
-    def compressed(self: T, n_centers: int, X: Any = None) -> T:
+    def compressed(self: T, n_centers: Any, X: Any = None) -> T:
         """A copy of the fitted model that stands on fewer training rows: smaller, and faster to predict with.
 
         Parameters
