@@ -56,6 +56,9 @@ _ARGUMENTS = """Parameters
         Torch threads during fit and predict; put back afterwards. By default torch's own, and 1 up to 1,000 rows.
     n_jobs : int, optional
         Folds fitted side by side, one thread each. The result is the same for any number.
+    cluster : "auto" or None, default="auto"
+        Inside a Dask ``Client`` its workers fit the folds and sum over blocks of rows (``gramian[dask]``); None keeps
+        everything in this process. The model is the same up to round-off.
     random_state : int, RandomState or None, default=0
         For folds and samples. The same data gives the same model unless you ask for another.
     verbose : int, default=0

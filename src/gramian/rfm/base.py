@@ -15,7 +15,8 @@ from sklearn.utils import check_random_state
 
 from gramian.core import psd_eigh, resolve_device, resolve_dtype, resolve_memory, threads, wide_dtype
 from gramian.core.options import Options, named
-from gramian.core.pool import local_pool
+from gramian.core.plugins import plugin
+from gramian.core.pool import Pool, local_pool
 from gramian.core.rows import Rows
 from gramian.core.version import __version__
 from gramian.features import BY_NAME as UPDATES
@@ -42,7 +43,7 @@ from gramian.tables import TableEncoder
 log = logging.getLogger(__name__)
 
 _AGOP_POINTS = 2000
-_NO_MATTER = {"checkpoint", "encoder", "max_memory", "n_jobs", "n_threads", "time_limit", "verbose"}
+_NO_MATTER = {"checkpoint", "cluster", "encoder", "max_memory", "n_jobs", "n_threads", "time_limit", "verbose"}
 """Arguments that change how a fit is done, or are in its rows already: a checkpoint serves whatever they are."""
 R = TypeVar("R", bound="BaseRFM")
 _NESTED: dict[str, tuple[Any, Any, Any]] = {
@@ -87,6 +88,7 @@ class BaseRFM(CallbackSupportMixin, Saves, Compresses, Explains, FittedFunction)
     max_memory: Any
     n_threads: Any
     n_jobs: Any
+    cluster: Any
     random_state: Any
     verbose: Any
 
@@ -182,13 +184,20 @@ class BaseRFM(CallbackSupportMixin, Saves, Compresses, Explains, FittedFunction)
         settings, data, evaluation = self._on_torch(ready)
         self.row_index_ = ready.rows.index
         with threads(self._threads(len(data))):
-            pool = local_pool(self.n_jobs)
-            fitted = fit(settings, data, ready.strata, evaluation, watch, self._journal(ready), pool)
+            fitted = fit(settings, data, ready.strata, evaluation, watch, self._journal(ready), self._pool())
         self._learn(fitted.blend, fitted.problem, fitted.records, fitted.round, fitted.features)
         self.ridge_ = fitted.ridge
         if fitted.support is not None:
             self.support_ = fitted.support.cpu().numpy()
         self._seen_by_none = self._held_out(fitted, ready.Y, ready.rows.weights_or_ones, ready.eval_set)
+
+    def _pool(self) -> Pool:
+        """Where independent pieces of work are done: the cluster this code runs inside of, or threads of our own."""
+        if not (self.cluster is None or _auto(self.cluster)):
+            raise ValueError(f'cluster must be "auto" or None, got {self.cluster!r}')
+        dask = plugin("distributed")
+        found: Pool | None = None if dask is None or self.cluster is None else dask.current()
+        return local_pool(self.n_jobs) if found is None else found
 
     def _journal(self, ready: Ready) -> Journal:
         if self.checkpoint is None:

@@ -76,6 +76,7 @@ class RFMClassifier(ClassifierMixin, BaseRFM):
         max_memory: Any = None,
         n_threads: Any = None,
         n_jobs: Any = None,
+        cluster: Any = "auto",
         random_state: Any = 0,
         verbose: Any = 0,
         class_weight: Any = None,

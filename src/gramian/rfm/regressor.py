@@ -67,6 +67,7 @@ class RFMRegressor(RegressorMixin, BaseRFM):
         max_memory: Any = None,
         n_threads: Any = None,
         n_jobs: Any = None,
+        cluster: Any = "auto",
         random_state: Any = 0,
         verbose: Any = 0,
         target_transform: Any = "auto",

@@ -1,0 +1,172 @@
+"""On a cluster of two processes: the same results, also when one of them is killed in the middle."""
+
+import importlib
+import os
+import signal
+import threading
+import time
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+import torch
+
+pytest.importorskip("distributed", reason="dask and distributed are not installed")
+from distributed import Client, LocalCluster
+from gramian import RFMClassifier, RFMRegressor
+from gramian.core.pool import Pool
+from gramian.core.rows import MemoryRows, Rows, RowSource
+from gramian.distributed import Cluster, current
+
+RUNS = importlib.import_module("gramian.rfm.runs")
+
+
+@pytest.fixture(scope="module")
+def client():
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, memory_limit=None) as workers,
+        Client(workers) as client,
+    ):
+        yield client
+
+
+def kill_one(client):
+    """``kill -9`` of a worker's process; its nanny starts another."""
+    pid = client.run(os.getpid)
+    os.kill(next(iter(pid.values())), signal.SIGKILL)
+
+
+def data(n=150):
+    X = np.random.default_rng(0).normal(size=(n, 4))
+    return X, X[:, 0] * X[:, 1] + np.sin(X[:, 2])
+
+
+@dataclass(frozen=True)
+class Normal:
+    """Normal equations of a block, in the way of a solver: state of its own, and an argument."""
+
+    shift: torch.Tensor
+    seconds: float = 0.0
+
+    def __call__(self, block, factor):
+        time.sleep(self.seconds)
+        X = block.X.double() - self.shift
+        weights = torch.ones(len(block), dtype=torch.float64) if block.weights is None else block.weights
+        return X.mT @ (weights[:, None] * block.Y) * factor, torch.tensor(len(block))
+
+
+def starts(block):
+    return torch.arange(block.start, block.start + len(block))
+
+
+class TestRows:
+    @pytest.fixture
+    def rows(self):
+        rng = torch.Generator().manual_seed(0)
+        n = 9000
+        return Rows(
+            torch.randn(n, 5, generator=rng),
+            torch.randn(n, 2, generator=rng, dtype=torch.float64),
+            torch.rand(n, generator=rng, dtype=torch.float64),
+        )
+
+    def test_is_a_source_like_the_one_in_memory(self, client, rows):
+        here, there = MemoryRows(rows), Cluster(client).source(rows)
+        assert isinstance(there, RowSource)
+        assert (there.n_rows, there.n_columns, there.n_outputs, there.dtype) == (9000, 5, 2, torch.float32)
+        function = Normal(torch.ones(5, dtype=torch.float64))
+        for factor in (1.0, 3.0):
+            expected, count = here.reduce(function, factor)
+            found, counted = there.reduce(function, factor)
+            torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-9)
+            assert int(counted) == int(count) == 9000
+        assert torch.equal(there.reduce(function, 2.0)[0], there.reduce(function, 2.0)[0]), "the same bits each time"
+        assert torch.equal(there.map(starts), torch.arange(9000))
+
+    @pytest.mark.parametrize("indices", [[8999, 0, 4000, 4000], [5], list(range(100))])
+    def test_rows_are_taken_in_the_order_asked_for(self, client, rows, indices):
+        taken = Cluster(client).source(rows).take(torch.tensor(indices))
+        assert torch.equal(taken.X, rows.X[indices])
+        assert torch.equal(taken.Y, rows.Y[indices])
+        assert torch.equal(taken.weights, rows.weights[indices])
+
+    def test_a_worker_that_dies_costs_time_and_not_the_result(self, client, rows):
+        there = Cluster(client).source(rows)
+        function = Normal(torch.zeros(5, dtype=torch.float64), seconds=0.3)
+        expected = there.reduce(Normal(torch.zeros(5, dtype=torch.float64)), 1.0)[0]
+        killer = threading.Timer(0.3, kill_one, [client])
+        killer.start()
+        found = there.reduce(function, 1.0)[0]
+        killer.join()
+        assert torch.equal(found, expected)
+
+
+def slow_square(shared, item):
+    time.sleep(0.2)
+    return shared * item**2
+
+
+class TestPool:
+    def test_every_item_once(self, client):
+        pool = Cluster(client)
+        assert isinstance(pool, Pool)
+        assert dict(pool.run(pow, 2, range(6))) == {i: 2**i for i in range(6)}
+
+    def test_an_error_is_an_error(self, client):
+        with pytest.raises(ZeroDivisionError):
+            list(Cluster(client).run(divmod, 1, [1, 0]))
+
+    def test_a_worker_that_dies(self, client):
+        killer = threading.Timer(0.3, kill_one, [client])
+        killer.start()
+        assert dict(Cluster(client).run(slow_square, 3, range(8))) == {i: 3 * i * i for i in range(8)}
+        killer.join()
+
+
+class TestFit:
+    @pytest.mark.parametrize("bagging", [False, True])
+    def test_is_the_same_inside_a_client(self, client, bagging):
+        X, y = data()
+        with client.as_current():
+            assert isinstance(current(), Cluster)
+            there = RFMRegressor(preset="fast", bagging=bagging).fit(X, y)
+        here = RFMRegressor(preset="fast", bagging=bagging, cluster=None).fit(X, y)
+        np.testing.assert_allclose(there.predict(X), here.predict(X), rtol=1e-9)
+        np.testing.assert_allclose([r.score for r in there.rounds_], [r.score for r in here.rounds_], rtol=1e-9)
+
+    def test_folds_are_fitted_by_the_workers(self, client, monkeypatch):
+        X, y = data()
+
+        def forbidden(*args):
+            raise AssertionError("a fold was fitted in this process")
+
+        ticks = []
+        monkeypatch.setattr(RUNS.Silent, "after_fold_round", lambda self: ticks.append(1))
+        monkeypatch.setattr(RUNS.Here, "run", forbidden)
+        with client.as_current():
+            RFMClassifier(preset="fast").fit(X, y > 0)
+        assert len(ticks) == 5 * 6, "progress is told of every round of every fold"
+
+    def test_a_worker_killed_in_the_middle_of_a_fit(self, client, monkeypatch):
+        X, y = data(600)
+        real = RUNS.without
+
+        def without(*args):
+            killer = threading.Timer(0.2, kill_one, [client])
+            killer.start()
+            try:
+                return real(*args)
+            finally:
+                killer.join()
+
+        here = RFMRegressor(preset="fast", cluster=None).fit(X, y)
+        monkeypatch.setattr(importlib.import_module("gramian.rfm.fitting"), "without", without)
+        with client.as_current():
+            there = RFMRegressor(preset="fast").fit(X, y)
+        np.testing.assert_allclose(there.predict(X), here.predict(X), rtol=1e-9)
+
+    def test_stays_here_where_asked_to_and_on_workers(self, client):
+        with client.as_current():
+            assert client.submit(current).result() is None
+            with pytest.raises(ValueError, match='cluster must be "auto" or None'):
+                RFMRegressor(cluster="everywhere").fit(*data(30))
