@@ -5,6 +5,7 @@ import os
 import signal
 import threading
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,12 +14,26 @@ import torch
 
 pytest.importorskip("distributed", reason="dask and distributed are not installed")
 from distributed import Client, LocalCluster
+
 from gramian import RFMClassifier, RFMRegressor
 from gramian.core.pool import Pool
 from gramian.core.rows import MemoryRows, Rows, RowSource
 from gramian.distributed import Cluster, current
 
 RUNS = importlib.import_module("gramian.rfm.runs")
+DEAD = []
+
+
+@contextmanager
+def one_dies(client, after=0.3):
+    """A worker is killed while the block runs."""
+    before = len(DEAD)
+    killer = threading.Timer(after, kill_one, [client])
+    killer.start()
+    yield
+    killer.join()
+    assert len(DEAD) == before + 1
+    client.wait_for_workers(2, timeout=60)
 
 
 @pytest.fixture(scope="module")
@@ -32,8 +47,9 @@ def client():
 
 def kill_one(client):
     """``kill -9`` of a worker's process; its nanny starts another."""
-    pid = client.run(os.getpid)
-    os.kill(next(iter(pid.values())), signal.SIGKILL)
+    pid = next(iter(client.run(os.getpid).values()))
+    os.kill(pid, signal.SIGKILL)
+    DEAD.append(pid)
 
 
 def data(n=150):
@@ -94,10 +110,8 @@ class TestRows:
         there = Cluster(client).source(rows)
         function = Normal(torch.zeros(5, dtype=torch.float64), seconds=0.3)
         expected = there.reduce(Normal(torch.zeros(5, dtype=torch.float64)), 1.0)[0]
-        killer = threading.Timer(0.3, kill_one, [client])
-        killer.start()
-        found = there.reduce(function, 1.0)[0]
-        killer.join()
+        with one_dies(client):
+            found = there.reduce(function, 1.0)[0]
         assert torch.equal(found, expected)
 
 
@@ -117,10 +131,8 @@ class TestPool:
             list(Cluster(client).run(divmod, 1, [1, 0]))
 
     def test_a_worker_that_dies(self, client):
-        killer = threading.Timer(0.3, kill_one, [client])
-        killer.start()
-        assert dict(Cluster(client).run(slow_square, 3, range(8))) == {i: 3 * i * i for i in range(8)}
-        killer.join()
+        with one_dies(client):
+            assert dict(Cluster(client).run(slow_square, 3, range(8))) == {i: 3 * i * i for i in range(8)}
 
 
 class TestFit:
@@ -152,12 +164,8 @@ class TestFit:
         real = RUNS.without
 
         def without(*args):
-            killer = threading.Timer(0.2, kill_one, [client])
-            killer.start()
-            try:
+            with one_dies(client, after=0.1):
                 return real(*args)
-            finally:
-                killer.join()
 
         here = RFMRegressor(preset="fast", cluster=None).fit(X, y)
         monkeypatch.setattr(importlib.import_module("gramian.rfm.fitting"), "without", without)
