@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from gramian.kernels import Gaussian, KernelOperator, Laplace, Matern
 from gramian.kernels.gradients import gradient_moments
 from gramian.solvers import ConjugateGradient, Direct, Workspace, choose
-from gramian.solvers.nystrom import NystromPreconditioner
+from gramian.solvers.preconditioner import NystromPreconditioner
 from gramian.solvers.packed import PackedMatrix
 
 

@@ -29,8 +29,8 @@ from gramian.solvers.base import (
     warn_numbers,
 )
 from gramian.solvers.direct import Direct
-from gramian.solvers.nystrom import NystromPreconditioner
 from gramian.solvers.packed import PackedMatrix
+from gramian.solvers.preconditioner import NystromPreconditioner
 
 Product = Callable[[Tensor], Tensor]
 _PATIENCE = 6

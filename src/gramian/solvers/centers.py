@@ -1,0 +1,81 @@
+"""Which of many rows a machine should stand on.
+
+A row counts as much as the others fail to speak for it: its ridge leverage ``[K (K + λI)⁻¹]ᵢᵢ``. It is estimated under
+the machine's own metric through a pilot of rows drawn alike, and centres are drawn without replacement in proportion.
+"""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from gramian.core.rows import Rows, RowSource
+from gramian.core.tiles import spans
+from gramian.kernels import Kernel, KernelOperator, Metric
+
+_PILOT = 1000
+_POOL = 10
+"""Candidates for each centre, beyond which more of them change nothing."""
+
+
+def choose_centers(
+    kernel: Kernel, metric: Metric, source: RowSource, m: int, choice: str, ridge: float, seed: int
+) -> Rows:
+    """m rows of the source to stand on, each with the weight of the rows it speaks for.
+
+    Parameters
+    ----------
+    kernel, metric
+        What the rows are compared by.
+    source : RowSource
+    m : int
+        How many; all rows, in their order, where there are no more.
+    choice : "leverage" or "uniform"
+    ridge : float
+        Scale below which a direction does not count.
+    seed : int
+
+    >>> from gramian.core.rows import MemoryRows
+    >>> from gramian.kernels import Gaussian, Identity
+    >>> rows = MemoryRows(Rows(torch.rand(50, 2), torch.rand(50, 1)))
+    >>> len(choose_centers(Gaussian(1.0), Identity(2), rows, 10, "uniform", 0.1, seed=0))
+    10
+    """
+    n = source.n_rows
+    rng = torch.Generator().manual_seed(seed)
+    if m >= n:
+        return source.take(torch.arange(n))
+    order = torch.randperm(n, generator=rng)
+    if choice == "uniform":
+        return _kept(source, order[:m].sort().values, torch.full((m,), n / m))
+    pool = order[: _POOL * m].sort().values
+    rows = source.take(pool)
+    pilot = rows.X[torch.randperm(len(pool), generator=rng)[:_PILOT].to(rows.X.device)]
+    leverage = _leverages(KernelOperator(kernel, pilot, metric), rows.X, ridge, n).cpu()
+    probability = leverage / leverage.sum()
+    chosen = torch.multinomial(probability, m, generator=rng).sort().values
+    return _kept(source, pool[chosen], n / len(pool) / (m * probability[chosen]).clamp(max=1))
+
+
+def _leverages(pilot: KernelOperator, X: Float[Tensor, "p d"], ridge: float, n: int) -> Float[Tensor, " p"]:
+    """``(k(x, x) − k_xᵀ (K + σ)⁻¹ k_x) + σ``-type estimate through the pilot, with its share of the ridge as σ."""
+    wide = pilot.wide
+    K = pilot.dense().to(wide)
+    scale = float(K.diagonal().mean()) or 1.0
+    sigma = max(ridge * len(K) / n, 1e-6 * scale)
+    K.diagonal().add_(sigma)
+    L = torch.linalg.cholesky(K)
+    out = torch.empty(len(X), dtype=wide, device=X.device)
+    for span in spans(len(X), 4096):
+        new = pilot.prepare(X[span])
+        C = pilot.kernel.block(new, pilot.points, quick=True).to(wide)
+        seen = torch.linalg.solve_triangular(L, C.mT, upper=False).square().sum(dim=0)
+        out[span] = pilot.kernel.diagonal(new).to(wide) - seen
+    return out.clamp_min(1e-3 * scale)
+
+
+def _kept(source: RowSource, chosen: Tensor, speaks_for: Tensor) -> Rows:
+    rows = source.take(chosen)
+    weights = speaks_for.to(rows.Y.dtype).to(rows.X.device)
+    return Rows(rows.X, rows.Y, weights if rows.weights is None else weights * rows.weights)
