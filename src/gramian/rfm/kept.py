@@ -32,6 +32,6 @@ register(
     kernels.Polynomial,
 )
 register("features", features.Agop, features.Fact)
-register("solvers", solvers.ConjugateGradient, solvers.Direct)
+register("solvers", solvers.ConjugateGradient, solvers.Direct, solvers.EigenPro, solvers.Nystrom)
 register("tables", Category, ColumnRecord, Date, Number, Ordered, TableEncoder)
 register("rfm", Blend, Judged, KernelMachine, RFMClassifier, RFMRegressor, Round, Scaler, TargetTransform)

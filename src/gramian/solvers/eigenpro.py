@@ -1,8 +1,8 @@
 """Preconditioned stochastic gradient descent (EigenPro, Ma and Belkin 2019): what paper B uses beyond 100,000 rows.
 
-Gradient descent on ``½αᵀ(K + λI)α − Yᵀα``, some rows B at a time, needs a step below ``1/λ₁``, the largest eigenvalue, and
-so crawls along all others. Seen through a part S of the rows, ``K_SS = V Σ Vᵀ``, its leading q directions can be brought
-down to the size of the next one:
+Gradient descent on ``½αᵀ(K + λI)α − Yᵀα``, some rows B at a time, needs a step below one over the largest eigenvalue,
+and so crawls along all others. Seen through a part S of the rows, ``K_SS = V Σ Vᵀ``, its leading q directions can be
+brought down to the size of the next one (or of the ridge, where that is larger):
 
 ``α_B ← α_B − τ r``, ``α_S ← α_S + τ V D Vᵀ K_SB r``, with ``r = (Kα + λα − Y)_B`` and ``D = (1 − σ_{q+1}/σ)/σ``,
 
@@ -171,10 +171,11 @@ def _leading(operator: KernelOperator, root: Tensor, chosen: Tensor, directions:
     K = blank.columns(operator, chosen, root)
     values, vectors = torch.linalg.eigh((K + K.mT) / 2)
     values, vectors = values.flip(0).clamp_min(0), vectors.flip(1)
-    # Directions far below the ridge slow nothing down, and dividing by them would bring round-off into the coefficients.
-    q = min(q, int((values > max(1e-10 * float(values[0]), 0.1 * ridge * s / operator.n)).sum()))
+    # Directions below the ridge slow nothing down, and dividing by them would bring round-off into the coefficients.
+    floor = max(1e-10 * float(values[0]), ridge * s / operator.n)
+    q = min(q, int((values > floor).sum()))
     V, sigma = vectors[:, :q], values[:q]
-    below = float(values[q]) if q < s else 0.0
+    below = max(float(values[q]) if q < s else 0.0, floor)
     found = replace(blank, V=V, D=(1 - below / sigma) / sigma, next=below)
     left = [
         operator.kernel.diagonal(operator.points[rows]).to(root.dtype) * root[rows, 0].square()

@@ -1,13 +1,13 @@
 """A machine on m centres, fitted to n rows that are only ever seen in blocks (Nyström regression, as in Falkon).
 
 With ``C = K[rows, centres] (n, m)`` and ``K_mm`` the kernel matrix of the centres, minimise
-``Σᵢ wᵢ ‖yᵢ − Cᵢ a‖² + ridge · tr aᵀ K_mm a``, that is solve ``H a = Cᵀ W Y`` with ``H = Cᵀ W C + ridge · K_mm``. With all
-rows as centres that is ``(K + ridge/w) a = Y``, the exact solution.
+``Σᵢ wᵢ ‖yᵢ − Cᵢ a‖² + ridge · tr aᵀ K_mm a``, that is solve ``H a = Cᵀ W Y`` with ``H = Cᵀ W C + ridge · K_mm``. With
+all rows as centres that is ``(K + ridge/w) a = Y``, the exact solution.
 
-C is never held: each product with H is one pass over the rows, blocks in the working format, sums in the wide one. H is
-estimated from a part of the rows, some times as many as there are centres, and its Cholesky factor preconditions
-conjugate gradients; with few rows that part is all of them, and one step solves. The error is measured in the norm of H,
-which is how far predictions at the training rows are from those of the solution.
+C is never held: each product with H is one pass over the rows, blocks in the working format, sums in the wide one. H
+is estimated from a part of the rows, some times as many as there are centres, and its Cholesky factor preconditions
+conjugate gradients; with few rows that part is all of them, and one step solves. The error is measured in the norm of
+H, which is how far predictions at the training rows are from those of the solution.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from gramian.solvers.base import (
     check_system,
     warn_numbers,
 )
-from gramian.solvers.centers import choose_centers
+from gramian.solvers.centers import Centers, choose_centers
 
 _STRIP = 1024
 _JITTERS = 12
@@ -81,6 +81,9 @@ class Nystrom(Solver):
         m, size = min(self.centers, n), torch.finfo(dtype).bits // 8
         return int(m * m * (8 + 8 + size) + 3 * _block_rows(m) * m * (size + 8) + 8 * m * outputs * 8)
 
+    def stands_on(self, n: int) -> int:
+        return min(n, self.centers)
+
     def solve(
         self,
         operator: KernelOperator,
@@ -103,31 +106,20 @@ class Nystrom(Solver):
         source: RowSource,
         ridge: float,
         *,
-        centers: Rows | None = None,
-        start: Float[Tensor, "m c"] | None = None,
         max_bytes: int | None = None,
+        earlier: Solution | None = None,
     ) -> Solution:
-        """Solve for rows that may not be in memory.
-
-        Parameters
-        ----------
-        kernel, metric
-            What the rows are compared by.
-        source : RowSource
-        ridge : float
-        centers : Rows, optional
-            The centres; chosen from the rows by default.
-        start : Tensor (m, c), optional
-            Coefficients of an earlier solve on the same centres, to begin with.
-        max_bytes : int, optional
-            For the operator of the solution.
-        """
-        if centers is None:
+        """See :meth:`Solver.solve_rows`; ``earlier`` is a solution whose centres are kept and that is begun with."""
+        if earlier is None or earlier.rows is None:
             centers = choose_centers(kernel, metric, source, self.centers, self.choice, ridge, self.seed)
+            start = None
+        else:
+            centers = Centers(earlier.rows, earlier.operator.X, earlier.weights)
+            start = earlier.coef
         operator = KernelOperator(kernel, centers.X, metric, max_bytes)
         corner = operator.dense()
         factor, jitter = self._factor(operator, corner, source, ridge)
-        system = _System(_Product(operator), corner, source, ridge)
+        system = _System(_Product(operator), corner, source, ridge, jitter)
         run = _iterate(system, factor, source.n_outputs, start, self.tol, self.max_steps)
         dtype = str(operator.dtype).removeprefix("torch.")
         status = f"{operator.n:,} centers for {source.n_rows:,} rows, "
@@ -139,7 +131,7 @@ class Nystrom(Solver):
             )
         held = self.bytes_needed(source.n_rows, operator.dtype, source.n_outputs)
         info = SolveInfo("nystrom", status, run.steps, run.error, ridge, jitter, dtype, held)
-        return Solution(run.coef, info, operator)
+        return Solution(run.coef, info, operator, centers.index, centers.weights)
 
     def _factor(
         self, operator: KernelOperator, corner: Float[Tensor, "m m"], source: RowSource, ridge: float
@@ -159,14 +151,14 @@ class Nystrom(Solver):
                 H[strip.start :, strip].addmm_(C[:, strip.start :].mT, C[:, strip])
         H.mul_(float(total) / part.total_weight)
         H.add_(corner, alpha=ridge)
-        jitter = operator.n * torch.finfo(operator.wide).eps * float(H.diagonal().mean())
-        for attempt in range(_JITTERS):
-            if attempt:
-                H.diagonal().add_(jitter)
+        noise, jitter = operator.n * torch.finfo(operator.wide).eps * float(H.diagonal().mean()), 0.0
+        for _ in range(_JITTERS):
             L, failed = torch.linalg.cholesky_ex(H)
             if not int(failed) and bool(torch.isfinite(L.diagonal()).all()):
-                return L, jitter if attempt else 0.0
-            jitter *= 10
+                return L, jitter
+            more = 9 * jitter or noise
+            H.diagonal().add_(more)
+            jitter += more
         raise SingularKernelError("the kernel's values at these rows are not finite, or far from positive definite")
 
 
@@ -204,6 +196,8 @@ class _System:
     corner: Float[Tensor, "m m"]
     source: RowSource
     ridge: float
+    jitter: float
+    """Added to H where centres repeat each other: of many equal solutions it takes a small one."""
 
     def times(self, V: Float[Tensor, "m c"]) -> Float[Tensor, "m c"]:
         """``H V``."""
@@ -214,7 +208,8 @@ class _System:
         return self.source.reduce(self.product, a, True)[0] - self._penalty(a)
 
     def _penalty(self, V: Float[Tensor, "m c"]) -> Float[Tensor, "m c"]:
-        return self.ridge * torch.cat([self.corner[s].to(V.dtype) @ V for s in spans(len(V), _STRIP)])
+        product = torch.cat([self.corner[s].to(V.dtype) @ V for s in spans(len(V), _STRIP)])
+        return self.ridge * product + self.jitter * V
 
 
 @dataclass(frozen=True, eq=False)
