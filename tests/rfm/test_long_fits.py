@@ -32,19 +32,19 @@ def model(**options):
 @pytest.fixture
 def count(monkeypatch):
     """How many rounds were really solved."""
-    calls, real = [], ROUNDS.KernelMachine
+    calls, real = [], ROUNDS.solved
 
-    def made(*args):
+    def solved(*args):
         calls.append(1)
         return real(*args)
 
-    monkeypatch.setattr(ROUNDS, "KernelMachine", made)
-    return lambda: len(calls) // 2  # one before the solve, one after
+    monkeypatch.setattr(ROUNDS, "solved", solved)
+    return lambda: len(calls)
 
 
 def interrupt_at(monkeypatch, number, error=KeyboardInterrupt):
     """Ctrl-C, or a crash, when the features of this round are due."""
-    calls, real = [], ROUNDS._next_metric
+    calls, real = [], ROUNDS.next_metric
 
     def wanted(*args):
         calls.append(1)
@@ -52,8 +52,8 @@ def interrupt_at(monkeypatch, number, error=KeyboardInterrupt):
             raise error
         return real(*args)
 
-    monkeypatch.setattr(ROUNDS, "_next_metric", wanted)
-    return lambda: monkeypatch.setattr(ROUNDS, "_next_metric", real)
+    monkeypatch.setattr(ROUNDS, "next_metric", wanted)
+    return lambda: monkeypatch.setattr(ROUNDS, "next_metric", real)
 
 
 def same(one, other):

@@ -9,8 +9,8 @@ from sklearn.exceptions import ConvergenceWarning
 from gramian.kernels import Gaussian, KernelOperator, Laplace, Matern
 from gramian.kernels.gradients import gradient_moments
 from gramian.solvers import ConjugateGradient, Direct, Workspace, choose
-from gramian.solvers.nystrom import NystromPreconditioner
 from gramian.solvers.packed import PackedMatrix
+from gramian.solvers.preconditioner import NystromPreconditioner
 
 
 def rows_of(n, rng, d=5):

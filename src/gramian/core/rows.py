@@ -144,6 +144,68 @@ class MemoryRows:
         return Rows(X[part], Y[part], None if weights is None else weights[part], part.start)
 
 
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """A :class:`RowSource` reduced to some of another's rows: what is held out of a fit is never seen by it.
+
+    Parameters
+    ----------
+    source : RowSource
+    index : Tensor of int (k,)
+        The rows that stay, rising.
+
+    >>> source = MemoryRows(Rows(torch.arange(5.0)[:, None], torch.ones(5, 1)), block=2)
+    >>> Kept(source, torch.tensor([1, 4])).map(lambda block: block.X[:, 0])
+    tensor([1., 4.])
+    """
+
+    source: RowSource
+    index: Int[Tensor, " k"]
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.index)
+
+    @property
+    def n_columns(self) -> int:
+        return self.source.n_columns
+
+    @property
+    def n_outputs(self) -> int:
+        return self.source.n_outputs
+
+    @property
+    def dtype(self) -> torch.dtype:
+        return self.source.dtype
+
+    @property
+    def device(self) -> torch.device:
+        return self.source.device
+
+    def reduce(self, function: Callable[..., tuple[Tensor, ...]], *args: Any) -> tuple[Tensor, ...]:
+        return self.source.reduce(_OnKept(function, self.index), *args)
+
+    def map(self, function: Callable[..., Tensor], *args: Any) -> Tensor:
+        return self.source.map(_OnKept(function, self.index), *args)
+
+    def take(self, indices: Int[Tensor, " m"]) -> Rows:
+        return self.source.take(self.index[indices.cpu()])
+
+
+@dataclass(frozen=True, eq=False)
+class _OnKept:
+    """A function of blocks, handed only the rows of each that stay."""
+
+    function: Callable[..., Any]
+    index: Int[Tensor, " k"]
+
+    def __call__(self, block: Rows, *args: Any) -> Any:
+        ends = torch.tensor([block.start, block.start + len(block)])
+        first, last = torch.searchsorted(self.index, ends).tolist()
+        here = block[(self.index[first:last] - block.start).to(block.X.device)]
+        return self.function(Rows(here.X, here.Y, here.weights, first), *args)
+
+
 def add_wide(total: tuple[Tensor, ...] | None, parts: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
     """Add a block's tensors to a sum that is kept in the wide format, in place; None is the empty sum.
 

@@ -36,7 +36,7 @@ class Radial(LengthKernel, SmoothKernel):
 
     def block(self, x: Points, z: Points, *, same: bool = False, quick: bool = False) -> Float[Tensor, "n m"]:
         """See :meth:`Kernel.block`."""
-        return self.profile(squared_distances(x, z, same=same, quick=quick).square.to(x.u.dtype))
+        return self.profile(squared_distances(x, z, same=same, quick=quick, values=True).square.to(x.u.dtype))
 
     def slopes(self, x: Points, z: Points, *, same: bool = False, quick: bool = False) -> Slopes:
         """See :meth:`SmoothKernel.slopes`."""

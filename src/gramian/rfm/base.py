@@ -17,7 +17,7 @@ from gramian.core import psd_eigh, resolve_device, resolve_dtype, resolve_memory
 from gramian.core.options import Options, named
 from gramian.core.plugins import plugin
 from gramian.core.pool import Pool, local_pool
-from gramian.core.rows import Rows
+from gramian.core.rows import MemoryRows, Rows
 from gramian.core.version import __version__
 from gramian.features import BY_NAME as UPDATES
 from gramian.features import Agop, Update
@@ -28,13 +28,15 @@ from gramian.rfm.callbacks import CallbackSupportMixin, Watch
 from gramian.rfm.compression import Compresses
 from gramian.rfm.data import Array, Scaler, Table
 from gramian.rfm.explains import Explains
-from gramian.rfm.fitting import EvalSet, Fitted, Settings, fit
+from gramian.rfm.fitting import fit
 from gramian.rfm.function import FittedFunction
 from gramian.rfm.journal import Journal
 from gramian.rfm.judged import Judged, leave_one_out
+from gramian.rfm.large import fit_large
 from gramian.rfm.presets import preset
 from gramian.rfm.rounds import Problem, Round, Step, rounds
 from gramian.rfm.saving import Saves
+from gramian.rfm.settings import EvalSet, Fitted, Settings
 from gramian.solvers import BY_NAME as SOLVERS
 from gramian.solvers import Direct, Solver, Workspace, choose
 from gramian.solvers.base import warn_numbers
@@ -120,7 +122,7 @@ class BaseRFM(CallbackSupportMixin, Saves, Compresses, Explains, FittedFunction)
 
     # ---- fitting -----------------------------------------------------------------------------------------------
 
-    def _settings(self, n: int, d: int, device: torch.device, dtype: torch.dtype) -> Settings:
+    def _settings(self, n: int, d: int, outputs: int, device: torch.device, dtype: torch.dtype) -> Settings:
         if self.select_round not in ("best", "last"):
             raise ValueError(f'select_round must be "best" or "last", got {self.select_round!r}')
         if self.ridge_scaling not in (None, "n"):
@@ -140,7 +142,7 @@ class BaseRFM(CallbackSupportMixin, Saves, Compresses, Explains, FittedFunction)
             raise ValueError(f"threshold must be in [0, 1) or None, got {self.threshold!r}")
         max_bytes = resolve_memory(self.max_memory, device)
         if _auto(self.solver):
-            found = choose(n, dtype, max_bytes)
+            found = choose(n, dtype, max_bytes, d, outputs)
             if found.forced:
                 warn_numbers(f"{n} rows: {found.why}")
             log.info("solver %s", found.why)
@@ -163,6 +165,7 @@ class BaseRFM(CallbackSupportMixin, Saves, Compresses, Explains, FittedFunction)
             bagging=chosen.bagging if _auto(self.bagging) else bool(self.bagging),
             time_limit=self.time_limit,
             show_progress=bool(self.verbose),
+            dtype=dtype,
         )
 
     def _kernels(self) -> tuple[Kernel, ...]:
@@ -184,7 +187,14 @@ class BaseRFM(CallbackSupportMixin, Saves, Compresses, Explains, FittedFunction)
         settings, data, evaluation = self._on_torch(ready)
         self.row_index_ = ready.rows.index
         with threads(self._threads(len(data))):
-            fitted = fit(settings, data, ready.strata, evaluation, watch, self._journal(ready), self._pool())
+            pool, journal = self._pool(), self._journal(ready)
+            if settings.large(len(data)):
+                source = pool.source(data) if pool.remote else MemoryRows(data)
+                fitted = fit_large(settings, source, evaluation, watch, journal)
+            else:
+                fitted = fit(settings, data, ready.strata, evaluation, watch, journal, pool)
+        if fitted.rows is not None:
+            self.row_index_ = ready.rows.index[fitted.rows.numpy()]
         self._learn(fitted.blend, fitted.problem, fitted.records, fitted.round, fitted.features)
         self.ridge_ = fitted.ridge
         if fitted.support is not None:
@@ -214,7 +224,7 @@ class BaseRFM(CallbackSupportMixin, Saves, Compresses, Explains, FittedFunction)
         device = resolve_device(self.device)
         X = self._scaler.apply(rows.X)
         dtype = self._dtype(X, device)
-        settings = self._settings(len(rows), X.shape[1], device, dtype)
+        settings = self._settings(len(rows), X.shape[1], Y.shape[1], device, dtype)
 
         def tensor(values: Array, wide: bool = False) -> torch.Tensor:
             return torch.as_tensor(values, dtype=wide_dtype(device) if wide else dtype, device=device)

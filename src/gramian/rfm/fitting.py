@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -14,75 +13,18 @@ from torch import Tensor
 from gramian.core.pool import Here, Pool
 from gramian.core.progress import progress
 from gramian.core.rows import Rows
-from gramian.features import Update
 from gramian.kernels import Kernel
 from gramian.rfm.blend import Blend
 from gramian.rfm.callbacks import Silent, Watch
-from gramian.rfm.choice import Chooser, Fixed, LeaveOneOut, Replay
+from gramian.rfm.choice import Replay
 from gramian.rfm.clock import Clock, TimeIsUp
 from gramian.rfm.journal import Journal
 from gramian.rfm.machine import KernelMachine
-from gramian.rfm.rounds import Problem, Round, Step, rounds
+from gramian.rfm.rounds import Problem, Step, rounds
 from gramian.rfm.runs import Run, Stage, scout, without
 from gramian.rfm.selection import HeldOut, Member, Verdict, decide, fold_count, splits, squared_errors
-from gramian.solvers import Solver, Workspace
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What to fit and how to choose; every name resolved, every number checked."""
-
-    kernels: tuple[Kernel, ...]
-    updates: tuple[Update, ...]
-    n_rounds: int
-    select_last: bool
-    ridge: float | None
-    per_row_ridge: bool
-    solver: Solver
-    threshold: float | None
-    max_bytes: int
-    seed: int
-    cautious: bool = False
-    max_machines: int = 1
-    bagging: bool = False
-    time_limit: float | None = None
-    show_progress: bool = False
-
-    @property
-    def problems(self) -> list[Problem]:
-        """Kernels × updates, where a kernel that sees axes only meets updates that keep them."""
-        pairs = itertools.product(self.kernels, self.updates if self.n_rounds else self.updates[:1])
-        made = [
-            Problem(kernel, _fitting_update(kernel, update), self.solver, self.n_rounds, self.max_bytes, self.seed)
-            for kernel, update in pairs
-        ]
-        return list(dict.fromkeys(made))
-
-    def chooser(self, kernel: Kernel) -> Chooser:
-        """Leave-one-out where something is left to choose, else the user's numbers."""
-        if self.ridge is not None and not kernel.automatic:
-            return Fixed(self.ridge, self.seed, self.per_row_ridge)
-        return LeaveOneOut(self.ridge, self.seed, self.per_row_ridge, self.cautious)
-
-
-@dataclass(frozen=True, eq=False)
-class Fitted:
-    """The machines that were kept, the features the best stands on, and what is known of rows it has not seen."""
-
-    blend: Blend
-    features: Float[Tensor, "d d"]
-    ridge: float
-    round: int
-    problem: Problem
-    records: tuple[Round, ...]
-    support: Bool[Tensor, " d"] | None
-    held_out: HeldOut | None
-    """Predictions of the blend for held-out training rows, or None."""
-    evaluated: Float[Tensor, "m c"] | None
-    """Predictions of the blend for the evaluation set, or None."""
-
-
-EvalSet = tuple[Float[Tensor, "m d"], Float[Tensor, "m c"]]
+from gramian.rfm.settings import EvalSet, Fitted, Settings
+from gramian.solvers import Workspace
 
 
 def fit(
@@ -265,10 +207,3 @@ def _thresholded(
     kept = Rows(data.X[:, support], data.Y, data.weights)
     (record, machine), *_ = rounds(replace(problem, n_rounds=0), kept, chooser, workspace)
     return machine, support, record.ridge
-
-
-def _fitting_update(kernel: Kernel, update: Update) -> Update:
-    """Product kernels can only use the diagonal of M, so their updates are made to keep just that."""
-    if kernel.needs_axis_aligned_metric and not update.get_params().get("diagonal", True):
-        return update.with_params(diagonal=True)
-    return update

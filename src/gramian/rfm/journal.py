@@ -64,7 +64,7 @@ class Journal:
         """The finished rounds of a run on these rows, from round 0 on, and what was chosen in each."""
         steps: list[Step] = []
         choices: list[Choice] = []
-        while (found := self._read(f"{run}-round-{len(steps)}")) is not None:
+        while (found := self.recall(f"{run}-round-{len(steps)}")) is not None:
             record, machine, choice = found
             steps.append((record, _stand(machine, data)))
             choices.append(choice)
@@ -74,24 +74,27 @@ class Journal:
 
     def keep(self, run: str, step: Step, choice: Choice, data: Rows) -> None:
         """Write a round of a run on these rows, unless it is there already."""
-        record, machine = step
-        self._write(f"{run}-round-{record.index}", lambda: (record, _lift(machine, data), choice))
+        if self.folder is not None:
+            record, machine = step
+            self.remember(f"{run}-round-{record.index}", (record, _lift(machine, data), choice))
 
     def fold(self, number: int, data: Rows) -> Fold | None:
         """A finished fold, or None."""
-        found = self._read(f"fold-{number}")
+        found = self.recall(f"fold-{number}")
         return None if found is None else [(held, tuple(_stand(m, data) for m in bag)) for held, bag in found]
 
     def keep_fold(self, number: int, fold: Fold, data: Rows) -> None:
         """Write a finished fold, unless it is there already."""
-        self._write(f"fold-{number}", lambda: [(held, tuple(_lift(m, data) for m in bag)) for held, bag in fold])
+        if self.folder is not None:
+            self.remember(f"fold-{number}", [(held, tuple(_lift(m, data) for m in bag)) for held, bag in fold])
 
     def close(self) -> None:
         """The fit is complete: nothing of it is needed any more."""
         if self.folder is not None:
             shutil.rmtree(self.folder)
 
-    def _read(self, name: str) -> Any:
+    def recall(self, name: str) -> Any:
+        """Something that was finished under this name, or None."""
         path = self._path(name)
         if path is None or not path.exists():
             return None
@@ -102,10 +105,11 @@ class Journal:
             path.unlink()
             return None
 
-    def _write(self, name: str, value: Any) -> None:
+    def remember(self, name: str, value: Any) -> None:
+        """Write something under a name, unless it is there already."""
         path = self._path(name)
         if path is not None and not path.exists():
-            write(value(), path, "checkpoint")
+            write(value, path, "checkpoint")
 
     def _path(self, name: str) -> Path | None:
         return None if self.folder is None else self.folder / f"{name}.gramian"

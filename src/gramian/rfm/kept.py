@@ -36,7 +36,7 @@ register(
     kernels.Polynomial,
 )
 register("features", features.Agop, features.Fact)
-register("solvers", solvers.ConjugateGradient, solvers.Direct)
+register("solvers", solvers.ConjugateGradient, solvers.Direct, solvers.EigenPro, solvers.Nystrom)
 register("tables", Category, ColumnRecord, Date, Number, Ordered, TableEncoder)
 register("rfm", Blend, Compression, Judged, KernelMachine, RFMClassifier, RFMRegressor, Round, Scaler, TargetTransform)
 register("rfm", Choice, HeldOut, Lifted)  # in checkpoints

@@ -12,13 +12,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
+from torch import Tensor
 
 from gramian.core.rows import Rows
 from gramian.features import Update
-from gramian.kernels import Identity, Kernel, Metric, as_metric
-from gramian.rfm.choice import Chooser
+from gramian.kernels import Identity, Kernel, KernelOperator, Metric, as_metric
+from gramian.rfm.choice import Choice, Chooser
 from gramian.rfm.machine import KernelMachine
-from gramian.solvers import Solver, Workspace
+from gramian.solvers import Solution, SolveInfo, Solver, Workspace
 
 log = logging.getLogger(__name__)
 
@@ -83,45 +84,67 @@ def rounds(
         another run with the same kernel, since it does not depend on the update.
     """
     workspace = Workspace() if workspace is None else workspace
-    X, Y, weights = data.X, data.Y, data.weights
-    metric: Metric | None = Identity(X.shape[1], X.device)
+    metric: Metric | None = Identity(data.X.shape[1], data.X.device)
     coef = None
     yield from done
     if done and len(done) <= problem.n_rounds:
         last = done[-1][1]
-        metric, coef = _next_metric(problem, last, len(done) - 1), last.coef
+        metric, coef = next_metric(problem, last, len(done) - 1), last.coef
     for index in range(len(done), problem.n_rounds + 1):
         if metric is None:
             return
         begin = time.perf_counter()
         choice = chooser.choose(index, problem.kernel, metric, data, workspace)
-        machine = KernelMachine(choice.kernel, metric, X, Y, weights, problem.max_bytes)
-        solution = problem.solver.solve(
-            machine.operator, Y, choice.ridge, weights=weights, start=coef, workspace=workspace
-        )
-        coef = solution.coef
-        machine = KernelMachine(choice.kernel, metric, solution.operator.X, coef, weights, problem.max_bytes)
-        machine.__dict__["operator"] = solution.operator  # made already: no need to prepare the rows again
-        next_metric = None if index == problem.n_rounds else _next_metric(problem, machine, index)
-        record = Round(
-            index=index,
-            ridge=solution.info.ridge,
-            bandwidth=choice.kernel.length,
-            rank=metric.rank,
-            residual=solution.info.residual,
-            status=solution.info.status,
-            loo=choice.loo,
-            score=float("nan"),
-            seconds=time.perf_counter() - begin,
-            bytes=solution.info.bytes,
-        )
+        machine, info = solved(problem, data, choice, metric, coef, workspace)
+        coef = machine.coef
+        coming = None if index == problem.n_rounds else next_metric(problem, machine, index)
+        record = record_of(index, choice, metric, info, time.perf_counter() - begin)
         log.debug("%s", record)
         machine.__dict__.pop("operator")  # rounds that are kept share X and hold nothing else of size n·d
         yield record, machine
-        metric = next_metric
+        metric = coming
 
 
-def _next_metric(problem: Problem, machine: KernelMachine, index: int) -> Metric | None:
+def solved(
+    problem: Problem, data: Rows, choice: Choice, metric: Metric, start: Tensor | None, workspace: Workspace
+) -> tuple[KernelMachine, SolveInfo]:
+    """The machine of one round, with its operator made, and how the solver did."""
+    operator = KernelOperator(choice.kernel, data.X, metric, problem.max_bytes)
+    if start is not None and start.shape != data.Y.shape:
+        start = None
+    solution = problem.solver.solve(
+        operator, data.Y, choice.ridge, weights=data.weights, start=start, workspace=workspace
+    )
+    return machine_of(solution, data.weights), solution.info
+
+
+def machine_of(solution: Solution, weights: Tensor | None) -> KernelMachine:
+    """A solution as a machine; ``weights`` are those of all rows, for a solution that stands on all."""
+    operator = solution.operator
+    weights = weights if solution.rows is None else solution.weights
+    machine = KernelMachine(operator.kernel, operator.metric, operator.X, solution.coef, weights, operator.max_bytes)
+    machine.__dict__["operator"] = operator  # made already: no need to prepare the rows again
+    return machine
+
+
+def record_of(index: int, choice: Choice, metric: Metric, info: SolveInfo, seconds: float) -> Round:
+    """What is told of a round; its score is not known yet."""
+    return Round(
+        index=index,
+        ridge=info.ridge,
+        bandwidth=choice.kernel.length,
+        rank=metric.rank,
+        residual=info.residual,
+        status=info.status,
+        loo=choice.loo,
+        score=float("nan"),
+        seconds=seconds,
+        bytes=info.bytes,
+    )
+
+
+def next_metric(problem: Problem, machine: KernelMachine, index: int) -> Metric | None:
+    """The metric a machine teaches; None, after a log line, where there is nothing to learn from it."""
     # A generator for each round: a run that is taken up in the middle draws what it would have drawn.
     rng = torch.Generator().manual_seed(problem.seed + _SEED_STRIDE * index)
     M = problem.update(machine, rng)

@@ -14,11 +14,15 @@ from gramian.solvers.base import SingularKernelError, Solution, SolveInfo, Solve
 from gramian.solvers.cg import ConjugateGradient
 from gramian.solvers.choose import BY_NAME, choose
 from gramian.solvers.direct import Direct, RidgePoint
+from gramian.solvers.eigenpro import EigenPro
+from gramian.solvers.nystrom import Nystrom
 
 __all__ = [
     "BY_NAME",
     "ConjugateGradient",
     "Direct",
+    "EigenPro",
+    "Nystrom",
     "RidgePoint",
     "SingularKernelError",
     "Solution",

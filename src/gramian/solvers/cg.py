@@ -29,8 +29,8 @@ from gramian.solvers.base import (
     warn_numbers,
 )
 from gramian.solvers.direct import Direct
-from gramian.solvers.nystrom import NystromPreconditioner
 from gramian.solvers.packed import PackedMatrix
+from gramian.solvers.preconditioner import NystromPreconditioner
 
 Product = Callable[[Tensor], Tensor]
 _PATIENCE = 6
@@ -88,10 +88,14 @@ class ConjugateGradient(Solver):
     refresh: int = 25
     seed: int = 0
 
-    def bytes_needed(self, n: int, dtype: torch.dtype) -> int:
-        """Peak memory without the matrix: the preconditioner's columns, at worst in the wide format too."""
+    def bytes_needed(self, n: int, dtype: torch.dtype, outputs: int = 1) -> int:
+        """Peak memory with the matrix held; without it :meth:`bytes_besides` is enough."""
+        return PackedMatrix.bytes_needed(n, dtype) + self.bytes_besides(n, dtype, outputs)
+
+    def bytes_besides(self, n: int, dtype: torch.dtype, outputs: int = 1) -> int:
+        """Peak memory without the matrix: the preconditioner's columns, at worst in the wide format too; vectors."""
         m = min(self.centers, n)
-        return int(n * m * (torch.finfo(dtype).bits // 8 + 8) + 3 * m * m * 8)
+        return int(n * m * (torch.finfo(dtype).bits // 8 + 8) + 3 * m * m * 8 + 6 * n * outputs * 8)
 
     def solve(
         self,
@@ -151,7 +155,7 @@ class ConjugateGradient(Solver):
         n, tries = operator.n, [min(self.centers, operator.n)]
         while 0 < 2 * tries[-1] <= n // 2 and len(tries) < (2 if direct_fits else 4):
             more = replace(self, centers=2 * tries[-1])
-            if operator.max_bytes is not None and more.bytes_needed(n, operator.dtype) > operator.max_bytes:
+            if operator.max_bytes is not None and more.bytes_besides(n, operator.dtype) > operator.max_bytes:
                 break
             tries.append(more.centers)
         return tries
@@ -161,7 +165,7 @@ class ConjugateGradient(Solver):
     ) -> System:
         """The products, from a matrix held where the budget has room for one."""
         size = PackedMatrix.bytes_needed(operator.n, operator.dtype, operator.tile)
-        room = operator.max_bytes is None or size + self.bytes_needed(operator.n, operator.dtype) <= operator.max_bytes
+        room = operator.max_bytes is None or size + self.bytes_besides(operator.n, operator.dtype) <= operator.max_bytes
         multiply: Product = lambda Vt: operator.matmul(Vt.mT).mT  # noqa: E731
         columns: Product = operator.columns
         if room:
