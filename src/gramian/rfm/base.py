@@ -15,10 +15,7 @@ from sklearn.utils import check_random_state
 
 from gramian.core import psd_eigh, resolve_device, resolve_dtype, resolve_memory, threads, wide_dtype
 from gramian.core.options import Options, named
-from gramian.core.plugins import plugin
-from gramian.core.pool import Pool, local_pool
 from gramian.core.rows import MemoryRows, Rows
-from gramian.core.version import __version__
 from gramian.features import BY_NAME as UPDATES
 from gramian.features import Agop, Update
 from gramian.kernels import BY_NAME as KERNELS
@@ -30,13 +27,14 @@ from gramian.rfm.data import Array, Scaler, Table
 from gramian.rfm.explains import Explains
 from gramian.rfm.fitting import fit
 from gramian.rfm.function import FittedFunction
-from gramian.rfm.journal import Journal
 from gramian.rfm.judged import Judged, leave_one_out
 from gramian.rfm.large import fit_large
+from gramian.rfm.places import Places
 from gramian.rfm.presets import preset
 from gramian.rfm.rounds import Problem, Round, Step, rounds
 from gramian.rfm.saving import Saves
 from gramian.rfm.settings import EvalSet, Fitted, Settings
+from gramian.rfm.streaming import Streams
 from gramian.solvers import BY_NAME as SOLVERS
 from gramian.solvers import Direct, Solver, Workspace, choose
 from gramian.solvers.base import warn_numbers
@@ -45,8 +43,6 @@ from gramian.tables import TableEncoder
 log = logging.getLogger(__name__)
 
 _AGOP_POINTS = 2000
-_NO_MATTER = {"checkpoint", "cluster", "encoder", "max_memory", "n_jobs", "n_threads", "time_limit", "verbose"}
-"""Arguments that change how a fit is done, or are in its rows already: a checkpoint serves whatever they are."""
 R = TypeVar("R", bound="BaseRFM")
 _NESTED: dict[str, tuple[Any, Any, Any]] = {
     "kernel": (KERNELS, Kernel, Laplace()),
@@ -66,7 +62,7 @@ class Ready:
     eval_set: tuple[Array, Array] | None
 
 
-class BaseRFM(CallbackSupportMixin, Saves, Compresses, Explains, FittedFunction):
+class BaseRFM(CallbackSupportMixin, Saves, Compresses, Streams, Places, Explains, FittedFunction):
     """Arguments and learned attributes of :class:`RFMRegressor` and :class:`RFMClassifier`, described there."""
 
     _scales_target = True
@@ -182,41 +178,36 @@ class BaseRFM(CallbackSupportMixin, Saves, Compresses, Explains, FittedFunction)
 
     def _fit_rows(self, ready: Ready, watch: Watch) -> None:
         """Scale, move to torch, fit, and set the attributes both estimators have."""
-        for name in ("selected_columns_", "compression_"):  # of an earlier life
-            self.__dict__.pop(name, None)
+        self._forget()
         settings, data, evaluation = self._on_torch(ready)
         self.row_index_ = ready.rows.index
         with threads(self._threads(len(data))):
-            pool, journal = self._pool(), self._journal(ready)
+            pool = self._pool()
+            journal = self._journal(ready.rows.X, ready.Y, ready.rows.weights, ready.strata, ready.eval_set)
             if settings.large(len(data)):
                 source = pool.source(data) if pool.remote else MemoryRows(data)
                 fitted = fit_large(settings, source, evaluation, watch, journal)
             else:
                 fitted = fit(settings, data, ready.strata, evaluation, watch, journal, pool)
-        if fitted.rows is not None:
-            self.row_index_ = ready.rows.index[fitted.rows.numpy()]
+        self._take_over(fitted, None if fitted.rows is None else ready.rows.index[fitted.rows.numpy()])
+        self._seen_by_none = self._held_out(fitted, ready.Y, ready.rows.weights_or_ones, ready.eval_set)
+
+    def _forget(self) -> None:
+        """Leave nothing of an earlier life."""
+        for name in ("selected_columns_", "compression_"):
+            self.__dict__.pop(name, None)
+
+    def _take_over(self, fitted: Fitted, index: NDArray[np.intp] | None) -> None:
+        """Set the attributes both estimators have; ``index`` where the machines stand on some rows only."""
+        if index is not None:
+            self.row_index_ = index
         self._learn(fitted.blend, fitted.problem, fitted.records, fitted.round, fitted.features)
         self.ridge_ = fitted.ridge
         if fitted.support is not None:
             self.support_ = fitted.support.cpu().numpy()
-        self._seen_by_none = self._held_out(fitted, ready.Y, ready.rows.weights_or_ones, ready.eval_set)
 
-    def _pool(self) -> Pool:
-        """Where independent pieces of work are done: the cluster this code runs inside of, or threads of our own."""
-        if not (self.cluster is None or _auto(self.cluster)):
-            raise ValueError(f'cluster must be "auto" or None, got {self.cluster!r}')
-        dask = plugin("distributed")
-        found: Pool | None = None if dask is None or self.cluster is None else dask.current()
-        return local_pool(self.n_jobs) if found is None else found
-
-    def _journal(self, ready: Ready) -> Journal:
-        if self.checkpoint is None:
-            return Journal()
-        if not isinstance(self.random_state, int | np.integer):
-            raise ValueError(f"checkpoint needs an integer as random_state to go on from, got {self.random_state!r}")
-        options = {name: value for name, value in self.get_params(deep=False).items() if name not in _NO_MATTER}
-        rows = ready.rows.X, ready.Y, ready.rows.weights, ready.strata, ready.eval_set
-        return Journal.open(self.checkpoint, (__version__, type(self).__name__, options, rows))
+    def _seed(self) -> int:
+        return seed_of(self.random_state)
 
     def _on_torch(self, ready: Ready) -> tuple[Settings, Rows, EvalSet | None]:
         rows, Y = ready.rows, ready.Y
@@ -304,9 +295,11 @@ class BaseRFM(CallbackSupportMixin, Saves, Compresses, Explains, FittedFunction)
         return self._seen_by_none
 
     def _fit_scaler(self, rows: Table) -> None:
+        self._scaler = self._column_scaler(rows, bool(self.standardize), self._centered())
+
+    def _centered(self) -> bool:
         # Where only differences count, centring changes nothing but saves digits.
-        center = self.standardize or all(kernel.translation_invariant for kernel in self._kernels())
-        self._scaler = self._column_scaler(rows, bool(self.standardize), center)
+        return bool(self.standardize) or all(kernel.translation_invariant for kernel in self._kernels())
 
     def _dtype(self, scaled: Array, device: torch.device) -> torch.dtype:
         size = float(np.abs(scaled).max(initial=0.0))

@@ -73,6 +73,9 @@ class Border(BaseEstimator):
         """Mean and standard deviation, but where the encoder knows better: levels of a category share one scale."""
         scaler = Scaler.fit(rows.X, rows.weights_or_ones, center=center, scale=standardize)
         self._column_means = np.average(rows.X, axis=0, weights=rows.weights_or_ones)
+        return self._with_encoder_scales(scaler, standardize)
+
+    def _with_encoder_scales(self, scaler: Scaler, standardize: bool) -> Scaler:
         if not standardize or self.encoder_ is None:
             return scaler
         centers, scales = self.encoder_.centers_, self.encoder_.scales_

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from gramian.core.rows import MemoryRows, Rows, RowSource
 from gramian.rfm.data import Array, Scaler, check_finite
 from gramian.rfm.targets import TargetTransform
-from gramian.tables import TableEncoder, label_codes, read_target
+from gramian.tables import TableEncoder, encode_labels, label_codes, read_target
 from gramian.tables.blocks import Block, Blocks
 
 
@@ -201,13 +201,13 @@ def _written(blocks: Blocks, prepare: Prepare, folder: Path) -> Rows:
     return Rows(*(torch.from_numpy(whole) for whole in maps))
 
 
-@dataclass(frozen=True, eq=False)
-class Distinct:
-    """The labels of a block and how many rows have each."""
+def labels_of(blocks: Blocks) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """All labels, sorted, and how many rows have each."""
+    found = list(blocks.each(_distinct))
+    classes, codes = encode_labels(np.concatenate([labels for labels, _ in found]))
+    return classes, np.bincount(codes, np.concatenate([counts for _, counts in found])).astype(np.intp)
 
-    def __call__(self, block: Block) -> tuple[NDArray[Any], NDArray[np.intp]]:
-        """Sorted labels and counts."""
-        from gramian.tables import encode_labels
 
-        classes, codes = encode_labels(block.y)
-        return classes, np.bincount(codes, minlength=len(classes))
+def _distinct(block: Block) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    classes, codes = encode_labels(block.y)
+    return classes, np.bincount(codes, minlength=len(classes))
