@@ -1,11 +1,7 @@
 """On a cluster of two processes: the same results, also when one of them is killed in the middle."""
 
 import importlib
-import os
-import signal
-import threading
 import time
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +9,6 @@ import pytest
 import torch
 
 pytest.importorskip("distributed", reason="dask and distributed are not installed")
-from distributed import Client, LocalCluster
 
 from gramian import RFMClassifier, RFMRegressor
 from gramian.core.pool import Pool
@@ -21,35 +16,6 @@ from gramian.core.rows import MemoryRows, Rows, RowSource
 from gramian.distributed import Cluster, current
 
 RUNS = importlib.import_module("gramian.rfm.runs")
-DEAD = []
-
-
-@contextmanager
-def one_dies(client, after=0.3):
-    """A worker is killed while the block runs."""
-    before = len(DEAD)
-    killer = threading.Timer(after, kill_one, [client])
-    killer.start()
-    yield
-    killer.join()
-    assert len(DEAD) == before + 1
-    client.wait_for_workers(2, timeout=60)
-
-
-@pytest.fixture(scope="module")
-def client():
-    with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, memory_limit=None) as workers,
-        Client(workers) as client,
-    ):
-        yield client
-
-
-def kill_one(client):
-    """``kill -9`` of a worker's process; its nanny starts another."""
-    pid = next(iter(client.run(os.getpid).values()))
-    os.kill(pid, signal.SIGKILL)
-    DEAD.append(pid)
 
 
 def data(n=150):
@@ -106,11 +72,11 @@ class TestRows:
         assert torch.equal(taken.Y, rows.Y[indices])
         assert torch.equal(taken.weights, rows.weights[indices])
 
-    def test_a_worker_that_dies_costs_time_and_not_the_result(self, client, rows):
+    def test_a_worker_that_dies_costs_time_and_not_the_result(self, client, one_dies, rows):
         there = Cluster(client).source(rows)
         function = Normal(torch.zeros(5, dtype=torch.float64), seconds=0.3)
         expected = there.reduce(Normal(torch.zeros(5, dtype=torch.float64)), 1.0)[0]
-        with one_dies(client):
+        with one_dies():
             found = there.reduce(function, 1.0)[0]
         assert torch.equal(found, expected)
 
@@ -130,8 +96,8 @@ class TestPool:
         with pytest.raises(ZeroDivisionError):
             list(Cluster(client).run(divmod, 1, [1, 0]))
 
-    def test_a_worker_that_dies(self, client):
-        with one_dies(client):
+    def test_a_worker_that_dies(self, client, one_dies):
+        with one_dies():
             assert dict(Cluster(client).run(slow_square, 3, range(8))) == {i: 3 * i * i for i in range(8)}
 
 
@@ -159,12 +125,12 @@ class TestFit:
             RFMClassifier(preset="fast").fit(X, y > 0)
         assert len(ticks) == 5 * 6, "progress is told of every round of every fold"
 
-    def test_a_worker_killed_in_the_middle_of_a_fit(self, client, monkeypatch):
+    def test_a_worker_killed_in_the_middle_of_a_fit(self, client, one_dies, monkeypatch):
         X, y = data(600)
         real = RUNS.without
 
         def without(*args):
-            with one_dies(client, after=0.1):
+            with one_dies(after=0.1):
                 return real(*args)
 
         here = RFMRegressor(preset="fast", cluster=None).fit(X, y)
