@@ -16,6 +16,7 @@ from gramian.rfm.regressor import RFMRegressor
 from gramian.rfm.rounds import Round
 from gramian.rfm.selection import HeldOut
 from gramian.rfm.targets import TargetTransform
+from gramian.rfm.tree import Splits, TreeMachine
 from gramian.tables import ColumnRecord, TableEncoder
 from gramian.tables.encodings import Category, Date, Number, Ordered
 
@@ -36,7 +37,8 @@ register(
     kernels.Polynomial,
 )
 register("features", features.Agop, features.Fact)
-register("solvers", solvers.ConjugateGradient, solvers.Direct, solvers.EigenPro, solvers.Nystrom)
+register("solvers", solvers.ConjugateGradient, solvers.Direct, solvers.EigenPro, solvers.Nystrom, solvers.Partition)
 register("tables", Category, ColumnRecord, Date, Number, Ordered, TableEncoder)
 register("rfm", Blend, Compression, Judged, KernelMachine, RFMClassifier, RFMRegressor, Round, Scaler, TargetTransform)
 register("rfm", Choice, HeldOut, Lifted)  # in checkpoints
+register("rfm", Splits, TreeMachine)

@@ -15,20 +15,22 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from gramian.core.pool import Here, Pool
 from gramian.core.progress import progress
 from gramian.core.rows import Kept, Rows, RowSource
 from gramian.kernels import Identity, Metric
 from gramian.rfm.blend import Blend
 from gramian.rfm.callbacks import Silent, Watch
-from gramian.rfm.choice import Replay
+from gramian.rfm.choice import Choice, Replay
 from gramian.rfm.clock import Clock, TimeIsUp
 from gramian.rfm.journal import Journal
-from gramian.rfm.machine import KernelMachine
+from gramian.rfm.machine import KernelMachine, Predictor
+from gramian.rfm.partition import fit_tree
 from gramian.rfm.rounds import Round, machine_of, next_metric, record_of, solved
 from gramian.rfm.runs import Run, Stage, scout
 from gramian.rfm.selection import HeldOut, Verdict, decide, squared_errors
 from gramian.rfm.settings import EvalSet, Fitted, Settings
-from gramian.solvers import Workspace
+from gramian.solvers import Partition, SolveInfo, Workspace
 
 _SCOUT_ROWS = 4000
 """Rows on which kinds of machines compete."""
@@ -44,6 +46,7 @@ def fit_large(
     eval_set: EvalSet | None = None,
     watch: Watch | None = None,
     journal: Journal | None = None,
+    pool: Pool | None = None,
 ) -> Fitted:
     """Learn features on a growing part of the rows, and coefficients from all of them in blocks.
 
@@ -58,6 +61,8 @@ def fit_large(
         Is told of the rounds on the first part.
     journal : Journal, optional
         Remembers the rounds on parts of the rows; the last one, on all, is done again after a crash.
+    pool : Pool, optional
+        Where the leaves of a tree are fitted; here by default.
     """
     n = source.n_rows
     order = torch.randperm(n, generator=torch.Generator().manual_seed(settings.seed))
@@ -84,7 +89,10 @@ def fit_large(
         learner = _Learner(settings, run, best.run, best.round, source, order, stage)
         metric = learner.metric()
         tick()
-        found = learner.last_round(rest, metric, growth)
+        if isinstance(settings.solver, Partition):
+            found = learner.last_round_by_parts(settings.solver, rest, metric, pool or Here())
+        else:
+            found = learner.last_round(rest, metric, growth)
         tick()
     blend = Blend((found.machine,), (1.0,))
     scored = zip(run.records, verdict.scores[best.run], strict=True)
@@ -122,7 +130,7 @@ def growing(last: int, most: int, least: int = _SCOUT_ROWS) -> list[int]:
 class _Found:
     """The machine that predicts, what is told of its round, and the training rows it stands on (None: all)."""
 
-    machine: KernelMachine
+    machine: Predictor
     record: Round
     rows: Int[Tensor, " m"] | None
 
@@ -181,6 +189,16 @@ class _Learner:
         rows = torch.arange(rest.n_rows) if solution.rows is None else solution.rows.cpu()
         return _Found(machine, record, rest.index[rows] if isinstance(rest, Kept) else rows)
 
+    def last_round_by_parts(self, partition: Partition, rest: RowSource, metric: Metric, pool: Pool) -> _Found:
+        """A machine for each leaf of a tree, with the features that were learned."""
+        begin = time.perf_counter()
+        fit = _Exactly(self.settings, self.run, self.last, metric, self.scouted if self.stage.per_row_ridge else None)
+        spare = self.run.machines[self.last]
+        machine, info = fit_tree(partition, rest, metric, fit, spare, pool=pool, clock=self.stage.clock)
+        choice = fit.choice(self.source.take(self.order[:_SCOUT_ROWS]))
+        record = record_of(self.last, choice, metric, info, time.perf_counter() - begin)
+        return _Found(machine, record, rest.index if isinstance(rest, Kept) else torch.arange(rest.n_rows))
+
     def _growth(self, rows: Rows) -> float:
         """How much larger a ridge per row is on these rows than on those it was chosen on."""
         return rows.total_weight / self.scouted if self.stage.per_row_ridge else 1.0
@@ -189,6 +207,27 @@ class _Learner:
     def scouted(self) -> float:
         """Weight of the rows the run was found on."""
         return self.source.take(self.order[:_SCOUT_ROWS]).total_weight
+
+
+@dataclass(frozen=True, eq=False)
+class _Exactly:
+    """Rows → the machine that solves for them exactly, as the run found on a part says: what a leaf is fitted by."""
+
+    settings: Settings
+    run: Run
+    last: int
+    metric: Metric
+    scouted: float | None
+
+    def choice(self, rows: Rows) -> Choice:
+        """Bandwidth and ridge: the multiple of these rows' own median distance, and the ridge, of the run."""
+        growth = 1.0 if self.scouted is None else rows.total_weight / self.scouted
+        chooser = Replay(self.run.path, self.run.problem.seed, growth)
+        return chooser.choose(self.last, self.run.problem.kernel, self.metric, rows, Workspace())
+
+    def __call__(self, rows: Rows) -> tuple[KernelMachine, SolveInfo]:
+        problem = replace(self.run.problem, solver=self.settings.part_solver(len(rows)))
+        return solved(problem, rows, self.choice(rows), self.metric, None, Workspace())
 
 
 def _verdict(settings: Settings, runs: list[Run], judge: Rows) -> Verdict:

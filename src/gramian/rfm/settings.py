@@ -15,7 +15,7 @@ from gramian.rfm.blend import Blend
 from gramian.rfm.choice import Chooser, Fixed, LeaveOneOut
 from gramian.rfm.rounds import Problem, Round
 from gramian.rfm.selection import HeldOut
-from gramian.solvers import Solver, choose
+from gramian.solvers import Partition, Solver, choose
 
 _LARGE_ROWS = 30_000
 """Beyond it features are learned on a part of the rows, and only the last round sees all."""
@@ -54,7 +54,8 @@ class Settings:
 
     def large(self, n: int) -> bool:
         """Whether n rows are so many that features are learned on a part of them, or the solver keeps only a part."""
-        return n > _LARGE_ROWS or self.solver.stands_on(n) < n
+        by_parts = isinstance(self.solver, Partition) and self.solver.splits(n)
+        return n > _LARGE_ROWS or by_parts or self.solver.stands_on(n) < n
 
     def part_solver(self, n: int) -> Solver:
         """The solver for a part of the rows, n of them."""

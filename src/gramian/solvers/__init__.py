@@ -16,6 +16,7 @@ from gramian.solvers.choose import BY_NAME, choose
 from gramian.solvers.direct import Direct, RidgePoint
 from gramian.solvers.eigenpro import EigenPro
 from gramian.solvers.nystrom import Nystrom
+from gramian.solvers.partition import Partition
 
 __all__ = [
     "BY_NAME",
@@ -23,6 +24,7 @@ __all__ = [
     "Direct",
     "EigenPro",
     "Nystrom",
+    "Partition",
     "RidgePoint",
     "SingularKernelError",
     "Solution",

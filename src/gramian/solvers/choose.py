@@ -14,12 +14,14 @@ from gramian.solvers.eigenpro import EigenPro
 from gramian.solvers.forecast import forecast
 from gramian.solvers.nystrom import Nystrom
 from gramian.solvers.packed import PackedMatrix
+from gramian.solvers.partition import Partition
 
 BY_NAME: dict[str, Solver] = {
     "direct": Direct(),
     "cg": ConjugateGradient(),
     "nystrom": Nystrom(),
     "eigenpro": EigenPro(),
+    "tree": Partition(),
 }
 """Solvers by the name an estimator takes: each object with its defaults."""
 _ITERATIVE_ROWS = 4000
