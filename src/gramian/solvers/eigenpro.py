@@ -89,7 +89,7 @@ class EigenPro(Solver):
         alpha = torch.zeros_like(target) if start is None else start.to(operator.wide) / root
         size = target.norm(dim=0)
         size = torch.where(size > 0, size, 1)
-        halvings, done, residual = 0, 0, float("inf")
+        halvings, done, residual = 0, 0, 1.0 if start is None else float("inf")
         best = alpha
         order_rng = torch.Generator().manual_seed(self.seed + 1)
         while done < self.epochs and halvings <= _HALVINGS:
@@ -107,7 +107,7 @@ class EigenPro(Solver):
             log.debug("epoch %d: residual %.3g", done, residual)
             if residual <= self.tol:
                 break
-        return self._told(operator, best * root, done, residual, ridge, target)
+        return self._told(operator, best * root, done, residual, ridge, target, gave_up=halvings > _HALVINGS)
 
     def _epoch(
         self,
@@ -133,11 +133,19 @@ class EigenPro(Solver):
         return squares.sqrt()
 
     def _told(
-        self, operator: KernelOperator, coef: Tensor, done: int, residual: float, ridge: float, target: Tensor
+        self,
+        operator: KernelOperator,
+        coef: Tensor,
+        done: int,
+        residual: float,
+        ridge: float,
+        target: Tensor,
+        *,
+        gave_up: bool,
     ) -> Solution:
         converged = residual <= self.tol
         status = f"{'converged' if converged else 'stopped'} in {done} epochs"
-        if not residual < 1:
+        if gave_up:
             warn_numbers(
                 f"EigenPro found no step that makes the residual smaller (relative residual {residual:.2g}): "
                 "raise ridge or subsample"

@@ -175,17 +175,18 @@ class _Product:
 
     def __call__(self, rows: Rows, a: Float[Tensor, "m c"], with_targets: bool) -> tuple[Tensor, ...]:
         op = self.operator
-        out = torch.zeros(op.n, a.shape[1], dtype=wide_dtype(op.X.device), device=op.X.device)
-        narrow = a.to(op.dtype)
+        # Vectors lie in rows: BLAS is up to ten times faster at ``aᵀCᵀ`` than at ``C a`` for two to ten columns.
+        at = a.to(op.dtype).mT.contiguous()
+        out = torch.zeros(at.shape, dtype=wide_dtype(op.X.device), device=op.X.device)
         for span in spans(len(rows), _block_rows(op.n)):
             C = self.block(rows.X[span].to(op.dtype))
-            R = (C @ narrow).to(out.dtype)
+            R = (at @ C.mT).to(out.dtype)
             if with_targets:
-                R = rows.Y[span].to(out.dtype) - R
+                R = rows.Y[span].mT - R
             if rows.weights is not None:
-                R *= rows.weights[span, None]
-            out += (R.to(C.dtype).mT @ C).mT
-        return (out,)
+                R = R * rows.weights[span]
+            out += R.to(C.dtype) @ C
+        return (out.mT,)
 
 
 @dataclass(frozen=True, eq=False)
@@ -264,4 +265,4 @@ def _weight(rows: Rows) -> tuple[Tensor, ...]:
 
 def _block_rows(m: int) -> int:
     """Rows of C at a time: some megabytes."""
-    return max(64, min(2048, 2**23 // max(1, m)))
+    return max(64, min(2048, 2**21 // max(1, m)))
