@@ -132,14 +132,22 @@ class KernelOperator:
         self, X: Float[Tensor, "m d"], coef: Float[Tensor, "n c"], *, stable: bool = True
     ) -> Float[Tensor, "m c"]:
         """``k(X, X_train) coef``; if ``stable`` each row is the same to the last bit whatever batch it is in."""
-        weights = pad_outputs(coef.to(self.wide)) if stable else coef.to(self.dtype)
         out = torch.empty(X.shape[0], coef.shape[1], dtype=self.wide, device=X.device)
-        _ = self.points.wide_factors if stable else None
-        for rows, block in full_rows(X) if stable else ((rows, X[rows]) for rows in spans(len(X), self.tile)):
+        if not stable:
+            Vt = coef.to(self.dtype).mT.contiguous()  # vectors in rows: see add_tile
+            for rows in spans(len(X), self.tile):
+                new = self.prepare(X[rows])
+                for cols in spans(self.n, _COLUMNS):
+                    part = (Vt[:, cols] @ self.kernel.block(new, self.points[cols], quick=True).mT).mT
+                    out[rows] = part if cols.start == 0 else out[rows] + part
+            return out
+        weights = pad_outputs(coef.to(self.wide))
+        _ = self.points.wide_factors
+        for rows, block in full_rows(X):
             new = self.prepare(block)
             total = weights.new_zeros(len(new), weights.shape[1])
             for cols in spans(self.n, _COLUMNS):
-                total += self.kernel.block(new, self.points[cols], quick=not stable).to(weights.dtype) @ weights[cols]
+                total += self.kernel.block(new, self.points[cols]).to(weights.dtype) @ weights[cols]
             out[rows] = total[: rows.stop - rows.start, : coef.shape[1]]
         return out
 

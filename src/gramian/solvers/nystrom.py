@@ -23,6 +23,7 @@ from gramian.core.rows import MemoryRows, Rows, RowSource
 from gramian.core.tiles import spans
 from gramian.kernels import Kernel, KernelOperator, Metric
 from gramian.solvers.base import (
+    Deadline,
     SingularKernelError,
     Solution,
     SolveInfo,
@@ -107,9 +108,11 @@ class Nystrom(Solver):
         ridge: float,
         *,
         max_bytes: int | None = None,
+        seconds: float | None = None,
         earlier: Solution | None = None,
     ) -> Solution:
         """See :meth:`Solver.solve_rows`; ``earlier`` is a solution whose centres are kept and that is begun with."""
+        deadline = Deadline(seconds)
         if earlier is None or earlier.rows is None:
             centers = choose_centers(kernel, metric, source, self.centers, self.choice, ridge, self.seed)
             start = None
@@ -120,7 +123,7 @@ class Nystrom(Solver):
         corner = operator.dense()
         factor, jitter = self._factor(operator, corner, source, ridge)
         system = _System(_Product(operator), corner, source, ridge, jitter)
-        run = _iterate(system, factor, source.n_outputs, start, self.tol, self.max_steps)
+        run = _iterate(system, factor, source.n_outputs, start, self.tol, self.max_steps, deadline)
         dtype = str(operator.dtype).removeprefix("torch.")
         status = f"{operator.n:,} centers for {source.n_rows:,} rows, "
         status += f"{'converged' if run.error <= self.tol else 'stopped'} in {run.steps} steps"
@@ -221,7 +224,13 @@ class _Run:
 
 
 def _iterate(
-    system: _System, L: Float[Tensor, "m m"], outputs: int, start: Tensor | None, tol: float, max_steps: int
+    system: _System,
+    L: Float[Tensor, "m m"],
+    outputs: int,
+    start: Tensor | None,
+    tol: float,
+    max_steps: int,
+    deadline: Deadline,
 ) -> _Run:
     """Preconditioned conjugate gradients on all columns at once; the error at the end is measured, not carried along.
 
@@ -240,7 +249,7 @@ def _iterate(
         Z = torch.cholesky_solve(R, L)
         P, rz = Z, _dot(R, Z)
         begun = steps
-        while steps < max_steps and float((rz / size).max()) > tol**2:
+        while steps < max_steps and not deadline.passed and float((rz / size).max()) > tol**2:
             Q = system.times(P)
             curvature = _dot(P, Q)
             alpha = torch.where(curvature > 0, rz / torch.where(curvature > 0, curvature, 1), 0)
@@ -251,7 +260,7 @@ def _iterate(
             P = Z + torch.where(before > 0, rz / torch.where(before > 0, before, 1), 0) * P
         R = system.residual(a) if steps > begun else R
         error = float((_dot(R, torch.cholesky_solve(R, L)) / size).clamp_min(0).max().sqrt())
-        if error <= tol or steps >= max_steps or steps == begun:
+        if error <= tol or steps >= max_steps or steps == begun or deadline.passed:
             return _Run(a, steps, error)
 
 
