@@ -114,7 +114,7 @@ def test_too_little_memory_takes_another_solver_and_says_so(table, monkeypatch):
     monkeypatch.setattr(sys.modules["gramian.solvers.choose"], "_BARE_ROWS", 1000)
     X, y = table
     with pytest.warns(UserWarning, match=r"1500 rows: Nyström regression on 500 centers: a kernel matrix needs .* MB"):
-        model = RFMRegressor(kernel=Laplace(), n_rounds=0, max_memory="20MB").fit(X, y)
+        model = RFMRegressor(kernel=Laplace(), n_rounds=0, max_memory="22MB").fit(X, y)
     assert "500 centers for 1,350 rows" in model.rounds_[0].status
 
 
@@ -145,10 +145,10 @@ def test_a_source_of_rows_is_enough(table):
             Counting.taken = max(Counting.taken, len(indices))
             return super().take(indices)
 
-    model = RFMRegressor(**options())
+    model = RFMRegressor(**options(solver=Nystrom(centers=150, tol=1e-6)))
     settings, data, _ = model._on_torch(model._ready(X, y))
     source = Counting(Rows(data.X, data.Y), 100)
     fitted = large.fit_large(settings, source)
     assert Counting.taken < 1500
     reference = large.fit_large(settings, MemoryRows(Rows(data.X, data.Y)))
-    torch.testing.assert_close(fitted.blend.predict(data.X), reference.blend.predict(data.X), rtol=0, atol=5e-3)
+    torch.testing.assert_close(fitted.blend.predict(data.X), reference.blend.predict(data.X), rtol=0, atol=1e-3)

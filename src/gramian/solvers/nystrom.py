@@ -80,7 +80,7 @@ class Nystrom(Solver):
     def bytes_needed(self, n: int, dtype: torch.dtype, outputs: int = 1) -> int:
         """Peak memory of a solve besides the rows: factor, kernel matrix of the centres, a block, vectors."""
         m, size = min(self.centers, n), torch.finfo(dtype).bits // 8
-        return int(m * m * (8 + 8 + size) + 3 * _block_rows(m) * m * (size + 8) + 8 * m * outputs * 8)
+        return int(m * m * (8 + 8 + size) + _block_rows(m) * m * (2 * size + 8) + 8 * m * outputs * 8)
 
     def stands_on(self, n: int) -> int:
         return min(n, self.centers)
@@ -273,5 +273,5 @@ def _weight(rows: Rows) -> tuple[Tensor, ...]:
 
 
 def _block_rows(m: int) -> int:
-    """Rows of C at a time: some megabytes."""
-    return max(64, min(2048, 2**21 // max(1, m)))
+    """Rows of C at a time: they stay in the cache, but are enough for a product to be worth its call."""
+    return max(128, min(2048, 2**19 // max(1, m)))
