@@ -5,7 +5,7 @@ written as it comes, and one that is there already is not run again.
 
     python benchmarks/scale.py covertype --rows 500000 --who gramian lightgbm xrfm
     python benchmarks/scale.py synthetic --rows 20000 100000 300000 1000000
-
+    python benchmarks/scale.py covertype --rows 32000 --label "M from 8,000 rows" --feature-rows 8000
     python benchmarks/scale.py table
 """
 
@@ -57,7 +57,10 @@ def synthetic(rows: int):
 
 def fit_gramian(task: str, options: dict, X, y):
     from gramian import RFMClassifier, RFMRegressor
+    from gramian.rfm import large
 
+    options = dict(options)
+    large._FEATURE_ROWS = options.pop("feature_rows", large._FEATURE_ROWS)
     return (RFMClassifier if task == "covertype" else RFMRegressor)(**options).fit(X, y)
 
 
@@ -180,6 +183,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, nargs="+", default=[500_000])
     parser.add_argument("--who", nargs="+", default=["gramian"], choices=["gramian", "lightgbm", "xrfm"])
     parser.add_argument("--options", default="{}", help="JSON with arguments of our estimator")
+    parser.add_argument("--feature-rows", type=int, help="rows of the last round that learns features")
     parser.add_argument("--label", default="", help="a name for these options")
     parser.add_argument("--seconds", type=float, default=900, help="what xRFM is given; killed after twice as much")
     args = parser.parse_args()
@@ -192,6 +196,8 @@ def main() -> None:
         for rows in args.rows:
             for who in args.who:
                 options = json.loads(args.options) if who == "gramian" else {"seconds": args.seconds}
+                if who == "gramian" and args.feature_rows is not None:
+                    options["feature_rows"] = args.feature_rows
                 limit = 2 * args.seconds if who == "xrfm" else None
                 run(args.what, who, rows, options, args.label, limit)
 
