@@ -58,8 +58,12 @@ def synthetic(rows: int):
 def fit_gramian(task: str, options: dict, X, y):
     from gramian import RFMClassifier, RFMRegressor
     from gramian.rfm import large
+    from gramian.solvers import BY_NAME
 
     options = dict(options)
+    if isinstance(options.get("solver"), dict):  # {"nystrom": {"centers": 2000}}
+        ((name, settings),) = options["solver"].items()
+        options["solver"] = BY_NAME[name].with_params(**settings)
     large._FEATURE_ROWS = options.pop("feature_rows", large._FEATURE_ROWS)
     return (RFMClassifier if task == "covertype" else RFMRegressor)(**options).fit(X, y)
 
@@ -182,7 +186,7 @@ def main() -> None:
     parser.add_argument("rest", nargs="*", help=argparse.SUPPRESS)
     parser.add_argument("--rows", type=int, nargs="+", default=[500_000])
     parser.add_argument("--who", nargs="+", default=["gramian"], choices=["gramian", "lightgbm", "xrfm"])
-    parser.add_argument("--options", default="{}", help="JSON with arguments of our estimator")
+    parser.add_argument("--options", default="{}", help='JSON: our arguments; solver: {"nystrom": {...}}')
     parser.add_argument("--feature-rows", type=int, help="rows of the last round that learns features")
     parser.add_argument("--label", default="", help="a name for these options")
     parser.add_argument("--seconds", type=float, default=900, help="what xRFM is given; killed after twice as much")
