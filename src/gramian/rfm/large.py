@@ -181,7 +181,7 @@ class _Learner:
         chooser = Replay(self.run.path, problem.seed, growth)
         choice = chooser.choose(self.last, problem.kernel, metric, sample, self.stage.workspace)
         solution = self.settings.solver.solve_rows(
-            choice.kernel, metric, rest, choice.ridge, max_bytes=problem.max_bytes
+            choice.kernel, metric, rest, choice.ridge, max_bytes=problem.max_bytes, seconds=self.stage.clock.left
         )
         record = record_of(self.last, choice, metric, solution.info, time.perf_counter() - begin)
         machine = machine_of(solution, solution.weights)
