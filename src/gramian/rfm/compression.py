@@ -23,6 +23,7 @@ from gramian.core import threads
 from gramian.rfm.blend import Blend
 from gramian.rfm.data import Array
 from gramian.rfm.machine import KernelMachine
+from gramian.rfm.tree import TreeMachine
 
 _CANDIDATES = 4000
 _FLOOR = {torch.float32: 1e-6, torch.float64: 1e-10}
@@ -77,6 +78,8 @@ class Compresses:
         (100, True)
         """
         check_is_fitted(self)
+        if isinstance(self.blend_.best, TreeMachine):
+            raise ValueError('a tree of machines cannot be put on fewer centers; fit with solver="nystrom" instead')
         before = self.blend_.best.n
         if not (isinstance(n_centers, int | np.integer) and 0 < n_centers <= before):
             raise ValueError(
@@ -101,7 +104,7 @@ def project(blend: Blend, candidates: Int[Tensor, " q"], n_centers: int) -> tupl
 
     Fewer centres come back where fewer represent every candidate already.
     """
-    parts = [_Newton(machine, candidates, n_centers) for machine in blend.machines]
+    parts = [_Newton(m, candidates, n_centers) for m in blend.machines if isinstance(m, KernelMachine)]
     # Each machine's gain as a part of its own norm, times its share.
     scales = [
         share**2 / max(part.norm, torch.finfo(torch.float64).tiny)

@@ -19,6 +19,7 @@ from gramian.rfm.columns import Columns
 from gramian.rfm.data import Array, Scaler
 from gramian.rfm.importance import shares
 from gramian.rfm.machine import KernelMachine
+from gramian.rfm.tree import TreeMachine
 from gramian.tables.blocks import Block, as_blocks
 
 _ONE_THREAD_ROWS = 1000
@@ -45,7 +46,7 @@ class FittedFunction(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Border):
     n_threads: Any
     n_jobs: Any
     blend_: Blend
-    machine_: KernelMachine
+    machine_: KernelMachine | TreeMachine
     support_: NDArray[np.bool_]
     feature_matrix_: Array
     components_: Array

@@ -24,12 +24,13 @@ from gramian.rfm.callbacks import Silent, Watch
 from gramian.rfm.choice import Choice, Replay
 from gramian.rfm.clock import Clock, TimeIsUp
 from gramian.rfm.journal import Journal
-from gramian.rfm.machine import KernelMachine, Predictor
+from gramian.rfm.machine import KernelMachine
 from gramian.rfm.partition import fit_tree
 from gramian.rfm.rounds import Round, machine_of, next_metric, record_of, solved
 from gramian.rfm.runs import Run, Stage, scout
 from gramian.rfm.selection import HeldOut, Verdict, decide, squared_errors
 from gramian.rfm.settings import EvalSet, Fitted, Settings
+from gramian.rfm.tree import TreeMachine
 from gramian.solvers import Partition, SolveInfo, Workspace
 
 _SCOUT_ROWS = 4000
@@ -130,7 +131,7 @@ def growing(last: int, most: int, least: int = _SCOUT_ROWS) -> list[int]:
 class _Found:
     """The machine that predicts, what is told of its round, and the training rows it stands on (None: all)."""
 
-    machine: Predictor
+    machine: KernelMachine | TreeMachine
     record: Round
     rows: Int[Tensor, " m"] | None
 
@@ -193,11 +194,15 @@ class _Learner:
         """A machine for each leaf of a tree, with the features that were learned."""
         begin = time.perf_counter()
         fit = _Exactly(self.settings, self.run, self.last, metric, self.scouted if self.stage.per_row_ridge else None)
-        spare = self.run.machines[self.last]
+        part = self.order[:_SCOUT_ROWS].sort().values
+        place = torch.searchsorted(rest.index, part) if isinstance(rest, Kept) else part
+        spare = self.run.machines[self.last], place
         machine, info = fit_tree(partition, rest, metric, fit, spare, pool=pool, clock=self.stage.clock)
         choice = fit.choice(self.source.take(self.order[:_SCOUT_ROWS]))
         record = record_of(self.last, choice, metric, info, time.perf_counter() - begin)
-        return _Found(machine, record, rest.index if isinstance(rest, Kept) else torch.arange(rest.n_rows))
+        whole = isinstance(machine, TreeMachine) or machine is not spare[0]
+        rows = torch.arange(rest.n_rows) if whole else place
+        return _Found(machine, record, rest.index[rows] if isinstance(rest, Kept) else rows)
 
     def _growth(self, rows: Rows) -> float:
         """How much larger a ridge per row is on these rows than on those it was chosen on."""

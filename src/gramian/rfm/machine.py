@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol, runtime_checkable
 
+import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
@@ -30,6 +31,12 @@ class Predictor(Protocol):
 
     def gradient(self, X: Float[Tensor, "m d"]) -> Float[Tensor, "m c d"]:
         """``∂f_c/∂x`` at new rows."""
+
+    def mean_gradient(self, ends: Float[Tensor, "2 d"], output: int, nodes: int) -> Float[Tensor, " d"]:
+        """``∂f_output/∂x`` averaged along the line between two rows."""
+
+    def similarity(self, x: Float[Tensor, "1 d"], rows: Int[Tensor, " k"]) -> Float[Tensor, " k"]:
+        """``k(x, xⱼ)`` of some training rows, divided by what equal rows have."""
 
     def row_parts(self, X: Float[Tensor, "m d"]) -> Float[Tensor, "m n c"]:
         """What each row it stands on adds to ``f(X)``."""
@@ -79,6 +86,19 @@ class KernelMachine:
     def gradient(self, X: Float[Tensor, "m d"]) -> Float[Tensor, "m c d"]:
         """``∂f_c/∂x`` at new rows."""
         return self.operator.gradient(X.to(self.X.dtype), self.coef)
+
+    def mean_gradient(self, ends: Float[Tensor, "2 d"], output: int, nodes: int) -> Float[Tensor, " d"]:
+        """See :meth:`Predictor.mean_gradient`; equal ends mean the gradient there, without a tile of other rows."""
+        ends, coef = ends.to(self.X.dtype), self.coef[:, [output]]
+        if torch.equal(ends[0], ends[1]):
+            return self.operator.gradient(ends[:1], coef, stable=False)[0, 0].to(self.operator.wide)
+        return self.operator.mean_gradient(ends, coef, nodes)[0].to(self.operator.wide)
+
+    def similarity(self, x: Float[Tensor, "1 d"], rows: Int[Tensor, " k"]) -> Float[Tensor, " k"]:
+        """See :meth:`Predictor.similarity`."""
+        new, old = self.operator.prepare(x.to(self.X.dtype)), self.operator.points[rows]
+        size = (self.kernel.diagonal(new) * self.kernel.diagonal(old)).sqrt()
+        return self.kernel.block(new, old)[0] / size
 
     def row_parts(self, X: Float[Tensor, "m d"]) -> Float[Tensor, "m n c"]:
         """What each row the machine stands on adds to ``f(X)``; their sum is the prediction."""

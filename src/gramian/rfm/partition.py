@@ -32,7 +32,7 @@ _PROBE_ROWS = 1500
 _DIRECTIONS = 5
 """Eigenvectors that are tried before a node counts as one that cannot be split."""
 _UNEVEN = 0.2
-"""Both children must have at least this share of a node's rows, bands apart: columns of a few values may not allow it."""
+"""Each child must have at least this share of a node's rows, bands apart; columns of a few values may not allow it."""
 
 
 def fit_tree(
@@ -40,7 +40,7 @@ def fit_tree(
     source: RowSource,
     metric: Metric,
     fit: Fit,
-    spare: KernelMachine,
+    spare: tuple[KernelMachine, Int[Tensor, " s"]],
     *,
     pool: Pool,
     clock: Clock,
@@ -56,7 +56,7 @@ def fit_tree(
         The features all leaves have in common.
     fit : function
         Rows → machine with these features, and how its system was solved.
-    spare : KernelMachine
+    spare : pair (machine, rows it stands on)
         Serves leaves that were not reached before time was up or Ctrl-C was pressed.
     pool : Pool
         Where leaves are fitted.
@@ -79,28 +79,24 @@ def fit_tree(
         if left:
             warnings.warn(
                 f"{clock.why(error)}: {left} of {len(leaves)} leaves predict with the machine that was fitted to "
-                f"{spare.n} rows of all",
+                f"{spare[0].n} rows of all",
                 stacklevel=2,
             )
     told = _told(infos, parts)
     if splits is None:
-        return leaves[0] or spare, told
-    machines, rows = [], []
-    for leaf, part in zip(leaves, parts, strict=True):
-        machines.append(leaf or spare)
-        rows.append(part if leaf is not None else part[:0])
-    return TreeMachine(splits, tuple(machines), tuple(rows), metric), told
+        return leaves[0] or spare[0], told
+    found = [spare if leaf is None else (leaf, rows) for leaf, rows in zip(leaves, parts, strict=True)]
+    machines, rows = zip(*found, strict=True)
+    return TreeMachine(splits, machines, rows, metric), told
 
 
-def grow(
-    partition: Partition, source: RowSource, fit: Fit
-) -> tuple[Splits | None, list[Int[Tensor, " k"]]]:
+def grow(partition: Partition, source: RowSource, fit: Fit) -> tuple[Splits | None, list[Int[Tensor, " _"]]]:
     """The splits, level by level, and the rows of each leaf; None where all rows are in one leaf.
 
     All nodes of a level are projected in one pass over the rows, which may be on a disk.
     """
     rng = torch.Generator().manual_seed(partition.seed)
-    n, d = source.n_rows, source.n_columns
+    n = source.n_rows
     nodes: list[tuple[Tensor, float, float]] = []
     children: list[list[int]] = []
     leaves: list[Tensor] = []
@@ -131,12 +127,11 @@ def grow(
         level = following
     if not nodes:
         return None, leaves
-    directions, thresholds, widths = zip(*nodes, strict=True)
-    wide = torch.float64
+    numbers = torch.tensor([node[1:] for node in nodes], dtype=nodes[0][0].dtype, device=source.device)
     splits = Splits(
-        torch.stack(directions).reshape(-1, d),
-        torch.tensor(thresholds, dtype=wide, device=source.device),
-        torch.tensor(widths, dtype=wide, device=source.device),
+        torch.stack([node[0] for node in nodes]),
+        numbers[:, 0].contiguous(),
+        numbers[:, 1].contiguous(),
         torch.tensor(children, device=source.device),
     )
     return splits, leaves

@@ -19,6 +19,7 @@ from gramian.core import wide_dtype
 from gramian.core.tiles import rowwise_matmul, spans
 from gramian.features import agop
 from gramian.kernels import Kernel, Metric
+from gramian.kernels.paths import gauss_legendre
 from gramian.rfm.machine import KernelMachine
 
 _AGOP_ROWS = 2000
@@ -118,16 +119,18 @@ class TreeMachine:
         The features the leaves have in common.
 
     >>> from gramian.kernels import Gaussian, Identity
-    >>> side = lambda at, value: KernelMachine(Gaussian(1.0), Identity(1), torch.tensor([[at]]), torch.tensor([[value]]))
+    >>> def leaf(at, value):
+    ...     return KernelMachine(Gaussian(1.0), Identity(1), torch.tensor([[at]]), torch.tensor([[value]]))
     >>> splits = Splits(torch.ones(1, 1), torch.zeros(1), torch.ones(1), torch.tensor([[-1, -2]]))
-    >>> tree = TreeMachine(splits, (side(-2.0, 1.0), side(2.0, 3.0)), (torch.tensor([0]), torch.tensor([1])), Identity(1))
+    >>> rows = torch.tensor([0]), torch.tensor([1])
+    >>> tree = TreeMachine(splits, (leaf(-2.0, 1.0), leaf(2.0, 3.0)), rows, Identity(1))
     >>> tree.predict(torch.tensor([[-2.0], [2.0]])).squeeze()
     tensor([1., 3.], dtype=torch.float64)
     """
 
     splits: Splits
     leaves: tuple[KernelMachine, ...]
-    rows: tuple[Int[Tensor, " k"], ...]
+    rows: tuple[Int[Tensor, " _"], ...]
     metric: Metric
 
     @property
@@ -146,6 +149,16 @@ class TreeMachine:
         out = self.leaves[0].X.new_zeros(self.n, self.leaves[0].X.shape[1])
         for leaf, rows in zip(self.leaves, self.rows, strict=True):
             out[rows.to(out.device)] = leaf.X
+        return out
+
+    @property
+    def weights(self) -> Float[Tensor, " n"] | None:
+        """Weights of the training rows; None where all count the same."""
+        out = torch.ones(self.n, dtype=wide_dtype(self.X.device), device=self.X.device)
+        for leaf, rows in zip(self.leaves, self.rows, strict=True):
+            if leaf.weights is None:
+                return None
+            out[rows.to(out.device)] = leaf.weights.to(out.dtype)
         return out
 
     @property
@@ -182,16 +195,33 @@ class TreeMachine:
                 out[block][at] += shares[at, index, None, None] * slopes + values[:, :, None] * rates[at, index, None]
         return out.to(X.dtype)
 
+    def mean_gradient(self, ends: Float[Tensor, "2 d"], output: int, nodes: int) -> Float[Tensor, " d"]:
+        """The gradient averaged along the line between two rows, at Gauss–Legendre nodes."""
+        t, w = (ends.new_tensor(part) for part in gauss_legendre(nodes))
+        G = self.gradient(torch.lerp(ends[0], ends[1], t[:, None]))[:, output]
+        return (w @ G).to(wide_dtype(ends.device))
+
+    def similarity(self, x: Float[Tensor, "1 d"], rows: Int[Tensor, " k"]) -> Float[Tensor, " k"]:
+        """Normalised kernel values of training rows, each leaf's times its share; rows of other leaves have 0."""
+        out = torch.zeros(len(rows), dtype=wide_dtype(x.device), device=x.device)
+        for leaf, own, share in zip(self.leaves, self.rows, self.splits.shares(x)[0], strict=True):
+            if share > 0:
+                place = torch.full((self.n,), -1, device=x.device)
+                place[own.to(x.device)] = torch.arange(len(own), device=x.device)
+                here = place[rows] >= 0
+                out[here] += share * leaf.similarity(x, place[rows[here]])
+        return out
+
     def row_parts(self, X: Float[Tensor, "m d"]) -> Float[Tensor, "m n c"]:
         """What each training row adds to ``f(X)``, over all leaves it stands in."""
-        out = torch.zeros(
-            len(X), self.n, self.leaves[0].coef.shape[1], dtype=wide_dtype(X.device), device=X.device
-        )
+        out = torch.zeros(len(X), self.n, self.leaves[0].coef.shape[1], dtype=wide_dtype(X.device), device=X.device)
         shares = self.splits.shares(X)
         for leaf, rows, share in zip(self.leaves, self.rows, shares.mT, strict=True):
             at = share.nonzero().squeeze(1)
             if len(at):
-                parts = torch.zeros_like(out[at]).index_add_(1, rows.to(out.device), leaf.row_parts(X[at]).to(out.dtype))
+                parts = torch.zeros_like(out[at]).index_add_(
+                    1, rows.to(out.device), leaf.row_parts(X[at]).to(out.dtype)
+                )
                 out[at] += share[at, None, None] * parts
         return out
 

@@ -41,15 +41,14 @@ class Partition(Solver):
         if not 0 <= self.overlap < 0.5:
             raise ValueError(f"Partition needs an overlap from 0 to below 0.5, got {self.overlap}")
 
-    @property
-    def leaf(self) -> Solver:
-        """The solver of a leaf."""
-        n = self.leaf_rows
+    def leaf(self, n: int) -> Solver:
+        """The exact solver for n rows, by what is faster."""
         return Direct() if n <= 4000 else ConjugateGradient(tol=Direct().tol, centers=int(8 * n**0.5))
 
     def bytes_needed(self, n: int, dtype: torch.dtype, outputs: int = 1) -> int:
-        """Peak memory: a leaf's solve, and the leaves' own copies of their rows' coefficients."""
-        return self.leaf.bytes_needed(min(n, self.leaf_rows), dtype, outputs) + 2 * n * outputs * 8
+        """Peak memory: a leaf's solve, and the coefficients of all."""
+        here = min(n, self.leaf_rows)
+        return self.leaf(here).bytes_needed(here, dtype, outputs) + 2 * n * outputs * 8
 
     def splits(self, n: int) -> bool:
         """Whether n rows are more than a leaf holds."""
@@ -66,4 +65,4 @@ class Partition(Solver):
         workspace: Workspace | None = None,
     ) -> Solution:
         """One leaf's system, exactly: see :meth:`Solver.solve`."""
-        return self.leaf.solve(operator, Y, ridge, weights=weights, start=start, workspace=workspace)
+        return self.leaf(operator.n).solve(operator, Y, ridge, weights=weights, start=start, workspace=workspace)
