@@ -1,7 +1,6 @@
 """On a cluster of two processes: the same results, also when one of them is killed in the middle."""
 
 import importlib
-import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,10 +27,8 @@ class Normal:
     """Normal equations of a block, in the way of a solver: state of its own, and an argument."""
 
     shift: torch.Tensor
-    seconds: float = 0.0
 
     def __call__(self, block, factor):
-        time.sleep(self.seconds)
         X = block.X.double() - self.shift
         weights = torch.ones(len(block), dtype=torch.float64) if block.weights is None else block.weights
         return X.mT @ (weights[:, None] * block.Y) * factor, torch.tensor(len(block))
@@ -72,19 +69,6 @@ class TestRows:
         assert torch.equal(taken.Y, rows.Y[indices])
         assert torch.equal(taken.weights, rows.weights[indices])
 
-    def test_a_worker_that_dies_costs_time_and_not_the_result(self, client, one_dies, rows):
-        there = Cluster(client).source(rows)
-        function = Normal(torch.zeros(5, dtype=torch.float64), seconds=0.3)
-        expected = there.reduce(Normal(torch.zeros(5, dtype=torch.float64)), 1.0)[0]
-        with one_dies():
-            found = there.reduce(function, 1.0)[0]
-        assert torch.equal(found, expected)
-
-
-def slow_square(shared, item):
-    time.sleep(0.2)
-    return shared * item**2
-
 
 class TestPool:
     def test_every_item_once(self, client):
@@ -95,10 +79,6 @@ class TestPool:
     def test_an_error_is_an_error(self, client):
         with pytest.raises(ZeroDivisionError):
             list(Cluster(client).run(divmod, 1, [1, 0]))
-
-    def test_a_worker_that_dies(self, client, one_dies):
-        with one_dies():
-            assert dict(Cluster(client).run(slow_square, 3, range(8))) == {i: 3 * i * i for i in range(8)}
 
 
 class TestFit:
@@ -125,17 +105,17 @@ class TestFit:
             RFMClassifier(preset="fast").fit(X, y > 0)
         assert len(ticks) == 5 * 6, "progress is told of every round of every fold"
 
-    def test_a_worker_killed_in_the_middle_of_a_fit(self, client, one_dies, monkeypatch):
+    def test_a_worker_killed_in_the_middle_of_a_fit(self, doomed, monkeypatch):
         X, y = data(600)
         real = RUNS.without
 
         def without(*args):
-            with one_dies(after=0.1):
+            with doomed.one_dies(after=0.1):
                 return real(*args)
 
         here = RFMRegressor(preset="fast", cluster=None).fit(X, y)
         monkeypatch.setattr(importlib.import_module("gramian.rfm.fitting"), "without", without)
-        with client.as_current():
+        with doomed.client.as_current():
             there = RFMRegressor(preset="fast").fit(X, y)
         np.testing.assert_allclose(there.predict(X), here.predict(X), rtol=1e-9)
 

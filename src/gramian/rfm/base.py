@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 
 from gramian.core import psd_eigh, resolve_device, resolve_dtype, resolve_memory, threads, wide_dtype
 from gramian.core.options import Options, named
-from gramian.core.rows import MemoryRows, Rows
+from gramian.core.rows import Rows
 from gramian.features import BY_NAME as UPDATES
 from gramian.features import Agop, Update
 from gramian.kernels import BY_NAME as KERNELS
@@ -185,8 +185,7 @@ class BaseRFM(CallbackSupportMixin, Saves, Compresses, Streams, Places, Explains
             pool = self._pool()
             journal = self._journal(ready.rows.X, ready.Y, ready.rows.weights, ready.strata, ready.eval_set)
             if settings.large(len(data)):
-                source = pool.source(data) if pool.remote else MemoryRows(data)
-                fitted = fit_large(settings, source, evaluation, watch, journal)
+                fitted = fit_large(settings, self._source(data, pool), evaluation, watch, journal)
             else:
                 fitted = fit(settings, data, ready.strata, evaluation, watch, journal, pool)
         self._take_over(fitted, None if fitted.rows is None else ready.rows.index[fitted.rows.numpy()])

@@ -198,7 +198,8 @@ def _written(blocks: Blocks, prepare: Prepare, folder: Path) -> Rows:
             ]
         for whole, part in zip(maps, parts, strict=True):
             whole[rows.start : rows.start + len(rows)] = part.numpy()
-    return Rows(*(torch.from_numpy(whole) for whole in maps))
+    X, Y, *weights = [torch.from_numpy(whole) for whole in maps]
+    return Rows(X, Y, weights[0] if weights else None)
 
 
 def labels_of(blocks: Blocks) -> tuple[NDArray[Any], NDArray[np.intp]]:
