@@ -184,6 +184,26 @@ class TestSameModel:
         assert not list((tmp_path / "c").iterdir())
 
 
+def test_ctrl_c_in_the_last_round_keeps_the_machine_on_a_part(tmp_path, monkeypatch):
+    X, y = table()
+    large = importlib.import_module("gramian.rfm.large")
+
+    def interrupted(*args):
+        raise KeyboardInterrupt
+
+    real = large._Learner.last_round
+    monkeypatch.setattr(large._Learner, "last_round", interrupted)
+    with pytest.warns(UserWarning, match="interrupted: what is kept stands on 200 of 1500 rows"):
+        model = RFMRegressor(checkpoint=tmp_path / "c", **options()).fit(X, y)
+    assert len(model.row_index_) == len(model.machine_.X) == 200
+    assert model.score(X, y) > 0.5
+    assert model.predict_interval(X[:3]).shape == (3, 2)
+    assert list((tmp_path / "c").glob("*/*")), "a later fit goes on from here"
+    monkeypatch.setattr(large._Learner, "last_round", real)
+    again = RFMRegressor(checkpoint=tmp_path / "c", **options()).fit(X, y)
+    np.testing.assert_array_equal(again.predict(X), RFMRegressor(**options()).fit(X, y).predict(X))
+
+
 class TestWords:
     def test_a_gap_that_the_sample_did_not_show(self, tmp_path):
         X, y = table()

@@ -132,22 +132,26 @@ class KernelOperator:
         self, X: Float[Tensor, "m d"], coef: Float[Tensor, "n c"], *, stable: bool = True
     ) -> Float[Tensor, "m c"]:
         """``k(X, X_train) coef``; if ``stable`` each row is the same to the last bit whatever batch it is in."""
-        weights = pad_outputs(coef.to(self.wide)) if stable else coef.to(self.dtype)
         out = torch.empty(X.shape[0], coef.shape[1], dtype=self.wide, device=X.device)
-        _ = self.points.wide_factors if stable else None
+        if not stable:
+            Vt = coef.to(self.dtype).mT.contiguous()  # vectors in rows: see add_tile
+            for rows in spans(len(X), self.tile):
+                new = self.prepare(X[rows])
+                for cols in spans(self.n, _COLUMNS):
+                    part = (Vt[:, cols] @ self.kernel.block(new, self.points[cols], quick=True).mT).mT
+                    out[rows] = part if cols.start == 0 else out[rows] + part
+            return out
+        weights = pad_outputs(coef.to(self.wide))
+        _ = self.points.wide_factors
 
         def work(rows: slice, block: Tensor) -> None:
             new = self.prepare(block)
             total = weights.new_zeros(len(new), weights.shape[1])
             for cols in spans(self.n, _COLUMNS):
-                total += self.kernel.block(new, self.points[cols], quick=not stable).to(weights.dtype) @ weights[cols]
+                total += self.kernel.block(new, self.points[cols]).to(weights.dtype) @ weights[cols]
             out[rows] = total[: rows.stop - rows.start, : coef.shape[1]]
 
-        if stable:
-            each_block(X, work)
-        else:
-            for rows in spans(len(X), self.tile):
-                work(rows, X[rows])
+        each_block(X, work)
         return out
 
     def columns_at(self, X: Float[Tensor, "m d"]) -> Float[Tensor, "m n"]:

@@ -53,9 +53,7 @@ class Blend:
 
     def row_parts(self, X: Float[Tensor, "m d"]) -> Float[Tensor, "m n c"]:
         """What each training row adds to ``f(X)``; the sum over rows is the prediction."""
-        return self.mean(
-            lambda m: m.operator.columns_at(X.to(m.X.dtype))[:, :, None] * m.coef.to(m.operator.wide)[None]
-        )
+        return self.mean(lambda machine: machine.row_parts(X))
 
     @cached_property
     def agop(self) -> Float[Tensor, "d d"]:

@@ -84,7 +84,13 @@ def fit_large(
         learner = _Learner(settings, run, best.run, best.round, source, order, stage)
         metric = learner.metric()
         tick()
-        found = learner.last_round(rest, metric, growth)
+        try:
+            found = learner.last_round(rest, metric, growth)
+        except KeyboardInterrupt:
+            stage.cut = True
+            warnings.warn(f"interrupted: what is kept stands on {len(part)} of {n} rows", stacklevel=2)
+            found = _Found(run.machines[best.round], run.records[best.round], part)
+            metric = found.machine.metric
         tick()
     blend = Blend((found.machine,), (1.0,))
     scored = zip(run.records, verdict.scores[best.run], strict=True)
@@ -173,7 +179,7 @@ class _Learner:
         chooser = Replay(self.run.path, problem.seed, growth)
         choice = chooser.choose(self.last, problem.kernel, metric, sample, self.stage.workspace)
         solution = self.settings.solver.solve_rows(
-            choice.kernel, metric, rest, choice.ridge, max_bytes=problem.max_bytes
+            choice.kernel, metric, rest, choice.ridge, max_bytes=problem.max_bytes, seconds=self.stage.clock.left
         )
         record = record_of(self.last, choice, metric, solution.info, time.perf_counter() - begin)
         machine = machine_of(solution, solution.weights)

@@ -4,12 +4,42 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol, runtime_checkable
 
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from gramian.features import agop_from_moments
 from gramian.kernels import Kernel, KernelOperator, Metric, fact_sum, gradient_moments
+
+
+@runtime_checkable
+class Predictor(Protocol):
+    """A fitted function of rows as a blend needs it: one kernel expansion, or anything made of several."""
+
+    @property
+    def X(self) -> Float[Tensor, "n d"]:
+        """Training rows it stands on."""
+
+    @property
+    def n(self) -> int:
+        """How many they are."""
+
+    def predict(self, X: Float[Tensor, "m d"], *, stable: bool = True) -> Float[Tensor, "m c"]:
+        """``f(X)``."""
+
+    def gradient(self, X: Float[Tensor, "m d"]) -> Float[Tensor, "m c d"]:
+        """``∂f_c/∂x`` at new rows."""
+
+    def row_parts(self, X: Float[Tensor, "m d"]) -> Float[Tensor, "m n c"]:
+        """What each row it stands on adds to ``f(X)``."""
+
+    @property
+    def agop(self) -> Float[Tensor, "d d"]:
+        """Average gradient outer product of f over the training rows."""
+
+    def matrix(self) -> Float[Tensor, "d d"]:
+        """The feature matrix M."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +79,11 @@ class KernelMachine:
     def gradient(self, X: Float[Tensor, "m d"]) -> Float[Tensor, "m c d"]:
         """``∂f_c/∂x`` at new rows."""
         return self.operator.gradient(X.to(self.X.dtype), self.coef)
+
+    def row_parts(self, X: Float[Tensor, "m d"]) -> Float[Tensor, "m n c"]:
+        """What each row the machine stands on adds to ``f(X)``; their sum is the prediction."""
+        parts = self.operator.columns_at(X.to(self.X.dtype))
+        return parts[:, :, None] * self.coef.to(self.operator.wide)[None]
 
     def moments(
         self, rows: Int[Tensor, " m"] | None = None

@@ -82,7 +82,7 @@ class Fitted:
     """Predictions of the blend for held-out training rows, or None."""
     evaluated: Float[Tensor, "m c"] | None
     """Predictions of the blend for the evaluation set, or None."""
-    rows: Int[Tensor, " s"] | None = None
+    rows: Int[Tensor, " k"] | None = None
     """The training rows the machines stand on, where those are not all."""
 
 

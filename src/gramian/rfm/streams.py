@@ -174,9 +174,12 @@ class Prepare:
 
 
 @contextmanager
-def rows_of(blocks: Blocks, prepare: Prepare, folder: Path | None = None) -> Iterator[RowSource]:
-    """The prepared rows, to be read again and again: on the cluster, or in a temporary file mapped into memory."""
-    spread = getattr(blocks, "source", None)
+def rows_of(blocks: Blocks, prepare: Prepare, folder: Path | None = None, *, here: bool = False) -> Iterator[RowSource]:
+    """The prepared rows, to be read again and again: on the cluster, or in a temporary file mapped into memory.
+
+    That file lies in ``folder`` or where the system puts such files, and goes away; ``here`` wants no cluster.
+    """
+    spread = None if here else getattr(blocks, "source", None)
     source = None if spread is None else spread(prepare)
     if source is not None:
         yield source

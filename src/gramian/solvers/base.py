@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -73,6 +74,22 @@ class Workspace:
         return self.flat(n * n, like, dtype).view(n, n)
 
 
+class Deadline:
+    """When to stop on the way: so many seconds from now, or never.
+
+    >>> Deadline(None).passed, Deadline(0.0).passed
+    (False, True)
+    """
+
+    def __init__(self, seconds: float | None) -> None:
+        self._at = float("inf") if seconds is None else time.perf_counter() + seconds
+
+    @property
+    def passed(self) -> bool:
+        """Whether it is time to stop."""
+        return time.perf_counter() >= self._at
+
+
 @dataclass(frozen=True)
 class Solver(Options, ABC):
     """Solves ``(K + ridge · diag(1/w)) α = Y`` for all columns of Y. Frozen: state lives in a workspace."""
@@ -121,6 +138,7 @@ class Solver(Options, ABC):
         ridge: float,
         *,
         max_bytes: int | None = None,
+        seconds: float | None = None,
     ) -> Solution:
         """Solve for rows that may not be in memory; a solver that needs them there brings them.
 
@@ -132,6 +150,8 @@ class Solver(Options, ABC):
         ridge : float
         max_bytes : int, optional
             What temporary tiles, and the solver, may take.
+        seconds : float, optional
+            Time to spend, for a solver that can stop on the way.
         """
         rows = source.take(torch.arange(source.n_rows))
         operator = KernelOperator(kernel, rows.X, metric, max_bytes)

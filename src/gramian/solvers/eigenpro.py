@@ -14,20 +14,20 @@ taken back and the step halved.
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from gramian.kernels import KernelOperator
-from gramian.solvers.base import Solution, SolveInfo, Solver, Workspace, check_system, warn_numbers
+from gramian.core.rows import RowSource
+from gramian.kernels import Kernel, KernelOperator, Metric
+from gramian.solvers.base import Deadline, Solution, SolveInfo, Solver, Workspace, check_system, warn_numbers
 
 log = logging.getLogger(__name__)
 
 _HALVINGS = 6
 _BATCH = 4096
-_ROWS = 4096
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class EigenPro(Solver):
     """
 
     tol: float = 1e-2
-    epochs: int = 20
+    epochs: int = 5
     subsample: int = 3000
     directions: int | None = None
     seed: int = 0
@@ -64,7 +64,7 @@ class EigenPro(Solver):
     def bytes_needed(self, n: int, dtype: torch.dtype, outputs: int = 1) -> int:
         """Peak memory of a solve besides the rows: eigenvectors, coefficients twice, a strip of the matrix."""
         s = min(n, self.subsample)
-        return int(4 * s * s * 8 + 3 * n * outputs * 8 + _BATCH * s * 16)
+        return int(4 * s * s * 8 + 4 * n * outputs * 8 + _BATCH * s * 16)
 
     def solve(
         self,
@@ -78,74 +78,87 @@ class EigenPro(Solver):
     ) -> Solution:
         """See :meth:`Solver.solve`."""
         check_system(operator, Y, ridge, weights)
-        rng = torch.Generator().manual_seed(self.seed)
+        return self._descend(operator, Y, ridge, weights, start, Deadline(None))
+
+    def solve_rows(
+        self,
+        kernel: Kernel,
+        metric: Metric,
+        source: RowSource,
+        ridge: float,
+        *,
+        max_bytes: int | None = None,
+        seconds: float | None = None,
+    ) -> Solution:
+        """See :meth:`Solver.solve_rows`; when time is up the steps end, within an epoch too."""
+        deadline = Deadline(seconds)
+        rows = source.take(torch.arange(source.n_rows))
+        operator = KernelOperator(kernel, rows.X, metric, max_bytes)
+        return self._descend(operator, rows.Y, ridge, rows.weights, None, deadline)
+
+    def _descend(
+        self,
+        operator: KernelOperator,
+        Y: Tensor,
+        ridge: float,
+        weights: Tensor | None,
+        start: Tensor | None,
+        deadline: Deadline,
+    ) -> Solution:
         root = torch.ones(operator.n, 1, dtype=operator.wide, device=operator.X.device)
         root = root if weights is None else weights.to(operator.wide).sqrt()[:, None]
-        target = Y.to(operator.wide) * root
+        system = _System(operator, root, Y.to(operator.wide) * root, ridge)
+        rng = torch.Generator().manual_seed(self.seed)
         chosen = torch.randperm(operator.n, generator=rng)[: self.subsample].sort().values.to(operator.X.device)
-        leading = _leading(operator, root, chosen, self.directions, ridge)
-        beta = leading.beta
+        leading = _leading(system, chosen, self.directions)
         # With weights the system is that of √w K √w, whose coefficients are α/√w.
-        alpha = torch.zeros_like(target) if start is None else start.to(operator.wide) / root
-        size = target.norm(dim=0)
-        size = torch.where(size > 0, size, 1)
-        halvings, done, residual = 0, 0, float("inf")
-        best = alpha
-        order_rng = torch.Generator().manual_seed(self.seed + 1)
-        while done < self.epochs and halvings <= _HALVINGS:
-            alpha, before = best.clone(), residual
-            batch = min(_BATCH, operator.n)
-            step = 0.5**halvings / (beta + (batch - 1) * leading.next / len(leading.rows) + ridge)
-            found = self._epoch(operator, root, target, alpha, ridge, leading, step, batch, order_rng)
-            now = float((found / size).max())
+        best = torch.zeros_like(system.target) if start is None else start.to(operator.wide) / root
+        halvings, done, residual = 0, 0, 1.0 if start is None else float("inf")
+        batch = min(_BATCH, operator.n)
+        while done < self.epochs and halvings <= _HALVINGS and not deadline.passed:
+            step = 0.5**halvings / (leading.beta + (batch - 1) * leading.next / len(leading.rows) + ridge)
+            alpha = best.clone()
+            now = _epoch(system, alpha, leading, step, torch.randperm(operator.n, generator=rng).split(batch), deadline)
             done += 1
-            if not now < 2 * before:
+            if not now < 2 * residual:
                 halvings += 1
-                log.info("epoch %d made the residual %.3g from %.3g: half the step", done, now, before)
+                log.info("epoch %d made the residual %.3g from %.3g: half the step", done, now, residual)
                 continue
             best, residual = alpha, now
             log.debug("epoch %d: residual %.3g", done, residual)
             if residual <= self.tol:
                 break
-        return self._told(operator, best * root, done, residual, ridge, target)
-
-    def _epoch(
-        self,
-        operator: KernelOperator,
-        root: Tensor,
-        target: Tensor,
-        alpha: Tensor,
-        ridge: float,
-        leading: _Leading,
-        step: float,
-        batch: int,
-        rng: torch.Generator,
-    ) -> Float[Tensor, " c"]:
-        """One pass over the rows, alpha changed in place; norms of the residuals met on the way."""
-        squares = torch.zeros(target.shape[1], dtype=target.dtype, device=target.device)
-        for rows in torch.randperm(operator.n, generator=rng).to(target.device).split(batch):
-            at = operator.predict(operator.X[rows], alpha * root, stable=False) * root[rows]
-            R = at + ridge * alpha[rows] - target[rows]
-            squares += R.square().sum(dim=0)
-            C = leading.columns(operator, rows, root)
-            alpha[rows] -= step * R
-            alpha[leading.rows] += step * (leading.V @ (leading.D[:, None] * (leading.V.mT @ (C.mT @ R))))
-        return squares.sqrt()
-
-    def _told(
-        self, operator: KernelOperator, coef: Tensor, done: int, residual: float, ridge: float, target: Tensor
-    ) -> Solution:
-        converged = residual <= self.tol
-        status = f"{'converged' if converged else 'stopped'} in {done} epochs"
-        if not residual < 1:
+        if halvings > _HALVINGS:
             warn_numbers(
                 f"EigenPro found no step that makes the residual smaller (relative residual {residual:.2g}): "
                 "raise ridge or subsample"
             )
-        held = self.bytes_needed(operator.n, operator.dtype, target.shape[1])
+        ended = "time was up" if deadline.passed else "converged" if residual <= self.tol else "stopped"
+        held = self.bytes_needed(operator.n, operator.dtype, Y.shape[1])
         dtype = str(operator.dtype).removeprefix("torch.")
-        info = SolveInfo("eigenpro", status, done, residual, ridge, 0.0, dtype, held)
-        return Solution(coef, info, operator)
+        info = SolveInfo("eigenpro", f"{ended} in epoch {done}", done, residual, ridge, 0.0, dtype, held)
+        return Solution(best * root, info, operator)
+
+
+@dataclass(frozen=True, eq=False)
+class _System:
+    """``(√w K √w + ridge) α = target``, with the square roots of the weights as ``root (n, 1)``."""
+
+    operator: KernelOperator
+    root: Float[Tensor, "n 1"]
+    target: Float[Tensor, "n c"]
+    ridge: float
+
+    def residual(self, alpha: Float[Tensor, "n c"], rows: Int[Tensor, " b"]) -> Float[Tensor, "b c"]:
+        """What the equations of some rows are off by."""
+        at = self.operator.predict(self.operator.X[rows], alpha * self.root, stable=False) * self.root[rows]
+        return at + self.ridge * alpha[rows] - self.target[rows]
+
+    def columns(self, rows: Int[Tensor, " b"], cols: Int[Tensor, " s"]) -> Float[Tensor, "b s"]:
+        """``√w K √w`` between some rows and others."""
+        points = self.operator.points
+        C = self.operator.kernel.block(points[rows], points[cols], quick=True)
+        return C.to(self.root.dtype) * self.root[rows] * self.root[cols].mT
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,28 +171,40 @@ class _Leading:
     next: float
     beta: float
 
-    def columns(self, operator: KernelOperator, rows: Int[Tensor, " b"], root: Tensor) -> Float[Tensor, "b s"]:
-        """``√w K √w`` between some rows and the subsample."""
-        C = operator.kernel.block(operator.points[rows], operator.points[self.rows], quick=True)
-        return C.to(root.dtype) * root[rows] * root[self.rows].mT
 
-
-def _leading(operator: KernelOperator, root: Tensor, chosen: Tensor, directions: int | None, ridge: float) -> _Leading:
-    s = len(chosen)
+def _leading(system: _System, chosen: Int[Tensor, " s"], directions: int | None) -> _Leading:
+    s, root = len(chosen), system.root
     q = min(s - 1, max(1, s // 10) if directions is None else directions)
-    blank = _Leading(chosen, root.new_zeros(s, q), root.new_zeros(q), 0.0, 0.0)
-    K = blank.columns(operator, chosen, root)
+    K = system.columns(chosen, chosen)
     values, vectors = torch.linalg.eigh((K + K.mT) / 2)
     values, vectors = values.flip(0).clamp_min(0), vectors.flip(1)
     # Directions below the ridge slow nothing down, and dividing by them would bring round-off into the coefficients.
-    floor = max(1e-10 * float(values[0]), ridge * s / operator.n)
+    floor = max(1e-10 * float(values[0]), system.ridge * s / len(root))
     q = min(q, int((values > floor).sum()))
     V, sigma = vectors[:, :q], values[:q]
     below = max(float(values[q]) if q < s else 0.0, floor)
-    found = replace(blank, V=V, D=(1 - below / sigma) / sigma, next=below)
-    left = [
-        operator.kernel.diagonal(operator.points[rows]).to(root.dtype) * root[rows, 0].square()
-        - ((found.columns(operator, rows, root) @ V).square() * found.D).sum(dim=1)
-        for rows in chosen.split(_ROWS)
-    ]
-    return replace(found, beta=float(torch.cat(left).max().clamp_min(1e-12 * float(values[0]) + 1e-300)))
+    D = (1 - below / sigma) / sigma
+    left = K.diagonal() - ((K @ V).square() * D).sum(dim=1)
+    return _Leading(chosen, V, D, below, float(left.max().clamp_min(1e-12 * float(values[0]) + 1e-300)))
+
+
+def _epoch(
+    system: _System,
+    alpha: Float[Tensor, "n c"],
+    leading: _Leading,
+    step: float,
+    batches: tuple[Tensor, ...],
+    deadline: Deadline,
+) -> float:
+    """One pass over the rows, alpha changed in place; the relative residual as it was met on the way."""
+    squares = torch.zeros(2, alpha.shape[1], dtype=alpha.dtype, device=alpha.device)
+    for batch in batches:
+        rows = batch.to(alpha.device)
+        R = system.residual(alpha, rows)
+        squares += torch.stack([R.square().sum(dim=0), system.target[rows].square().sum(dim=0)])
+        C = system.columns(rows, leading.rows)
+        alpha[rows] -= step * R
+        alpha[leading.rows] += step * (leading.V @ (leading.D[:, None] * (leading.V.mT @ (C.mT @ R))))
+        if deadline.passed:
+            break
+    return float((squares[0] / torch.where(squares[1] > 0, squares[1], 1)).max().sqrt())

@@ -23,6 +23,7 @@ from gramian.core.rows import MemoryRows, Rows, RowSource
 from gramian.core.tiles import spans
 from gramian.kernels import Kernel, KernelOperator, Metric
 from gramian.solvers.base import (
+    Deadline,
     SingularKernelError,
     Solution,
     SolveInfo,
@@ -79,7 +80,7 @@ class Nystrom(Solver):
     def bytes_needed(self, n: int, dtype: torch.dtype, outputs: int = 1) -> int:
         """Peak memory of a solve besides the rows: factor, kernel matrix of the centres, a block, vectors."""
         m, size = min(self.centers, n), torch.finfo(dtype).bits // 8
-        return int(m * m * (8 + 8 + size) + 3 * _block_rows(m) * m * (size + 8) + 8 * m * outputs * 8)
+        return int(m * m * (8 + 8 + size) + _block_rows(m) * m * (2 * size + 8) + 8 * m * outputs * 8)
 
     def stands_on(self, n: int) -> int:
         return min(n, self.centers)
@@ -107,9 +108,11 @@ class Nystrom(Solver):
         ridge: float,
         *,
         max_bytes: int | None = None,
+        seconds: float | None = None,
         earlier: Solution | None = None,
     ) -> Solution:
         """See :meth:`Solver.solve_rows`; ``earlier`` is a solution whose centres are kept and that is begun with."""
+        deadline = Deadline(seconds)
         if earlier is None or earlier.rows is None:
             centers = choose_centers(kernel, metric, source, self.centers, self.choice, ridge, self.seed)
             start = None
@@ -120,7 +123,7 @@ class Nystrom(Solver):
         corner = operator.dense()
         factor, jitter = self._factor(operator, corner, source, ridge)
         system = _System(_Product(operator), corner, source, ridge, jitter)
-        run = _iterate(system, factor, source.n_outputs, start, self.tol, self.max_steps)
+        run = _iterate(system, factor, source.n_outputs, start, self.tol, self.max_steps, deadline)
         dtype = str(operator.dtype).removeprefix("torch.")
         status = f"{operator.n:,} centers for {source.n_rows:,} rows, "
         status += f"{'converged' if run.error <= self.tol else 'stopped'} in {run.steps} steps"
@@ -175,17 +178,18 @@ class _Product:
 
     def __call__(self, rows: Rows, a: Float[Tensor, "m c"], with_targets: bool) -> tuple[Tensor, ...]:
         op = self.operator
-        out = torch.zeros(op.n, a.shape[1], dtype=wide_dtype(op.X.device), device=op.X.device)
-        narrow = a.to(op.dtype)
+        # Vectors lie in rows: BLAS is up to ten times faster at ``aᵀCᵀ`` than at ``C a`` for two to ten columns.
+        at = a.to(op.dtype).mT.contiguous()
+        out = torch.zeros(at.shape, dtype=wide_dtype(op.X.device), device=op.X.device)
         for span in spans(len(rows), _block_rows(op.n)):
             C = self.block(rows.X[span].to(op.dtype))
-            R = (C @ narrow).to(out.dtype)
+            R = (at @ C.mT).to(out.dtype)
             if with_targets:
-                R = rows.Y[span].to(out.dtype) - R
+                R = rows.Y[span].mT - R
             if rows.weights is not None:
-                R *= rows.weights[span, None]
-            out += (R.to(C.dtype).mT @ C).mT
-        return (out,)
+                R = R * rows.weights[span]
+            out += R.to(C.dtype) @ C
+        return (out.mT,)
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,7 +224,13 @@ class _Run:
 
 
 def _iterate(
-    system: _System, L: Float[Tensor, "m m"], outputs: int, start: Tensor | None, tol: float, max_steps: int
+    system: _System,
+    L: Float[Tensor, "m m"],
+    outputs: int,
+    start: Tensor | None,
+    tol: float,
+    max_steps: int,
+    deadline: Deadline,
 ) -> _Run:
     """Preconditioned conjugate gradients on all columns at once; the error at the end is measured, not carried along.
 
@@ -239,7 +249,7 @@ def _iterate(
         Z = torch.cholesky_solve(R, L)
         P, rz = Z, _dot(R, Z)
         begun = steps
-        while steps < max_steps and float((rz / size).max()) > tol**2:
+        while steps < max_steps and not deadline.passed and float((rz / size).max()) > tol**2:
             Q = system.times(P)
             curvature = _dot(P, Q)
             alpha = torch.where(curvature > 0, rz / torch.where(curvature > 0, curvature, 1), 0)
@@ -250,7 +260,7 @@ def _iterate(
             P = Z + torch.where(before > 0, rz / torch.where(before > 0, before, 1), 0) * P
         R = system.residual(a) if steps > begun else R
         error = float((_dot(R, torch.cholesky_solve(R, L)) / size).clamp_min(0).max().sqrt())
-        if error <= tol or steps >= max_steps or steps == begun:
+        if error <= tol or steps >= max_steps or steps == begun or deadline.passed:
             return _Run(a, steps, error)
 
 
@@ -263,5 +273,5 @@ def _weight(rows: Rows) -> tuple[Tensor, ...]:
 
 
 def _block_rows(m: int) -> int:
-    """Rows of C at a time: some megabytes."""
-    return max(64, min(2048, 2**23 // max(1, m)))
+    """Rows of C at a time: they stay in the cache, but are enough for a product to be worth its call."""
+    return max(128, min(2048, 2**19 // max(1, m)))
