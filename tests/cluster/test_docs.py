@@ -1,0 +1,19 @@
+"""The examples of the pages on long fits and on clusters run as they stand."""
+
+import doctest
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("page", ["long_fits.md", "dask.md"])
+def test_the_examples_run(page, tmp_path, monkeypatch):
+    pytest.importorskip("distributed", reason="dask and distributed are not installed")
+    pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    monkeypatch.chdir(tmp_path)
+    flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+    result = doctest.testfile(str(ROOT / "docs" / page), module_relative=False, optionflags=flags)
+    assert result.attempted > 10
+    assert result.failed == 0
