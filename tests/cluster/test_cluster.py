@@ -13,8 +13,12 @@ from gramian import RFMClassifier, RFMRegressor
 from gramian.core.pool import Pool
 from gramian.core.rows import MemoryRows, Rows, RowSource
 from gramian.distributed import Cluster, current
+from gramian.kernels import Identity, Laplace
+from gramian.rfm import KernelMachine
+from gramian.rfm.spread import SpreadMachine
 
 RUNS = importlib.import_module("gramian.rfm.runs")
+SPREAD = importlib.import_module("gramian.rfm.spread")
 
 
 def data(n=150):
@@ -79,6 +83,33 @@ class TestPool:
     def test_an_error_is_an_error(self, client):
         with pytest.raises(ZeroDivisionError):
             list(Cluster(client).run(divmod, 1, [1, 0]))
+
+
+class TestGradients:
+    @pytest.mark.parametrize("weighted", [False, True])
+    def test_moments_are_summed_by_the_workers(self, client, weighted, monkeypatch):
+        monkeypatch.setattr(SPREAD, "_LEAST_ROWS", 30)
+        rng = torch.Generator().manual_seed(0)
+        X = torch.randn(200, 3, generator=rng, dtype=torch.float64)
+        coef = torch.randn(200, 2, generator=rng, dtype=torch.float64)
+        weights = torch.rand(200, generator=rng, dtype=torch.float64) if weighted else None
+        machine = KernelMachine(Laplace(2.0), Identity(3), X, coef, weights)
+        for rows in (None, torch.randperm(200, generator=rng)[:90]):
+            here, there = machine.moments(rows), SpreadMachine(machine, Cluster(client)).moments(rows)
+            for one, other in zip(here, there, strict=True):
+                torch.testing.assert_close(torch.as_tensor(one), torch.as_tensor(other), rtol=1e-10, atol=1e-12)
+
+    def test_in_a_fit(self, client, monkeypatch):
+        monkeypatch.setattr(SPREAD, "_LEAST_ROWS", 30)
+        asked, real = [], Cluster.run
+        monkeypatch.setattr(Cluster, "run", lambda self, work, *rest: asked.append(work) or real(self, work, *rest))
+        X, y = data()
+        options = {"update": "agop", "kernel": "laplace", "n_rounds": 1, "select_round": "last"}
+        with client.as_current():
+            there = RFMRegressor(**options).fit(X, y)
+        assert SPREAD._moments in asked
+        here = RFMRegressor(cluster=None, **options).fit(X, y)
+        np.testing.assert_allclose(there.feature_matrix_, here.feature_matrix_, rtol=1e-7, atol=1e-10)
 
 
 class TestFit:

@@ -185,7 +185,7 @@ class BaseRFM(CallbackSupportMixin, Saves, Compresses, Streams, Places, Explains
             pool = self._pool()
             journal = self._journal(ready.rows.X, ready.Y, ready.rows.weights, ready.strata, ready.eval_set)
             if settings.large(len(data)):
-                fitted = fit_large(settings, self._source(data, pool), evaluation, watch, journal)
+                fitted = fit_large(settings, self._source(data, pool), evaluation, watch, journal, pool)
             else:
                 fitted = fit(settings, data, ready.strata, evaluation, watch, journal, pool)
         self._take_over(fitted, None if fitted.rows is None else ready.rows.index[fitted.rows.numpy()])

@@ -43,7 +43,8 @@ def fit(
     what is kept is fitted on all rows.
 
     Ctrl-C or a time limit ends the fit early: what is finished is judged by what is known, with a warning. A journal
-    remembers what is finished, and is closed once everything is. Folds are fitted where the pool says, here by default.
+    remembers what is finished, and is closed once everything is. Folds and sums over gradients are done where the pool
+    says, here by default.
     """
     problems = settings.problems
     undecided = len(problems) > 1 or (settings.n_rounds > 0 and not settings.select_last)
@@ -53,7 +54,12 @@ def fit(
     here = data if single is None else data[single[0].to(data.X.device)]
     per_row = settings.per_row_ridge and settings.ridge is not None  # one that is chosen is for these rows already
     stage = Stage(
-        per_row, Clock(settings.time_limit), Workspace(), watch=watch or Silent(), journal=journal or Journal()
+        per_row,
+        Clock(settings.time_limit),
+        Workspace(),
+        watch=watch or Silent(),
+        journal=journal or Journal(),
+        pool=pool or Here(),
     )
     steps = len(problems) * (settings.n_rounds + 1) * (1 + (folds if folds > 1 else 0))
     with progress("fitting", steps, settings.show_progress) as tick:
@@ -65,7 +71,7 @@ def fit(
         if single is not None:
             held = [[_predicted(run, data, single[1]) for run in runs]]
         elif folds and judge:
-            held, bags = without(runs, data, parts, stage, pool or Here(), settings.bagging)
+            held, bags = without(runs, data, parts, stage, settings.bagging)
     verdict = _verdict(settings, runs, data, held, eval_set, undecided and not folds)
     blend = _kept(verdict, runs, None if single is None else single[0], data, bags, stage)
     best = verdict.members[0]
@@ -172,7 +178,7 @@ def _again(
     chooser = Replay(run.path[: last + 1], run.problem.seed, _growth(part, data, stage))
     problem = replace(run.problem, n_rounds=last)
     try:
-        for step in rounds(problem, data, chooser, stage.workspace, done):
+        for step in rounds(problem, data, chooser, stage.workspace, done, stage.pool):
             if step[0].index == 0:
                 openings.setdefault(problem.kernel, step)
             machine = step[1]

@@ -15,6 +15,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from gramian.core.pool import Here, Pool
 from gramian.core.progress import progress
 from gramian.core.rows import Kept, Rows, RowSource
 from gramian.kernels import Identity, Metric
@@ -44,6 +45,7 @@ def fit_large(
     eval_set: EvalSet | None = None,
     watch: Watch | None = None,
     journal: Journal | None = None,
+    pool: Pool | None = None,
 ) -> Fitted:
     """Learn features on a growing part of the rows, and coefficients from all of them in blocks.
 
@@ -58,6 +60,8 @@ def fit_large(
         Is told of the rounds on the first part.
     journal : Journal, optional
         Remembers the rounds on parts of the rows; the last one, on all, is done again after a crash.
+    pool : Pool, optional
+        Workers elsewhere, to sum over gradients.
     """
     n = source.n_rows
     order = torch.randperm(n, generator=torch.Generator().manual_seed(settings.seed))
@@ -67,7 +71,12 @@ def fit_large(
     part = order[:_SCOUT_ROWS].sort().values
     per_row = settings.per_row_ridge and settings.ridge is not None
     stage = Stage(
-        per_row, Clock(settings.time_limit), Workspace(), watch=watch or Silent(), journal=journal or Journal()
+        per_row,
+        Clock(settings.time_limit),
+        Workspace(),
+        watch=watch or Silent(),
+        journal=journal or Journal(),
+        pool=pool or Here(),
     )
     problems = [replace(p, solver=settings.part_solver(len(part))) for p in settings.problems]
     here = source.take(part)
@@ -160,7 +169,7 @@ class _Learner:
                 choice = chooser.choose(index, problem.kernel, metric, rows, self.stage.workspace)
                 exact = replace(problem, solver=self.settings.part_solver(count))
                 machine, _ = solved(exact, rows, choice, metric, None, self.stage.workspace)
-                learned = next_metric(problem, machine, index)
+                learned = next_metric(problem, machine, index, self.stage.pool)
                 if learned is None:
                     break
                 metric = learned

@@ -71,7 +71,7 @@ class Streams:
         folder = None if self.checkpoint is None else Path(self.checkpoint)
         prepare = Prepare(reading, target, self._scaler, self._target_scaler, dtype)
         with rows_of(blocks, prepare, folder, here=self.cluster is None) as source, threads(self._threads(n)):
-            fitted = fit_large(settings, source, evaluation, watch, journal)
+            fitted = fit_large(settings, source, evaluation, watch, journal, self._pool())
             self._take_over(fitted, None if fitted.rows is None else fitted.rows.numpy())
             self._seen_by_none = self._judged_there(fitted, source, evaluation)
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from gramian.core.plugins import package_of, plugin
 from gramian.core.tiles import spans
 
-BLOCK_ROWS = 2**16
+BLOCK_ROWS = 2**14
 _ARROW_ENDINGS = (".parquet", ".pq", ".arrow", ".feather", ".ipc")
 
 
