@@ -1,6 +1,10 @@
 """Tables that are not in memory: the same model as from the table in memory, and never all rows at once."""
 
 import importlib
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -202,6 +206,51 @@ def test_ctrl_c_in_the_last_round_keeps_the_machine_on_a_part(tmp_path, monkeypa
     monkeypatch.setattr(large._Learner, "last_round", real)
     again = RFMRegressor(checkpoint=tmp_path / "c", **options()).fit(X, y)
     np.testing.assert_array_equal(again.predict(X), RFMRegressor(**options()).fit(X, y).predict(X))
+
+
+MEMORY = """
+import re, sys, threading, time
+import numpy as np
+from gramian import RFMRegressor
+from gramian.kernels import Laplace
+from gramian.solvers import Nystrom
+
+def anonymous():
+    return int(re.search(r"RssAnon:\\s+(\\d+)", open("/proc/self/status").read())[1]) * 1024
+
+def peak(X, y):
+    highest, done = [0], threading.Event()
+    def watch():
+        while not done.wait(0.002):
+            highest[0] = max(highest[0], anonymous())
+    thread = threading.Thread(target=watch)
+    thread.start()
+    solver = Nystrom(centers=50, tol=1e-2)
+    RFMRegressor(kernel=Laplace(10.0), ridge=1.0, update="agop", n_rounds=0, solver=solver).fit(X, y)
+    done.set()
+    thread.join()
+    return highest[0]
+
+X, y = np.load(sys.argv[1], mmap_mode="r"), np.load(sys.argv[2])
+few = peak(X[:31_000], y[:31_000])
+print(peak(X, y) - few)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux to tell mapped from other memory")
+def test_rows_are_never_all_in_memory(tmp_path):
+    """Peak memory grows by far less than the rows, in any format; mapped pages do not count: the system takes them."""
+    n, d = 90_000, 80
+    rng = np.random.default_rng(0)
+    X = np.lib.format.open_memmap(tmp_path / "X.npy", "w+", "float32", (n, d))
+    for start in range(0, n, 10_000):
+        X[start : start + 10_000] = rng.normal(size=(10_000, d))
+    np.save(tmp_path / "y.npy", X[:, 0] + X[:, 1])
+    command = [sys.executable, "-c", MEMORY, tmp_path / "X.npy", tmp_path / "y.npy"]
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
+    environment["MALLOC_MMAP_THRESHOLD_"] = "1000000"  # what is freed goes back at once, and does not blur the peak
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert int(done.stdout) < (n - 31_000) * d * 4 / 2
 
 
 class TestWords:
