@@ -1,6 +1,6 @@
 """How much slower the ℓp kernels are than the Euclidean Laplace kernel: values, products, gradients and AGOP moments.
 
-    python benchmarks/lp_speed.py [rows] [columns]
+    python benchmarks/lp_speed.py [--rows N] [--columns D] [--out FILE]
 
 Each time is the best of a few; the table shows milliseconds and the ratio to the Laplace kernel in the same run, at the
 same number of threads (OMP_NUM_THREADS). Processor time is measured, so that a busy machine disturbs less.
@@ -8,9 +8,11 @@ same number of threads (OMP_NUM_THREADS). Processor time is measured, so that a 
 
 from __future__ import annotations
 
-import sys
+import argparse
+import json
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import torch
 
@@ -51,22 +53,36 @@ def best(task: Callable[[], object], repeats: int) -> float:
     return 1e3 * min(times)
 
 
+def markdown(record: dict) -> str:
+    """The float32 ratios as a table."""
+    rows = record["ratios"]["float32"]
+    lines = ["| kernel | " + " | ".join(rows["Laplace"]) + " |", "|---" * (len(rows["Laplace"]) + 1) + "|"]
+    return "\n".join(lines + [f"| {name} | " + " | ".join(map(str, row.values())) + " |" for name, row in rows.items()])
+
+
 def main() -> None:
-    n, d = (int(a) for a in (*sys.argv[1:], *("3000", "30")[len(sys.argv) - 1 :]))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, default=3000)
+    parser.add_argument("--columns", type=int, default=30)
+    parser.add_argument("--out", type=Path, help="Write the ratios here, as JSON.")
+    options = parser.parse_args()
     rng = torch.Generator().manual_seed(0)
-    print(f"{n} rows, {d} columns, {torch.get_num_threads()} threads")
+    print(f"{options.rows} rows, {options.columns} columns, {torch.get_num_threads()} threads")
+    ratios: dict[str, dict[str, dict[str, float]]] = {}
     for dtype in (torch.float32, torch.float64):
-        X = torch.randn(n, d, generator=rng, dtype=dtype)
+        X = torch.randn(options.rows, options.columns, generator=rng, dtype=dtype)
         base: dict[str, float] = {}
         for name, kernel in KERNELS.items():
             times = {task: best(run, repeats=5) for task, run in tasks(kernel, X, rng).items()}
             base = base or times
             if base is times:
                 print(f"\n{str(dtype)[6:]:16}" + "".join(f"{task:>20}" for task in times))
-            print(
-                f"{name:16}" + "".join(f"{ms:11.0f} ({ms / base[task]:5.1f}×)" for task, ms in times.items()),
-                flush=True,
-            )
+            row = {task: round(ms / base[task], 1) for task, ms in times.items()}
+            print(f"{name:16}" + "".join(f"{ms:11.0f} ({row[task]:5.1f}×)" for task, ms in times.items()), flush=True)
+            ratios.setdefault(str(dtype)[6:], {})[name] = row
+    if options.out is not None:
+        sizes = {"rows": options.rows, "columns": options.columns, "threads": torch.get_num_threads()}
+        options.out.write_text(json.dumps(sizes | {"ratios": ratios}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -35,13 +35,14 @@ def test_the_notation_has_rows():
     assert len(ROWS) > 40
 
 
-def test_the_readme_quotes_the_recorded_benchmark():
-    """The table of the README is the one the benchmark script makes from its last recorded run."""
-    spec = importlib.util.spec_from_file_location("peer_rfm", ROOT / "benchmarks/peer_rfm.py")
+@pytest.mark.parametrize(("script", "page"), [("peer_rfm", "README.md"), ("lp_speed", "benchmarks/README.md")])
+def test_pages_quote_the_recorded_benchmark(script, page):
+    """The table of the page is the one the benchmark script makes from its last recorded run."""
+    spec = importlib.util.spec_from_file_location(script, ROOT / f"benchmarks/{script}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    rows = json.loads((ROOT / "benchmarks/results/peer_rfm.json").read_text())
-    assert module.markdown(rows) in (ROOT / "README.md").read_text()
+    rows = json.loads((ROOT / f"benchmarks/results/{script}.json").read_text())
+    assert module.markdown(rows) in (ROOT / page).read_text()
 
 
 @pytest.mark.parametrize(

@@ -170,6 +170,12 @@ class TestSameModel:
         assert model._judged().how == "evaluation set"
         assert model.machine_.weights is not None
 
+    def test_a_threshold(self, tmp_path):
+        X, y = table()
+        model = RFMRegressor(**options(threshold=0.05)).fit(mapped(tmp_path, X), y)
+        assert model.support_.tolist() == [True, True, False, True]
+        assert model.score(X, y) > 0.8
+
     def test_a_checkpoint(self, tmp_path, monkeypatch):
         X, y = table()
         large = importlib.import_module("gramian.rfm.large")
@@ -266,14 +272,13 @@ class TestWords:
             ({"y": np.zeros(3)}, "X has 1500 rows and y has 3"),
             ({"sample_weight": np.zeros(N)}, "sample_weight must be positive"),
             ({"infinite": True}, r"infinity in column"),
-            ({"threshold": 0.1}, "threshold needs a table in memory"),
         ],
     )
     def test_what_is_wrong(self, change, match, tmp_path):
         X, y = table()
         if change.get("infinite"):
             X[1200, 1] = np.inf
-        model = RFMRegressor(**options(**({"threshold": 0.1} if "threshold" in change else {})))
+        model = RFMRegressor(**options())
         with pytest.raises(ValueError, match=match):
             model.fit(mapped(tmp_path, X), change.get("y", y), sample_weight=change.get("sample_weight"))
 

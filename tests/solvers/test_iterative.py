@@ -34,6 +34,20 @@ def test_a_packed_matrix_takes_half_the_memory():
     assert 0.5 < PackedMatrix.bytes_needed(20_000, torch.float32) / full < 0.52
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+@pytest.mark.parametrize("threads", [1, 3])
+def test_the_compiled_product_is_that_of_tensors(monkeypatch, dtype, threads):
+    pytest.importorskip("numba", reason="the loop is compiled by numba, an optional extra")
+    rng = torch.Generator().manual_seed(0)
+    operator = KernelOperator(Laplace(2.0), torch.randn(1200, 3, generator=rng))
+    packed, V = PackedMatrix(operator, Workspace()), torch.randn(5, 1200, generator=rng, dtype=dtype)
+    monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
+    mine = packed.matmul(V)
+    monkeypatch.setattr("gramian.solvers.packed.compiled", lambda loop, reorder: None)
+    theirs = packed.matmul(V)
+    assert (mine - theirs).norm() < 20 * torch.finfo(dtype).eps * theirs.norm()
+
+
 @pytest.mark.parametrize("kernel", [Laplace(3.0), Gaussian(3.0), Matern(3.0)], ids=str)
 @pytest.mark.parametrize("weighted", [False, True], ids=["", "weights"])
 def test_float32_iterations_reach_the_residual_of_wide_ones(kernel, weighted, rng):

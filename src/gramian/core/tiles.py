@@ -84,7 +84,16 @@ def pad_outputs(V: Float[Tensor, "n c"]) -> Float[Tensor, "n c2"]:
     >>> tuple(pad_outputs(torch.ones(3, 2)).shape)
     (3, 16)
     """
-    return torch.nn.functional.pad(V, (0, -V.shape[1] % _OUTPUTS))
+    return torch.nn.functional.pad(V, (0, padded(V.shape[1]) - V.shape[1]))
+
+
+def padded(outputs: int) -> int:
+    """How many columns :func:`pad_outputs` makes of these.
+
+    >>> padded(17)
+    32
+    """
+    return outputs + -outputs % _OUTPUTS
 
 
 def pad_inner(X: Float[Tensor, "n k"]) -> Float[Tensor, "n k2"]:

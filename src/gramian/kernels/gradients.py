@@ -10,15 +10,18 @@ Two ways lead to ``Σᵢ Σ_c g_ic g_icᵀ``, and the cheaper is taken:
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from gramian.core.tiles import pad_outputs, spans, upper_tiles
+from gramian.core.tiles import padded, spans, upper_tiles
 from gramian.kernels.base import SmoothKernel
 from gramian.kernels.operator import KernelOperator
+from gramian.kernels.points import Points
 
 Coef = Float[Tensor, "n c"]
 
@@ -64,10 +67,14 @@ def gradient_moments(
     w = torch.ones_like(chosen, dtype=operator.wide) if weights is None else weights.to(operator.wide)[chosen]
     if way == "pairs":
         second, total = _by_pairs(operator, coef, chosen, w)
-    elif rows is None and _gradients_fit(operator, coef):
-        smooth = isinstance(operator.kernel, SmoothKernel)
-        G = _all_smooth_gradients(operator, coef) if smooth else _all_gradients(operator, coef)
-        second, total = _moments_of(G, w)
+    elif _gradients_fit(operator, coef):
+        points = operator.points
+        if rows is not None:  # they come first, so that tiles meet themselves on the diagonal only
+            others = torch.ones(operator.n, dtype=torch.bool, device=chosen.device).index_fill_(0, chosen, False)
+            order = torch.cat([chosen, others.nonzero().squeeze(1)])
+            points, coef = points[order], coef[order]
+        gradients = _smooth_gradients if isinstance(operator.kernel, SmoothKernel) else _gradients
+        second, total = _moments_of(gradients(operator, points, coef, len(chosen)), w)
     else:
         second, total = _by_blocks(operator, coef, chosen, w)
     count = float(w.sum())
@@ -122,13 +129,13 @@ def _gradients_fit(operator: KernelOperator, coef: Coef) -> bool:
     return size <= (2**30 if operator.max_bytes is None else operator.max_bytes // 4)
 
 
-def _all_gradients(operator: KernelOperator, coef: Coef) -> Float[Tensor, "n c k"]:
-    """Gradients at all training rows in kernel coordinates; each tile serves both of its sides."""
-    kernel, points = operator.kernel, operator.points
-    G = points.u.new_zeros(*coef.shape, points.u.shape[1])
-    for rows, cols in upper_tiles(operator.n, operator.tile):
-        if rows == cols:
-            G[rows] += kernel.gradient(points[rows], points[cols], coef[cols], same=True)
+def _gradients(operator: KernelOperator, points: Points, coef: Coef, count: int) -> Float[Tensor, "m c k"]:
+    """Gradients at the first rows in kernel coordinates; a tile between two of them serves both of its sides."""
+    kernel = operator.kernel
+    G = points.u.new_zeros(count, coef.shape[1], points.u.shape[1])
+    for rows, cols in _tiles(count, len(points), operator.tile):
+        if rows == cols or cols.start >= count:
+            G[rows] += kernel.gradient(points[rows], points[cols], coef[cols], same=rows == cols)
         else:
             at_rows, at_cols = kernel.mutual_gradients(points[rows], points[cols], coef[rows], coef[cols])
             G[rows] += at_rows
@@ -136,33 +143,46 @@ def _all_gradients(operator: KernelOperator, coef: Coef) -> Float[Tensor, "n c k
     return G
 
 
-def _all_smooth_gradients(operator: KernelOperator, coef: Coef) -> Float[Tensor, "n c k"]:
-    """Gradients at all training rows in kernel coordinates; each slope is computed once and serves both of its rows.
+def _smooth_gradients(operator: KernelOperator, points: Points, coef: Coef, count: int) -> Float[Tensor, "m c k"]:
+    """The same; each slope is computed once, and one product does the sums for all outputs and coordinates.
 
     ``Σⱼ cross_ij α_jc uⱼ`` and ``Σⱼ cross_ij α_jc`` are one product with ``[α ⊗ u, α]``; what belongs to uᵢ itself is
     added once at the end. Tiles with near pairs, where the two nearly cancel, are summed on their own in a wide format.
     """
-    kernel, points = operator.kernel, operator.points
+    kernel = operator.kernel
     assert isinstance(kernel, SmoothKernel)
     (n, c), k = coef.shape, points.u.shape[1]
     coef = coef.to(points.u.dtype)
-    right = pad_outputs(torch.cat([(coef[:, :, None] * points.u[:, None, :]).reshape(n, c * k), coef], dim=1))
-    sums = torch.zeros_like(right)
+    right = coef.new_zeros(n, padded(c * k + c))
+    torch.mul(coef[:, :, None], points.u[:, None, :], out=right[:, : c * k].unflatten(1, (c, k)))
+    right[:, c * k : c * k + c] = coef
+    sums = torch.zeros_like(right[:count])
     own_sign = 0
-    # A wide right-hand side is worth larger tiles: the product then costs more than the slopes.
-    for rows, cols in upper_tiles(n, operator.tile if c * k < 256 else 2 * operator.tile):
+    # A wide right-hand side is worth larger tiles, where there are many: the product then costs more than the slopes.
+    size = operator.tile if c * k < 256 or count < 4096 else 2 * operator.tile
+    for rows, cols in _tiles(count, n, size):
         slopes = kernel.slopes(points[rows], points[cols], same=rows == cols, quick=True)
-        sides = [(rows, cols, slopes)] if rows == cols else [(rows, cols, slopes), (cols, rows, slopes.transposed())]
+        sides = [(rows, cols, slopes)]
+        if rows != cols and cols.stop <= count:
+            sides.append((cols, rows, slopes.transposed()))
         for i, j, side in sides:
             if side.cross.dtype == right.dtype and not isinstance(side.own, Tensor):
                 own_sign = 0 if side.own is None else -1
                 sums[i].addmm_(side.cross, right[j])
             else:
                 sums[i, : c * k] += side.gradient(points[i], points[j], coef[j]).flatten(1)
-    G = sums[:, : c * k].reshape(n, c, k)
+    G = sums[:, : c * k].reshape(count, c, k)
     if own_sign:
-        G += own_sign * sums[:, c * k : c * k + c, None] * points.u[:, None, :]
+        G += own_sign * sums[:, c * k : c * k + c, None] * points.u[:count, None, :]
     return G
+
+
+def _tiles(count: int, n: int, size: int) -> Iterator[tuple[slice, slice]]:
+    """Tiles on and above the diagonal of the first rows, then those of the first rows with the others."""
+    yield from upper_tiles(count, size)
+    for rows in spans(count, size):
+        for cols in spans(n - count, size):
+            yield rows, slice(count + cols.start, count + cols.stop)
 
 
 def _moments_of(G: Float[Tensor, "m c k"], w: Float[Tensor, " m"]) -> tuple[Tensor, Tensor]:
@@ -170,7 +190,7 @@ def _moments_of(G: Float[Tensor, "m c k"], w: Float[Tensor, " m"]) -> tuple[Tens
     second = torch.zeros(k, k, dtype=w.dtype, device=G.device)
     total = torch.zeros(G.shape[1], k, dtype=w.dtype, device=G.device)
     plain = bool((w == 1).all())
-    for block in spans(G.shape[0], 2048):
+    for block in spans(G.shape[0], max(1, 2**17 // math.prod(G.shape[1:]))):
         g = G[block].to(w.dtype)
         weighted = g if plain else g * w[block, None, None]
         second += weighted.flatten(0, 1).mT @ g.flatten(0, 1)
@@ -179,7 +199,7 @@ def _moments_of(G: Float[Tensor, "m c k"], w: Float[Tensor, " m"]) -> tuple[Tens
 
 
 def _by_blocks(operator: KernelOperator, coef: Coef, chosen: Tensor, w: Tensor) -> tuple[Tensor, Tensor]:
-    """Per output, a block of rows at a time: for part of the rows, and when the gradients of all do not fit."""
+    """Per output, a block of rows at a time: when the gradients of all do not fit."""
     kernel, points, k = operator.kernel, operator.points, operator.points.u.shape[1]
     second = torch.zeros(k, k, dtype=w.dtype, device=w.device)
     total = torch.zeros(coef.shape[1], k, dtype=w.dtype, device=w.device)

@@ -3,8 +3,8 @@
 On tables with columns of different kinds the axes mean something, and p = 1 often beats p = 2. The metric may only
 rescale the axes; gradients are closed forms, without autograd.
 
-No matrix product gives an ℓp distance, so every pair costs a few operations per coordinate. They are done in place on
-pieces small enough to stay in the processor's cache, and memory is taken once per tile.
+No matrix product gives an ℓp distance, so every pair costs a few operations per coordinate: in one compiled pass where
+:mod:`gramian.kernels.compiled` serves, else in place on pieces small enough to stay in the processor's cache.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from gramian.core.tiles import pad_outputs, spans
+from gramian.kernels import compiled
 from gramian.kernels.bandwidth import LengthKernel
 from gramian.kernels.paths import mean_power_gradient
 from gramian.kernels.points import Points
@@ -97,6 +98,8 @@ class Lp(LengthKernel):
     def _power_sums(self, x: Points, z: Points) -> Float[Tensor, "n m"]:
         """``D``, one coordinate after the other: the order of the sum depends on nothing, so neither do its digits."""
         u, v = x.u.mT.contiguous(), z.u.mT.contiguous()
+        if (sums := compiled.power_sums(u, v, self.p)) is not None:
+            return sums
         D = x.u.new_zeros(len(x), len(z))
         step = max(1, _TILE // max(1, len(z)))
         room, spare = u.new_empty(2, min(step, len(x)), len(z))
@@ -112,14 +115,24 @@ class Lp(LengthKernel):
 
     def _slopes(self, x: Points, z: Points) -> Iterator[tuple[slice, Float[Tensor, "k r m"]]]:
         """``∂k(uᵢ, vⱼ)/∂u_ik`` for some rows i of x at a time, overwritten by the next ones."""
-        for rows, delta, spare in _cubes(x, z):
+        u, v = x.u.mT.contiguous(), z.u.mT.contiguous()
+        if (D := compiled.power_sums(u, v, self.p)) is not None:
+            scale = self._slope_of_sum(D)
+            for rows, cube in _cubes(u, v):
+                compiled.fill_slopes(u[:, rows].contiguous(), v, scale[rows], self.p, cube)
+                yield rows, cube
+            return
+        for (rows, delta), (_, spare) in zip(_cubes(u, v), _cubes(u, v), strict=True):
+            torch.sub(u[:, rows, None], v[:, None], out=delta)
             directions = self._directions(delta, spare)
-            D = delta.mul_(directions).sum(dim=0)
-            # Where D underflows the pair counts as one point; elsewhere 1/D is finite.
-            apart = D.clamp_(min=torch.finfo(D.dtype).tiny) > torch.finfo(D.dtype).tiny
-            powers = self._exponents(D.clone())
-            scale = powers.neg().exp_().mul_(powers).mul_(-self.exponent).div_(D).mul_(apart)
-            yield rows, directions.mul_(scale)
+            yield rows, directions.mul_(self._slope_of_sum(delta.mul_(directions).sum(dim=0)))
+
+    def _slope_of_sum(self, D: Float[Tensor, "r m"]) -> Float[Tensor, "r m"]:
+        """``p ∂k/∂D = −q (D^{1/p}/L)^q k / D``; D is used up."""
+        # Where D underflows the pair counts as one point; elsewhere 1/D is finite.
+        apart = D.clamp_(min=torch.finfo(D.dtype).tiny) > torch.finfo(D.dtype).tiny
+        powers = self._exponents(D.clone())
+        return powers.neg().exp_().mul_(powers).mul_(-self.exponent).div_(D).mul_(apart)
 
     def _directions(self, delta: Float[Tensor, "*k r m"], out: Float[Tensor, "*k r m"]) -> Float[Tensor, "*k r m"]:
         """``sign(Δ)|Δ|^{p−1}``, as ``Δ|Δ|^{p−2}``: with it ``|Δ|^p`` is a product too."""
@@ -151,13 +164,11 @@ def _sums(slopes: Float[Tensor, "k r m"], coef: Float[Tensor, "m c"]) -> Float[T
     return (slopes @ (pad_outputs(coef) if c > 1 and coef.dtype == torch.float32 else coef))[..., :c].permute(1, 2, 0)
 
 
-def _cubes(x: Points, z: Points) -> Iterator[tuple[slice, Float[Tensor, "k r m"], Float[Tensor, "k r m"]]]:
-    """Some rows of x at a time: their slice, the cube ``Δ_kij = u_ik − v_jk`` and another to write to."""
-    u, v = x.u.mT.contiguous()[:, :, None], z.u.mT.contiguous()[:, None, :]
-    k, n, m = u.shape[0], u.shape[1], v.shape[2]
+def _cubes(u: Float[Tensor, "k n"], v: Float[Tensor, "k m"]) -> Iterator[tuple[slice, Float[Tensor, "k r m"]]]:
+    """Some rows at a time, and room for a number per coordinate, row and column: the same room each time."""
+    k, n, m = len(u), u.shape[1], v.shape[1]
     step = max(1, min(n, _CUBE // max(1, k * m)))
-    room, spare = u.new_empty(2, k * step * m)
+    room = u.new_empty(k * step * m)
     for rows in spans(n, step):
         shape = (k, rows.stop - rows.start, m)
-        size = math.prod(shape)
-        yield rows, torch.sub(u[:, rows], v, out=room[:size].view(shape)), spare[:size].view(shape)
+        yield rows, room[: math.prod(shape)].view(shape)

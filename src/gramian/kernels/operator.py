@@ -17,7 +17,7 @@ from gramian.kernels.base import Kernel
 from gramian.kernels.metric import Identity, Metric
 from gramian.kernels.points import Points
 
-_COLUMNS = 2048
+_COLUMNS = 1024
 _LARGEST_TILE = 512
 
 

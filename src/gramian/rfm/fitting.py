@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float
 from torch import Tensor
 
 from gramian.core.pool import Here, Pool
@@ -23,7 +22,7 @@ from gramian.rfm.machine import KernelMachine
 from gramian.rfm.rounds import Problem, Step, rounds
 from gramian.rfm.runs import Run, Stage, scout, without
 from gramian.rfm.selection import HeldOut, Member, Verdict, decide, fold_count, splits, squared_errors
-from gramian.rfm.settings import EvalSet, Fitted, Settings
+from gramian.rfm.settings import EvalSet, Fitted, Settings, threshold_support
 from gramian.solvers import Workspace
 
 
@@ -99,19 +98,6 @@ def fit(
     if not stage.cut:
         stage.journal.close()
     return Fitted(blend, features, ridge, best.round, run.problem, records, support, held_out, evaluated)
-
-
-def threshold_support(M: Float[Tensor, "d d"], threshold: float) -> Bool[Tensor, " d"]:
-    """Coordinates whose diagonal entry of M, scaled from its smallest (0) to its largest (1), exceeds a threshold.
-
-    >>> threshold_support(torch.diag(torch.tensor([0.0, 0.04, 1.0])), 0.05)
-    tensor([False, False,  True])
-    """
-    diagonal = M.diagonal()
-    spread = diagonal.max() - diagonal.min()
-    if spread == 0:
-        return torch.ones_like(diagonal, dtype=torch.bool)
-    return (diagonal - diagonal.min()) / spread > threshold
 
 
 def _predicted(run: Run, data: Rows, out: Tensor) -> HeldOut:
@@ -207,8 +193,6 @@ def _thresholded(
     """RFM-T: kernel ridge regression with the base kernel on the coordinates M singles out."""
     assert settings.threshold is not None
     support = threshold_support(M, settings.threshold)
-    if not bool(support.any()):
-        raise ValueError(f"threshold={settings.threshold} leaves no column: lower it")
     chooser = settings.chooser(problem.kernel)
     kept = Rows(data.X[:, support], data.Y, data.weights)
     (record, machine), *_ = rounds(replace(problem, n_rounds=0), kept, chooser, workspace)

@@ -12,23 +12,23 @@ import warnings
 from dataclasses import dataclass, replace
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from gramian.core.pool import Here, Pool
 from gramian.core.progress import progress
-from gramian.core.rows import Kept, Rows, RowSource
+from gramian.core.rows import Columns, Kept, Rows, RowSource
 from gramian.kernels import Identity, Metric
 from gramian.rfm.blend import Blend
 from gramian.rfm.callbacks import Silent, Watch
-from gramian.rfm.choice import Replay
+from gramian.rfm.choice import Choice, Replay
 from gramian.rfm.clock import Clock, TimeIsUp
 from gramian.rfm.journal import Journal
 from gramian.rfm.machine import KernelMachine
 from gramian.rfm.rounds import Round, machine_of, next_metric, record_of, solved
 from gramian.rfm.runs import Run, Stage, scout
 from gramian.rfm.selection import HeldOut, Verdict, decide, squared_errors
-from gramian.rfm.settings import EvalSet, Fitted, Settings
+from gramian.rfm.settings import EvalSet, Fitted, Settings, threshold_support
 from gramian.solvers import Workspace
 
 _SCOUT_ROWS = 4000
@@ -91,14 +91,21 @@ def fit_large(
         rest = source if not len(judges) else Kept(source, order.sort().values)
         growth = _total_weight(rest) / here.total_weight if per_row else 1.0
         learner = _Learner(settings, run, best.run, best.round, source, order, stage)
-        metric = learner.metric()
+        metric, support = learner.metric(), None
         tick()
         try:
-            found = learner.last_round(rest, metric, growth)
+            if settings.threshold is None:
+                found = learner.last_round(rest, metric, learner.replayed(metric, growth))
+            else:
+                basis = metric.matrix() if best.round else run.machines[0].agop
+                support = threshold_support(basis, settings.threshold)
+                found = learner.thresholded(rest, support)
+                judge = Rows(judge.X[:, support], judge.Y, judge.weights)
         except KeyboardInterrupt:
             stage.cut = True
             warnings.warn(f"interrupted: what is kept stands on {len(part)} of {n} rows", stacklevel=2)
-            found = _Found(run.machines[best.round], run.records[best.round], part)
+            at = torch.searchsorted(rest.index, part) if isinstance(rest, Kept) else part
+            found, support = _Found(run.machines[best.round], run.records[best.round], at), None
             metric = found.machine.metric
         tick()
     blend = Blend((found.machine,), (1.0,))
@@ -106,6 +113,7 @@ def fit_large(
     records = [replace(record, score=score) for record, score in scored]
     outputs = found.machine.predict(judge.X, stable=False)
     records[best.round] = replace(found.record, score=_mean_error(outputs, judge))
+    rows = torch.arange(rest.n_rows) if found.rows is None else found.rows.cpu()
     if not stage.cut:
         stage.journal.close()
     return Fitted(
@@ -115,10 +123,10 @@ def fit_large(
         round=best.round,
         problem=run.problem,
         records=tuple(records),
-        support=None,
+        support=support,
         held_out=None if eval_set is not None else HeldOut(judges, outputs),
-        evaluated=None if eval_set is None else blend.predict(eval_set[0]),
-        rows=found.rows,
+        evaluated=None if eval_set is None else blend.predict(judge.X),
+        rows=rest.index[rows] if isinstance(rest, Kept) else rows,
     )
 
 
@@ -135,7 +143,7 @@ def growing(last: int, most: int, least: int = _SCOUT_ROWS) -> list[int]:
 
 @dataclass(frozen=True, eq=False)
 class _Found:
-    """The machine that predicts, what is told of its round, and the training rows it stands on (None: all)."""
+    """The machine that predicts, what is told of its round, and which of the rows it stands on (None: all)."""
 
     machine: KernelMachine
     record: Round
@@ -180,21 +188,30 @@ class _Learner:
             warnings.warn(f"{self.stage.clock.why(error)}: features are those of round {index}", stacklevel=2)
         return metric
 
-    def last_round(self, rest: RowSource, metric: Metric, growth: float) -> _Found:
-        """The machine on all rows, or on its centres, with the features that were learned."""
-        begin = time.perf_counter()
-        problem = self.run.problem
+    def replayed(self, metric: Metric, growth: float) -> Choice:
+        """Ridge and bandwidth of the last round, as they were chosen on the first part."""
         sample = self.source.take(self.order[:_SCOUT_ROWS])
-        chooser = Replay(self.run.path, problem.seed, growth)
-        choice = chooser.choose(self.last, problem.kernel, metric, sample, self.stage.workspace)
+        chooser = Replay(self.run.path, self.run.problem.seed, growth)
+        return chooser.choose(self.last, self.run.problem.kernel, metric, sample, self.stage.workspace)
+
+    def last_round(self, rest: RowSource, metric: Metric, choice: Choice) -> _Found:
+        """The machine on all rows, or on its centres, with the features that were learned."""
+        begin, max_bytes = time.perf_counter(), self.run.problem.max_bytes
         solution = self.settings.solver.solve_rows(
-            choice.kernel, metric, rest, choice.ridge, max_bytes=problem.max_bytes, seconds=self.stage.clock.left
+            choice.kernel, metric, rest, choice.ridge, max_bytes=max_bytes, seconds=self.stage.clock.left
         )
         record = record_of(self.last, choice, metric, solution.info, time.perf_counter() - begin)
         machine = machine_of(solution, solution.weights)
         machine.__dict__.pop("operator")
-        rows = torch.arange(rest.n_rows) if solution.rows is None else solution.rows.cpu()
-        return _Found(machine, record, rest.index[rows] if isinstance(rest, Kept) else rows)
+        return _Found(machine, record, solution.rows)
+
+    def thresholded(self, rest: RowSource, support: Bool[Tensor, " d"]) -> _Found:
+        """RFM-T: the base kernel on the columns M singles out."""
+        sample = Columns(self.source, support).take(self.order[:_SCOUT_ROWS])
+        plain = Identity(sample.X.shape[1], self.source.device)
+        chooser = self.settings.chooser(self.run.problem.kernel)
+        choice = chooser.choose(0, self.run.problem.kernel, plain, sample, self.stage.workspace)
+        return self.last_round(Columns(rest, support), plain, choice)
 
     def _growth(self, rows: Rows) -> float:
         """How much larger a ridge per row is on these rows than on those it was chosen on."""

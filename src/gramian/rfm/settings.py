@@ -89,6 +89,22 @@ class Fitted:
 EvalSet = tuple[Float[Tensor, "m d"], Float[Tensor, "m c"]]
 
 
+def threshold_support(M: Float[Tensor, "d d"], threshold: float) -> Bool[Tensor, " d"]:
+    """Coordinates whose diagonal entry of M, scaled from its smallest (0) to its largest (1), exceeds a threshold.
+
+    >>> threshold_support(torch.diag(torch.tensor([0.0, 0.04, 1.0])), 0.05)
+    tensor([False, False,  True])
+    """
+    diagonal = M.diagonal()
+    spread = diagonal.max() - diagonal.min()
+    if spread == 0:
+        return torch.ones_like(diagonal, dtype=torch.bool)
+    support = (diagonal - diagonal.min()) / spread > threshold
+    if not bool(support.any()):
+        raise ValueError(f"threshold={threshold} leaves no column: lower it")
+    return support
+
+
 def _fitting_update(kernel: Kernel, update: Update) -> Update:
     """Product kernels can only use the diagonal of M, so their updates are made to keep just that."""
     if kernel.needs_axis_aligned_metric and not update.get_params().get("diagonal", True):

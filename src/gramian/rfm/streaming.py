@@ -39,8 +39,6 @@ class Streams:
         self._fit_rows(self._ready(X, y, sample_weight, eval_set), watch)
 
     def _fit_blocks(self: Any, blocks: Blocks, eval_set: Any, watch: Watch) -> None:
-        if self.threshold is not None:
-            raise ValueError("threshold needs a table in memory: leave it out, or fit to fewer rows")
         self._forget()
         n, seed = blocks.n_rows, self._seed()
         chosen = np.random.default_rng(seed).choice(n, min(n, _SAMPLE_ROWS), replace=False)

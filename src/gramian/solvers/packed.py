@@ -5,14 +5,20 @@ Strips and not tiles: BLAS uses all threads on a product of a strip with one vec
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from gramian.core.loops import compiled, in_threads
 from gramian.core.tiles import spans
 from gramian.kernels import KernelOperator
 from gramian.kernels.operator import add_tile
 from gramian.solvers.base import Workspace
+
+_UNROLLED = 4
+"""Rows the compiled loop takes at a time."""
 
 
 class PackedMatrix:
@@ -33,7 +39,7 @@ class PackedMatrix:
     """
 
     def __init__(self, operator: KernelOperator, workspace: Workspace) -> None:
-        self.n, self.dtype = operator.n, operator.dtype
+        self.n, self.dtype, self._tile = operator.n, operator.dtype, operator.tile
         flat = workspace.flat(_count(operator.n, operator.tile), operator.X, operator.dtype)
         self._strips: list[tuple[slice, Tensor]] = []
         at = 0
@@ -52,6 +58,8 @@ class PackedMatrix:
 
     def matmul(self, Vt: Float[Tensor, "c n"]) -> Float[Tensor, "c n"]:
         """``Vᵀ K`` in the format of ``Vᵀ``: the matrix's own is the quick one, the wide one has all digits."""
+        if Vt.device.type == "cpu" and self._tile % _UNROLLED == 0 and (loop := compiled(_add_strip, reorder=True)):
+            return self._matmul_by_loop(Vt, loop)
         out = torch.zeros_like(Vt)
         for rows, strip in self._strips:
             height = rows.stop - rows.start
@@ -64,6 +72,23 @@ class PackedMatrix:
                 add_tile(out, strip[:, part].to(Vt.dtype), Vt, rows, cols, mirrored=rows != cols)
         return out
 
+    def _matmul_by_loop(self, Vt: Float[Tensor, "c n"], loop: Callable[..., None]) -> Float[Tensor, "c n"]:
+        """The same; a number is read once for both of its places, all columns, and in either format."""
+        Vt = Vt.contiguous()
+        threads = min(torch.get_num_threads(), self._tile // _UNROLLED)
+        sums = Vt.new_zeros(threads, 2, *Vt.shape)  # to the rows of a strip, and to those below it
+
+        def add(thread: int) -> None:
+            for rows, strip in self._strips[:-1]:  # the last one ends on the diagonal
+                loop(strip.numpy(), rows.start, thread, threads, Vt.numpy(), *sums[thread].numpy())
+
+        in_threads(add, range(threads))
+        out = sums.sum(dim=(0, 1))
+        for rows, strip in self._strips:
+            height = rows.stop - rows.start
+            out[:, rows] += Vt[:, rows] @ strip[:, :height].to(Vt.dtype)
+        return out
+
     def columns(self, chosen: Int[Tensor, " m"]) -> Float[Tensor, "n m"]:
         """Columns with these indices, which must rise."""
         out = torch.empty(self.n, len(chosen), dtype=self.dtype, device=chosen.device)
@@ -73,6 +98,35 @@ class PackedMatrix:
             out[rows, first:] = strip[:, chosen[first:] - rows.start]
             out[rows.stop :, first:last] = strip[chosen[first:last] - rows.start, rows.stop - rows.start :].mT
         return out
+
+
+def _add_strip(strip, start, thread, threads, V, here, below):  # type: ignore[no-untyped-def]
+    """Add the product with a strip right of its square to ``here``, and that with its mirror image to ``below``.
+
+    Four rows at a time, for which each number of V and of the sums is read once; of all fours this thread's only.
+    """
+    height, width = strip.shape
+    zero = V.dtype.type(0)
+    for left in range(height, width, 512):
+        size = min(512, width - left)
+        for i in range(4 * thread, height, 4 * threads):
+            k0, k1 = strip[i, left : left + size], strip[i + 1, left : left + size]
+            k2, k3 = strip[i + 2, left : left + size], strip[i + 3, left : left + size]
+            row = start + i
+            for c in range(V.shape[0]):
+                w0, w1, w2, w3 = V[c, row], V[c, row + 1], V[c, row + 2], V[c, row + 3]
+                s0, s1, s2, s3 = zero, zero, zero, zero
+                v, out = V[c, start + left : start + left + size], below[c, start + left : start + left + size]
+                for j in range(size):
+                    s0 += k0[j] * v[j]
+                    s1 += k1[j] * v[j]
+                    s2 += k2[j] * v[j]
+                    s3 += k3[j] * v[j]
+                    out[j] += (k0[j] * w0 + k1[j] * w1) + (k2[j] * w2 + k3[j] * w3)
+                here[c, row] += s0
+                here[c, row + 1] += s1
+                here[c, row + 2] += s2
+                here[c, row + 3] += s3
 
 
 def _count(n: int, tile: int) -> int:
