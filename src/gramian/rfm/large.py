@@ -101,12 +101,13 @@ def fit_large(
                 support = threshold_support(basis, settings.threshold)
                 found = learner.thresholded(rest, support)
                 judge = Rows(judge.X[:, support], judge.Y, judge.weights)
-        except KeyboardInterrupt:
-            stage.cut = True
-            warnings.warn(f"interrupted: what is kept stands on {len(part)} of {n} rows", stacklevel=2)
-            at = torch.searchsorted(rest.index, part) if isinstance(rest, Kept) else part
-            found, support = _Found(run.machines[best.round], run.records[best.round], at), None
-            metric = found.machine.metric
+        except KeyboardInterrupt as error:
+            found, support = learner.scouted_machine(rest, part, error), None
+        if stage.clock.left == 0 and support is None:  # a solve that had no time may be worse than what was there
+            outputs = found.machine.predict(judge.X, stable=False)
+            if _mean_error(outputs, judge) > verdict.scores[best.run][best.round]:
+                found = learner.scouted_machine(rest, part, TimeIsUp())
+        metric = metric if support is not None else found.machine.metric
         tick()
     blend = Blend((found.machine,), (1.0,))
     scored = zip(run.records, verdict.scores[best.run], strict=True)
@@ -204,6 +205,14 @@ class _Learner:
         machine = machine_of(solution, solution.weights)
         machine.__dict__.pop("operator")
         return _Found(machine, record, solution.rows)
+
+    def scouted_machine(self, rest: RowSource, part: Int[Tensor, " p"], why: BaseException) -> _Found:
+        """The machine of the first part, for a fit that is cut short in its last round."""
+        self.stage.cut = True
+        rows = f"{len(part)} of {self.source.n_rows} rows"
+        warnings.warn(f"{self.stage.clock.why(why)}: what is kept stands on {rows}", stacklevel=3)
+        at = torch.searchsorted(rest.index, part) if isinstance(rest, Kept) else part
+        return _Found(self.run.machines[self.last], self.run.records[self.last], at)
 
     def thresholded(self, rest: RowSource, support: Bool[Tensor, " d"]) -> _Found:
         """RFM-T: the base kernel on the columns M singles out."""
