@@ -35,6 +35,7 @@ from gramian.rfm.settings import EvalSet, Fitted, Settings
 from gramian.solvers import BY_NAME as SOLVERS
 from gramian.solvers import Direct, Solver, Workspace, choose
 from gramian.solvers.base import warn_numbers
+from gramian.solvers.forecast import forecast
 from gramian.tables import TableEncoder
 
 log = logging.getLogger(__name__)
@@ -140,6 +141,7 @@ class BaseRFM(CallbackSupportMixin, Saves, Explains, FittedFunction):
             solver = found.solver
         else:
             solver = named(self.solver, SOLVERS, "solver", Solver)
+        rows_bytes = forecast(solver, n, d, outputs, dtype).rows
         return Settings(
             kernels=self._kernels(),
             updates=self._updates(n, d),
@@ -158,6 +160,7 @@ class BaseRFM(CallbackSupportMixin, Saves, Explains, FittedFunction):
             n_jobs=1 if self.n_jobs is None else self.n_jobs,
             show_progress=bool(self.verbose),
             dtype=dtype,
+            part_bytes=max(max_bytes - rows_bytes, 1),
         )
 
     def _kernels(self) -> tuple[Kernel, ...]:
@@ -281,7 +284,7 @@ class BaseRFM(CallbackSupportMixin, Saves, Explains, FittedFunction):
         self._scaler = self._column_scaler(rows, bool(self.standardize), center)
 
     def _dtype(self, scaled: Array, device: torch.device) -> torch.dtype:
-        size = float(np.abs(scaled).max(initial=0.0))
+        size = float(max(scaled.max(initial=0.0), -scaled.min(initial=0.0)))
         dtype = resolve_dtype(self.dtype, len(scaled), device)
         if dtype == torch.float32 and not (size == 0 or 1e-12 < size < 1e12):
             # Squares of such coordinates do not fit into float32.
