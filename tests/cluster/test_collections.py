@@ -26,7 +26,7 @@ N = 1500
 def small(monkeypatch):
     monkeypatch.setattr("gramian.rfm.streaming.IN_MEMORY_ROWS", 1000)
     monkeypatch.setattr("gramian.rfm.settings._LARGE_ROWS", 1000)
-    for name, value in {"_SCOUT_ROWS": 200, "_JUDGE_ROWS": 150, "_FEATURE_ROWS": 300}.items():
+    for name, value in {"_SCOUT_ROWS": 200, "_JUDGE_ROWS": 150, "PART_ROWS": 300}.items():
         monkeypatch.setattr(LARGE, name, value)
 
 

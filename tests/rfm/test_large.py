@@ -29,7 +29,7 @@ def options(**more):
 
 @pytest.mark.parametrize("solver", [Nystrom(centers=500), EigenPro(epochs=6)], ids=str)
 def test_features_and_scores_are_those_of_an_exact_fit(table, solver, monkeypatch):
-    monkeypatch.setattr("gramian.rfm.settings._LARGE_ROWS", 1000)
+    monkeypatch.setattr("gramian.rfm.settings.LARGE_ROWS", 1000)
     X, y = table
     exact = RFMRegressor(**options(solver="direct")).fit(X[:900], y[:900])
     many = RFMRegressor(**options(solver=solver)).fit(X[:1200], y[:1200])

@@ -32,7 +32,7 @@ def small(monkeypatch):
     """What is many rows elsewhere is few here."""
     monkeypatch.setattr(STREAMING, "IN_MEMORY_ROWS", 1000)
     monkeypatch.setattr(STREAMING, "_SAMPLE_ROWS", 600)
-    for name, value in {"_SCOUT_ROWS": 200, "_JUDGE_ROWS": 150, "_FEATURE_ROWS": 300}.items():
+    for name, value in {"_SCOUT_ROWS": 200, "_JUDGE_ROWS": 150, "PART_ROWS": 300}.items():
         monkeypatch.setattr(f"gramian.rfm.large.{name}", value)
     monkeypatch.setattr("gramian.rfm.settings._LARGE_ROWS", 1000)
 

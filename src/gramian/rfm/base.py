@@ -38,6 +38,7 @@ from gramian.rfm.streaming import Streams
 from gramian.solvers import BY_NAME as SOLVERS
 from gramian.solvers import Direct, Solver, Workspace, choose
 from gramian.solvers.base import warn_numbers
+from gramian.solvers.forecast import forecast
 from gramian.tables import TableEncoder
 
 log = logging.getLogger(__name__)
@@ -145,6 +146,7 @@ class BaseRFM(CallbackSupportMixin, Saves, Compresses, Streams, Places, Explains
             solver = found.solver
         else:
             solver = named(self.solver, SOLVERS, "solver", Solver)
+        rows_bytes = forecast(solver, n, d, outputs, dtype).rows
         return Settings(
             kernels=self._kernels(),
             updates=self._updates(n, d),
@@ -162,6 +164,7 @@ class BaseRFM(CallbackSupportMixin, Saves, Compresses, Streams, Places, Explains
             time_limit=self.time_limit,
             show_progress=bool(self.verbose),
             dtype=dtype,
+            part_bytes=max(max_bytes - rows_bytes, 1),
         )
 
     def _kernels(self) -> tuple[Kernel, ...]:
@@ -301,7 +304,7 @@ class BaseRFM(CallbackSupportMixin, Saves, Compresses, Streams, Places, Explains
         return bool(self.standardize) or all(kernel.translation_invariant for kernel in self._kernels())
 
     def _dtype(self, scaled: Array, device: torch.device) -> torch.dtype:
-        size = float(np.abs(scaled).max(initial=0.0))
+        size = float(max(scaled.max(initial=0.0), -scaled.min(initial=0.0)))
         dtype = resolve_dtype(self.dtype, len(scaled), device)
         if dtype == torch.float32 and not (size == 0 or 1e-12 < size < 1e12):
             # Squares of such coordinates do not fit into float32.

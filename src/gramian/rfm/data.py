@@ -69,7 +69,9 @@ class Scaler:
 
     def apply(self, X: Array) -> Array:
         """Scale rows."""
-        return (X - self.center) / self.scale
+        out = X - self.center
+        out /= self.scale  # in place: a large table is not copied twice
+        return out
 
     def undo(self, X: Array) -> Array:
         """Put scaled rows back into the user's units."""

@@ -30,13 +30,12 @@ from gramian.rfm.runs import Run, Stage, scout
 from gramian.rfm.selection import HeldOut, Verdict, decide, squared_errors
 from gramian.rfm.settings import EvalSet, Fitted, Settings, threshold_support
 from gramian.solvers import Workspace
+from gramian.solvers.forecast import PART_ROWS
 
 _SCOUT_ROWS = 4000
 """Rows on which kinds of machines compete."""
 _JUDGE_ROWS = 5000
 """Rows kept out of the fit, at most; a tenth of few."""
-_FEATURE_ROWS = 20_000
-"""Rows of the last round that learns features: from 20,000 on M hardly changes (docs/scale.md)."""
 
 
 def fit_large(
@@ -168,7 +167,7 @@ class _Learner:
         problem, seed = self.run.problem, self.run.problem.seed
         metric: Metric = Identity(self.source.n_columns, self.source.device)
         try:
-            for index, count in enumerate(growing(self.last, min(_FEATURE_ROWS, len(self.order)))):
+            for index, count in enumerate(growing(self.last, min(PART_ROWS, len(self.order)))):
                 name = f"features-{self.number}-{self.last}-round-{index}"
                 if (before := self.stage.journal.recall(name)) is not None:
                     metric = before

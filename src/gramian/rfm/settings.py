@@ -16,9 +16,7 @@ from gramian.rfm.choice import Chooser, Fixed, LeaveOneOut
 from gramian.rfm.rounds import Problem, Round
 from gramian.rfm.selection import HeldOut
 from gramian.solvers import Solver, choose
-
-_LARGE_ROWS = 30_000
-"""Beyond it features are learned on a part of the rows, and only the last round sees all."""
+from gramian.solvers.forecast import LARGE_ROWS
 
 
 @dataclass(frozen=True)
@@ -41,6 +39,8 @@ class Settings:
     time_limit: float | None = None
     show_progress: bool = False
     dtype: torch.dtype = torch.float32
+    part_bytes: int = 2**33
+    """What solving a part of the rows may take while all of them are in memory."""
 
     @property
     def problems(self) -> list[Problem]:
@@ -54,11 +54,11 @@ class Settings:
 
     def large(self, n: int) -> bool:
         """Whether n rows are so many that features are learned on a part of them, or the solver keeps only a part."""
-        return n > _LARGE_ROWS or self.solver.stands_on(n) < n
+        return n > LARGE_ROWS or self.solver.stands_on(n) < n
 
     def part_solver(self, n: int) -> Solver:
         """The solver for a part of the rows, n of them."""
-        return choose(n, self.dtype, self.max_bytes).solver
+        return choose(n, self.dtype, self.part_bytes).solver
 
     def chooser(self, kernel: Kernel) -> Chooser:
         """Leave-one-out where something is left to choose, else the user's numbers."""
