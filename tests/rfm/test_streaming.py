@@ -34,7 +34,7 @@ def small(monkeypatch):
     monkeypatch.setattr(STREAMING, "_SAMPLE_ROWS", 600)
     for name, value in {"_SCOUT_ROWS": 200, "_JUDGE_ROWS": 150, "PART_ROWS": 300}.items():
         monkeypatch.setattr(f"gramian.rfm.large.{name}", value)
-    monkeypatch.setattr("gramian.rfm.settings._LARGE_ROWS", 1000)
+    monkeypatch.setattr("gramian.rfm.settings.LARGE_ROWS", 1000)
 
 
 def options(**more):
@@ -260,6 +260,15 @@ def test_rows_are_never_all_in_memory(tmp_path):
 
 
 class TestWords:
+    def test_too_little_memory(self, tmp_path):
+        X, y = mapped(tmp_path, table()[0]), table()[1]
+        for solver, match in (
+            ("auto", r"1500 rows, though read in blocks, need at least .* MB, and max_memory is 1.0 MB"),
+            ("direct", r"takes all 1500 rows into memory, .* MB, and max_memory is 1.0 MB: use solver=.nystrom"),
+        ):
+            with pytest.raises(ValueError, match=match):
+                RFMRegressor(**options(solver=solver, max_memory="1MB")).fit(X, y)
+
     def test_a_gap_that_the_sample_did_not_show(self, tmp_path):
         X, y = table()
         X[3, 0] = np.nan

@@ -38,7 +38,8 @@ from gramian.rfm.streaming import Streams
 from gramian.solvers import BY_NAME as SOLVERS
 from gramian.solvers import Direct, Solver, Workspace, choose
 from gramian.solvers.base import warn_numbers
-from gramian.solvers.forecast import forecast
+from gramian.solvers.choose import choose_streamed
+from gramian.solvers.forecast import PART_ROWS, forecast
 from gramian.tables import TableEncoder
 
 log = logging.getLogger(__name__)
@@ -119,7 +120,9 @@ class BaseRFM(CallbackSupportMixin, Saves, Compresses, Streams, Places, Explains
 
     # ---- fitting -----------------------------------------------------------------------------------------------
 
-    def _settings(self, n: int, d: int, outputs: int, device: torch.device, dtype: torch.dtype) -> Settings:
+    def _settings(
+        self, n: int, d: int, outputs: int, device: torch.device, dtype: torch.dtype, streamed: bool = False
+    ) -> Settings:
         if self.select_round not in ("best", "last"):
             raise ValueError(f'select_round must be "best" or "last", got {self.select_round!r}')
         if self.ridge_scaling not in (None, "n"):
@@ -139,14 +142,14 @@ class BaseRFM(CallbackSupportMixin, Saves, Compresses, Streams, Places, Explains
             raise ValueError(f"threshold must be in [0, 1) or None, got {self.threshold!r}")
         max_bytes = resolve_memory(self.max_memory, device)
         if _auto(self.solver):
-            found = choose(n, dtype, max_bytes, d, outputs)
+            found = (choose_streamed if streamed else choose)(n, dtype, max_bytes, d, outputs)
             if found.forced:
                 warn_numbers(f"{n} rows: {found.why}")
             log.info("solver %s", found.why)
             solver = found.solver
         else:
             solver = named(self.solver, SOLVERS, "solver", Solver)
-        rows_bytes = forecast(solver, n, d, outputs, dtype).rows
+        rows_bytes = forecast(solver, min(n, PART_ROWS) if streamed else n, d, outputs, dtype).rows
         return Settings(
             kernels=self._kernels(),
             updates=self._updates(n, d),

@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 import torch
 
-from gramian.core import threads, wide_dtype
+from gramian.core import format_bytes, threads, wide_dtype
 from gramian.core.rows import RowSource
 from gramian.rfm.callbacks import Watch
 from gramian.rfm.data import Array, Scaler
 from gramian.rfm.judged import Judged
 from gramian.rfm.large import fit_large
-from gramian.rfm.settings import Fitted
+from gramian.rfm.settings import Fitted, Settings
 from gramian.rfm.streams import Prepare, Reading, Target, rows_of, sums_of
+from gramian.solvers.forecast import forecast
 from gramian.tables.blocks import Blocks, as_blocks
 
 IN_MEMORY_ROWS = 30_000
@@ -57,7 +58,8 @@ class Streams:
         self._target_scaler = sums.scaler(about, slice(d, None), self.fit_intercept, self._scales_target)
         device = torch.device("cpu")  # blocks come from files and other processes
         dtype = self._dtype(self._scaler.apply(rows), device)
-        settings = self._settings(n, d, len(about) - d, device, dtype)
+        settings = self._settings(n, d, len(about) - d, device, dtype, streamed=True)
+        _check_room(settings, n, d, len(about) - d)
         evaluation = self._read_eval_set(eval_set)
         if evaluation is not None:
             evaluation = (
@@ -86,3 +88,13 @@ class Streams:
         there = source.take(fitted.held_out.rows)
         weights = np.ones(len(there)) if there.weights is None else there.weights.numpy()
         return Judged(units(fitted.held_out.outputs), units(there.Y), weights, "folds")
+
+
+def _check_room(settings: Settings, n: int, d: int, outputs: int) -> None:
+    """A solver the user has named may want all rows in memory: they must have room there."""
+    need = forecast(settings.solver, n, d, outputs, settings.dtype).peak
+    if settings.solver.stands_on(n) == n and need > settings.max_bytes:
+        raise ValueError(
+            f"solver={settings.solver!r} takes all {n} rows into memory, {format_bytes(need)}, and max_memory is "
+            f'{format_bytes(settings.max_bytes)}: use solver="nystrom"'
+        )

@@ -91,6 +91,42 @@ def fit_forecast(
     return replace(whole, features=max(whole.features, smaller.rows + smaller.solver))
 
 
+def choose_streamed(n: int, dtype: torch.dtype, max_bytes: int, columns: int = 0, outputs: int = 1) -> Chosen:
+    """The solver for n rows that are not in memory: a machine on as many of them as the budget has room for.
+
+    >>> choose_streamed(10**6, torch.float32, 10**9, columns=50).why
+    'Nyström regression on 5,000 centers: 969.4 MB of 1.0 GB'
+    """
+    least = 0
+    for centers in [c for c in _CENTERS if c <= n // 2] or [n]:
+        solver = Nystrom(centers=centers)
+        need = streamed_forecast(solver, n, dtype, max_bytes, columns, outputs).peak
+        if need <= max_bytes:
+            why = f"Nyström regression on {centers:,} centers: {format_bytes(need)} of {format_bytes(max_bytes)}"
+            return Chosen(solver, why)
+        least = need
+    raise ValueError(
+        f"{n} rows, though read in blocks, need at least {format_bytes(least)}, and max_memory is "
+        f"{format_bytes(max_bytes)}: raise max_memory"
+    )
+
+
+def streamed_forecast(
+    solver: Solver, n: int, dtype: torch.dtype, max_bytes: int, columns: int = 0, outputs: int = 1
+) -> Forecast:
+    """What a fit of n rows that are not in memory will take: only a part of them ever is.
+
+    >>> million, few = (streamed_forecast(Nystrom(), n, torch.float32, 10**10, 50).peak for n in (10**6, 40_000))
+    >>> million == few
+    True
+    """
+    part = min(n, PART_ROWS)
+    rows = forecast(solver, part, columns, outputs, dtype).rows
+    within = _exact(part, dtype, max(max_bytes - rows, 1), columns, outputs).chosen.solver
+    smaller, whole = (forecast(one, count, columns, outputs, dtype) for one, count in ((within, part), (solver, n)))
+    return replace(whole, reading=0, rows=rows, features=max(whole.features, smaller.solver))
+
+
 @dataclass(frozen=True)
 class _Exact:
     """The exact solver that comes nearest to the budget, whether it fits, what it needs, and what with a matrix."""
