@@ -22,7 +22,7 @@ from gramian.core.tiles import ROWS
 from gramian.kernels import KernelOperator, Laplace, as_metric
 
 RESULTS = Path(__file__).parent / "results" / "prediction.json"
-N, D, NEW, REPEATS = 10_000, 50, 8192, 7
+N, D, NEW, REPEATS = 10_000, 50, 2048, 5
 
 
 def seconds(work: Callable[[], Any]) -> float:

@@ -25,6 +25,7 @@ N = 1500
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     monkeypatch.setattr("gramian.rfm.streaming.IN_MEMORY_ROWS", 1000)
+    monkeypatch.setattr("gramian.rfm.streaming.has_room", lambda *args: False)
     monkeypatch.setattr("gramian.rfm.settings.LARGE_ROWS", 1000)
     for name, value in {"_SCOUT_ROWS": 200, "_JUDGE_ROWS": 150, "PART_ROWS": 300}.items():
         monkeypatch.setattr(LARGE, name, value)

@@ -24,6 +24,7 @@ dataset, feather, parquet = (importlib.import_module(f"pyarrow.{name}") for name
 
 STREAMING = importlib.import_module("gramian.rfm.streaming")
 BLOCKS = importlib.import_module("gramian.tables.blocks")
+ROOM = STREAMING.has_room
 N = 1500
 
 
@@ -32,6 +33,7 @@ def small(monkeypatch):
     """What is many rows elsewhere is few here."""
     monkeypatch.setattr(STREAMING, "IN_MEMORY_ROWS", 1000)
     monkeypatch.setattr(STREAMING, "_SAMPLE_ROWS", 600)
+    monkeypatch.setattr(STREAMING, "has_room", lambda *args: False)
     for name, value in {"_SCOUT_ROWS": 200, "_JUDGE_ROWS": 150, "PART_ROWS": 300}.items():
         monkeypatch.setattr(f"gramian.rfm.large.{name}", value)
     monkeypatch.setattr("gramian.rfm.settings.LARGE_ROWS", 1000)
@@ -163,6 +165,15 @@ class TestSameModel:
         here = RFMRegressor(preset="fast").fit(X, y)
         np.testing.assert_array_equal(there.predict(X), here.predict(X))
 
+    def test_large_ones_too_where_there_is_room(self, tmp_path, monkeypatch):
+        """A cross-validation in several processes hands over memory maps: its results must not depend on that."""
+        monkeypatch.setattr(STREAMING, "has_room", ROOM)
+        X, y = table()
+        there, here = (RFMRegressor(**options()).fit(rows, y) for rows in (mapped(tmp_path, X), X))
+        np.testing.assert_array_equal(there.predict(X), here.predict(X))
+        assert ROOM(as_blocks(mapped(tmp_path, X)), "1MB")
+        assert not ROOM(as_blocks(mapped(tmp_path, X)), "0.2MB")
+
     def test_weights_and_an_evaluation_set(self, tmp_path):
         X, y = table()
         model = RFMRegressor(**options())
@@ -217,6 +228,7 @@ def test_ctrl_c_in_the_last_round_keeps_the_machine_on_a_part(tmp_path, monkeypa
 MEMORY = """
 import re, sys, threading, time
 import numpy as np
+import gramian.rfm.streaming
 from gramian import RFMRegressor
 from gramian.kernels import Laplace
 from gramian.solvers import Nystrom
@@ -237,6 +249,7 @@ def peak(X, y):
     thread.join()
     return highest[0]
 
+gramian.rfm.streaming.has_room = lambda *args: False
 X, y = np.load(sys.argv[1], mmap_mode="r"), np.load(sys.argv[2])
 few = peak(X[:31_000], y[:31_000])
 print(peak(X, y) - few)

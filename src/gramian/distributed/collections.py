@@ -24,6 +24,7 @@ class DaskBlocks(Blocks):
     Inside a client the workers make the partitions and look at them; elsewhere they are made here, one at a time.
     """
 
+    n_columns: int
     parts: tuple[Any, ...]
     """For each partition a delayed :class:`Block` that does not know where it begins."""
     known: list[int] | None = None
@@ -39,6 +40,11 @@ class DaskBlocks(Blocks):
     @property
     def n_rows(self) -> int:
         return sum(self.lengths)
+
+    @property
+    def elsewhere(self) -> bool:
+        """Whether workers look at the blocks."""
+        return current() is not None
 
     @property
     def starts(self) -> list[int]:
@@ -100,7 +106,11 @@ def as_blocks(X: Any, y: Any = None, weights: Any = None) -> DaskBlocks:
         lengths = [int(n) for n in dask.compute(*[dask.delayed(len)(table) for table in tables])]
     columns = [_pieces(values, tables, lengths, what) for values, what in ((y, "y"), (weights, "sample_weight"))]
     make = dask.delayed(_block, pure=True)
-    return DaskBlocks(tuple(make(table, *rest, names) for table, *rest in zip(tables, *columns, strict=True)), lengths)
+    return DaskBlocks(
+        int(X.shape[1]),
+        tuple(make(table, *rest, names) for table, *rest in zip(tables, *columns, strict=True)),
+        lengths,
+    )
 
 
 def _in_memory(values: Any) -> bool:

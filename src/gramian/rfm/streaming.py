@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from gramian.core import format_bytes, threads, wide_dtype
+from gramian.core import format_bytes, resolve_memory, threads, wide_dtype
 from gramian.core.rows import RowSource
 from gramian.rfm.callbacks import Watch
 from gramian.rfm.data import Array, Scaler
@@ -21,6 +21,8 @@ from gramian.tables.blocks import Blocks, as_blocks
 
 IN_MEMORY_ROWS = 30_000
 """Tables up to this many rows are simply read, wherever they are."""
+_COPIES = 4
+"""Copies of a table, in float64, that are alive while it is read and standardised; with one to spare."""
 _SAMPLE_ROWS = 20_000
 """Rows from which levels of categories, medians and the scale of the target are learned."""
 
@@ -29,12 +31,13 @@ class Streams:
     """What an estimator inherits to take tables that are not in memory."""
 
     def _fit_any(self: Any, X: Any, y: Any, sample_weight: Any, eval_set: Any, watch: Watch) -> None:
-        """Fit to a table wherever it is; one that is small enough is read first."""
+        """Fit to a table wherever it is; one that has room in memory is read first."""
         blocks = as_blocks(X, y, sample_weight)
-        if blocks is not None and blocks.n_rows > IN_MEMORY_ROWS:
-            self._fit_blocks(blocks, eval_set, watch)
-            return
         if blocks is not None:
+            there = blocks.elsewhere and self.cluster is not None
+            if blocks.n_rows > IN_MEMORY_ROWS and (there or not has_room(blocks, self.max_memory)):
+                self._fit_blocks(blocks, eval_set, watch)
+                return
             whole = blocks.whole()
             X, y, sample_weight = whole.X, whole.y, whole.weights
         self._fit_rows(self._ready(X, y, sample_weight, eval_set), watch)
@@ -88,6 +91,12 @@ class Streams:
         there = source.take(fitted.held_out.rows)
         weights = np.ones(len(there)) if there.weights is None else there.weights.numpy()
         return Judged(units(fitted.held_out.outputs), units(there.Y), weights, "folds")
+
+
+def has_room(blocks: Blocks, max_memory: Any) -> bool:
+    """Whether the whole table can be read into the memory that may be used."""
+    table = 8 * blocks.n_rows * (blocks.n_columns + 1)
+    return _COPIES * table <= resolve_memory(max_memory, torch.device("cpu"))
 
 
 def _check_room(settings: Settings, n: int, d: int, outputs: int) -> None:

@@ -48,6 +48,16 @@ class Blocks(ABC):
     def n_rows(self) -> int:
         """Number of rows."""
 
+    @property
+    @abstractmethod
+    def n_columns(self) -> int:
+        """Number of columns, as they are stored."""
+
+    @property
+    def elsewhere(self) -> bool:
+        """Whether other processes look at the blocks."""
+        return False
+
     @abstractmethod
     def each(self, function: Callable[[Block], Any]) -> Iterator[Any]:
         """``function(block)`` for every block, in the order of rows. It may be called elsewhere: it must pickle."""
@@ -79,6 +89,10 @@ class ArrayBlocks(Blocks):
     @property
     def n_rows(self) -> int:
         return int(self.X.shape[0])
+
+    @property
+    def n_columns(self) -> int:
+        return int(self.X.shape[1])
 
     def each(self, function: Callable[[Block], Any]) -> Iterator[Any]:
         for part in spans(self.n_rows, self.size):
