@@ -64,7 +64,7 @@ def fit_gramian(task: str, options: dict, X, y):
     if isinstance(options.get("solver"), dict):  # {"nystrom": {"centers": 2000}}
         ((name, settings),) = options["solver"].items()
         options["solver"] = BY_NAME[name].with_params(**settings)
-    large._FEATURE_ROWS = options.pop("feature_rows", large._FEATURE_ROWS)
+    large.PART_ROWS = options.pop("feature_rows", large.PART_ROWS)
     return (RFMClassifier if task == "covertype" else RFMRegressor)(**options).fit(X, y)
 
 

@@ -1,4 +1,4 @@
-"""Two worker processes, and a way to kill one."""
+"""Two worker processes, and two more of which one will be killed."""
 
 import os
 import signal
@@ -8,8 +8,8 @@ from contextlib import contextmanager
 import pytest
 
 
-@pytest.fixture(scope="session")
-def client():
+@contextmanager
+def two_workers():
     distributed = pytest.importorskip("distributed", reason="dask and distributed are not installed")
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None, "memory_limit": None}
     with distributed.LocalCluster(**options) as workers, distributed.Client(workers, set_as_default=False) as client:
@@ -17,27 +17,37 @@ def client():
         yield client
 
 
-@pytest.fixture
-def one_dies(client):
-    """A context in which, after some seconds, a worker's process gets ``kill -9``; its nanny starts another."""
+@pytest.fixture(scope="session")
+def client():
+    with two_workers() as client:
+        yield client
+
+
+class Doomed:
+    """A client with two workers, of which one gets ``kill -9``; its nanny starts another."""
+
+    def __init__(self, client):
+        self.client = client
+        self.dead = None
 
     @contextmanager
-    def dying(after=0.3):
-        dead = []
-
-        def kill():
-            pid = next(iter(client.run(os.getpid).values()))
-            os.kill(pid, signal.SIGKILL)
-            dead.append(pid)
-
-        killer = threading.Timer(after, kill)
+    def one_dies(self, after):
+        """Kill one some seconds after the block begins, and see that it was before it ended."""
+        killer = threading.Timer(after, self.kill)
         killer.start()
         yield
+        assert self.dead is not None, "the work was over before a worker could be killed"
         killer.join()
-        assert dead, "nobody was killed"
-        client.wait_for_workers(2, timeout=60)
 
-    return dying
+    def kill(self):
+        self.dead = next(iter(self.client.run(os.getpid).values()))
+        os.kill(self.dead, signal.SIGKILL)
+
+
+@pytest.fixture
+def doomed():
+    with two_workers() as client:
+        yield Doomed(client)
 
 
 def _imported():

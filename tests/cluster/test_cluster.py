@@ -1,7 +1,6 @@
 """On a cluster of two processes: the same results, also when one of them is killed in the middle."""
 
 import importlib
-import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,8 +13,12 @@ from gramian import RFMClassifier, RFMRegressor
 from gramian.core.pool import Pool
 from gramian.core.rows import MemoryRows, Rows, RowSource
 from gramian.distributed import Cluster, current
+from gramian.kernels import Identity, Laplace
+from gramian.rfm import KernelMachine
+from gramian.rfm.spread import SpreadMachine
 
 RUNS = importlib.import_module("gramian.rfm.runs")
+SPREAD = importlib.import_module("gramian.rfm.spread")
 
 
 def data(n=150):
@@ -28,10 +31,8 @@ class Normal:
     """Normal equations of a block, in the way of a solver: state of its own, and an argument."""
 
     shift: torch.Tensor
-    seconds: float = 0.0
 
     def __call__(self, block, factor):
-        time.sleep(self.seconds)
         X = block.X.double() - self.shift
         weights = torch.ones(len(block), dtype=torch.float64) if block.weights is None else block.weights
         return X.mT @ (weights[:, None] * block.Y) * factor, torch.tensor(len(block))
@@ -72,19 +73,6 @@ class TestRows:
         assert torch.equal(taken.Y, rows.Y[indices])
         assert torch.equal(taken.weights, rows.weights[indices])
 
-    def test_a_worker_that_dies_costs_time_and_not_the_result(self, client, one_dies, rows):
-        there = Cluster(client).source(rows)
-        function = Normal(torch.zeros(5, dtype=torch.float64), seconds=0.3)
-        expected = there.reduce(Normal(torch.zeros(5, dtype=torch.float64)), 1.0)[0]
-        with one_dies():
-            found = there.reduce(function, 1.0)[0]
-        assert torch.equal(found, expected)
-
-
-def slow_square(shared, item):
-    time.sleep(0.2)
-    return shared * item**2
-
 
 class TestPool:
     def test_every_item_once(self, client):
@@ -96,9 +84,32 @@ class TestPool:
         with pytest.raises(ZeroDivisionError):
             list(Cluster(client).run(divmod, 1, [1, 0]))
 
-    def test_a_worker_that_dies(self, client, one_dies):
-        with one_dies():
-            assert dict(Cluster(client).run(slow_square, 3, range(8))) == {i: 3 * i * i for i in range(8)}
+
+class TestGradients:
+    @pytest.mark.parametrize("weighted", [False, True])
+    def test_moments_are_summed_by_the_workers(self, client, weighted, monkeypatch):
+        monkeypatch.setattr(SPREAD, "_LEAST_ROWS", 30)
+        rng = torch.Generator().manual_seed(0)
+        X = torch.randn(200, 3, generator=rng, dtype=torch.float64)
+        coef = torch.randn(200, 2, generator=rng, dtype=torch.float64)
+        weights = torch.rand(200, generator=rng, dtype=torch.float64) if weighted else None
+        machine = KernelMachine(Laplace(2.0), Identity(3), X, coef, weights)
+        for rows in (None, torch.randperm(200, generator=rng)[:90]):
+            here, there = machine.moments(rows), SpreadMachine(machine, Cluster(client)).moments(rows)
+            for one, other in zip(here, there, strict=True):
+                torch.testing.assert_close(torch.as_tensor(one), torch.as_tensor(other), rtol=1e-10, atol=1e-12)
+
+    def test_in_a_fit(self, client, monkeypatch):
+        monkeypatch.setattr(SPREAD, "_LEAST_ROWS", 30)
+        asked, real = [], Cluster.run
+        monkeypatch.setattr(Cluster, "run", lambda self, work, *rest: asked.append(work) or real(self, work, *rest))
+        X, y = data()
+        options = {"update": "agop", "kernel": "laplace", "n_rounds": 1, "select_round": "last"}
+        with client.as_current():
+            there = RFMRegressor(**options).fit(X, y)
+        assert SPREAD._moments in asked
+        here = RFMRegressor(cluster=None, **options).fit(X, y)
+        np.testing.assert_allclose(there.feature_matrix_, here.feature_matrix_, rtol=1e-7, atol=1e-10)
 
 
 class TestFit:
@@ -125,17 +136,17 @@ class TestFit:
             RFMClassifier(preset="fast").fit(X, y > 0)
         assert len(ticks) == 5 * 6, "progress is told of every round of every fold"
 
-    def test_a_worker_killed_in_the_middle_of_a_fit(self, client, one_dies, monkeypatch):
+    def test_a_worker_killed_in_the_middle_of_a_fit(self, doomed, monkeypatch):
         X, y = data(600)
         real = RUNS.without
 
         def without(*args):
-            with one_dies(after=0.1):
+            with doomed.one_dies(after=0.1):
                 return real(*args)
 
         here = RFMRegressor(preset="fast", cluster=None).fit(X, y)
         monkeypatch.setattr(importlib.import_module("gramian.rfm.fitting"), "without", without)
-        with client.as_current():
+        with doomed.client.as_current():
             there = RFMRegressor(preset="fast").fit(X, y)
         np.testing.assert_allclose(there.predict(X), here.predict(X), rtol=1e-9)
 

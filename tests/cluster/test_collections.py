@@ -1,6 +1,7 @@
 """Dask arrays and frames, with a cluster and without: the model of the same table in memory."""
 
 import importlib
+import weakref
 
 import numpy as np
 import pandas as pd
@@ -24,8 +25,9 @@ N = 1500
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     monkeypatch.setattr("gramian.rfm.streaming.IN_MEMORY_ROWS", 1000)
-    monkeypatch.setattr("gramian.rfm.settings._LARGE_ROWS", 1000)
-    for name, value in {"_SCOUT_ROWS": 200, "_JUDGE_ROWS": 150, "_FEATURE_ROWS": 300}.items():
+    monkeypatch.setattr("gramian.rfm.streaming.has_room", lambda *args: False)
+    monkeypatch.setattr("gramian.rfm.settings.LARGE_ROWS", 1000)
+    for name, value in {"_SCOUT_ROWS": 200, "_JUDGE_ROWS": 150, "PART_ROWS": 300}.items():
         monkeypatch.setattr(LARGE, name, value)
 
 
@@ -65,17 +67,18 @@ class TestHere:
         np.testing.assert_array_equal(there.predict(X), RFMRegressor(preset="fast").fit(X, y).predict(X))
 
     def test_no_more_than_a_partition_at_a_time(self):
-        alive, most = [0], [0]
+        alive, most = set(), [0]
 
-        def make(block_info=None):
-            alive[0] += 1
-            most[0] = max(most[0], alive[0])
-            return np.zeros((100, 2))
+        def make(number):
+            part = np.zeros((100, 2))
+            alive.add(number)
+            weakref.finalize(part, alive.discard, number)
+            most[0] = max(most[0], len(alive))
+            return part
 
-        parts = [da.from_delayed(dask.delayed(make)(), (100, 2), float) for _ in range(6)]
-        for _ in as_blocks(da.concatenate(parts)).each(len):
-            alive[0] -= 1
-        assert most[0] == 1
+        parts = [da.from_delayed(dask.delayed(make)(i), (100, 2), float) for i in range(6)]
+        assert list(as_blocks(da.concatenate(parts)).each(len)) == [100] * 6
+        assert most[0] <= 2, "the one at hand, and the one before it until it is let go"
 
     @pytest.mark.parametrize(
         ("y", "match"),
@@ -146,17 +149,17 @@ class TestThere:
         assert model.classes_.tolist() == [0, 1, 2]
         assert model.score(X, labels) > 0.8
 
-    def test_a_worker_killed_in_the_middle_of_a_fit(self, client, one_dies, monkeypatch):
+    def test_a_worker_killed_in_the_middle_of_a_fit(self, doomed, monkeypatch):
         X, y = table()
         here = RFMRegressor(**options()).fit(X, y)
         real = LARGE._Learner.last_round
 
         def last_round(*args):
-            with one_dies(after=0.2):
+            with doomed.one_dies(after=0.05):
                 return real(*args)
 
         monkeypatch.setattr(LARGE._Learner, "last_round", last_round)
-        with client.as_current():
+        with doomed.client.as_current():
             there = RFMRegressor(**options()).fit(da.from_array(X, chunks=(400, 4)), da.from_array(y, chunks=400))
         np.testing.assert_allclose(there.predict(X), here.predict(X), rtol=1e-5, atol=1e-6)
 

@@ -29,7 +29,7 @@ def options(**more):
 
 @pytest.mark.parametrize("solver", [Nystrom(centers=500), EigenPro(epochs=6)], ids=str)
 def test_features_and_scores_are_those_of_an_exact_fit(table, solver, monkeypatch):
-    monkeypatch.setattr("gramian.rfm.settings._LARGE_ROWS", 1000)
+    monkeypatch.setattr("gramian.rfm.settings.LARGE_ROWS", 1000)
     X, y = table
     exact = RFMRegressor(**options(solver="direct")).fit(X[:900], y[:900])
     many = RFMRegressor(**options(solver=solver)).fit(X[:1200], y[:1200])
@@ -152,3 +152,13 @@ def test_a_source_of_rows_is_enough(table):
     assert Counting.taken < 1500
     reference = large.fit_large(settings, MemoryRows(Rows(data.X, data.Y)))
     torch.testing.assert_close(fitted.blend.predict(data.X), reference.blend.predict(data.X), rtol=0, atol=1e-3)
+
+
+def test_a_threshold_leaves_the_columns_that_matter(table):
+    X, y = table
+    model = RFMRegressor(**options(threshold=0.05)).fit(X[:1200], y[:1200])
+    assert model.support_.tolist() == [True, True, False, False, False]
+    assert model.machine_.X.shape == (150, 2)
+    assert model.score(X[1200:], y[1200:]) > 0.8
+    judged = RFMRegressor(**options(threshold=0.05)).fit(X[:1000], y[:1000], eval_set=(X[1000:], y[1000:]))._judged()
+    assert len(judged.outputs) == 500

@@ -1,6 +1,10 @@
 """Tables that are not in memory: the same model as from the table in memory, and never all rows at once."""
 
 import importlib
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -20,6 +24,7 @@ dataset, feather, parquet = (importlib.import_module(f"pyarrow.{name}") for name
 
 STREAMING = importlib.import_module("gramian.rfm.streaming")
 BLOCKS = importlib.import_module("gramian.tables.blocks")
+ROOM = STREAMING.has_room
 N = 1500
 
 
@@ -28,9 +33,10 @@ def small(monkeypatch):
     """What is many rows elsewhere is few here."""
     monkeypatch.setattr(STREAMING, "IN_MEMORY_ROWS", 1000)
     monkeypatch.setattr(STREAMING, "_SAMPLE_ROWS", 600)
-    for name, value in {"_SCOUT_ROWS": 200, "_JUDGE_ROWS": 150, "_FEATURE_ROWS": 300}.items():
+    monkeypatch.setattr(STREAMING, "has_room", lambda *args: False)
+    for name, value in {"_SCOUT_ROWS": 200, "_JUDGE_ROWS": 150, "PART_ROWS": 300}.items():
         monkeypatch.setattr(f"gramian.rfm.large.{name}", value)
-    monkeypatch.setattr("gramian.rfm.settings._LARGE_ROWS", 1000)
+    monkeypatch.setattr("gramian.rfm.settings.LARGE_ROWS", 1000)
 
 
 def options(**more):
@@ -159,12 +165,27 @@ class TestSameModel:
         here = RFMRegressor(preset="fast").fit(X, y)
         np.testing.assert_array_equal(there.predict(X), here.predict(X))
 
+    def test_large_ones_too_where_there_is_room(self, tmp_path, monkeypatch):
+        """A cross-validation in several processes hands over memory maps: its results must not depend on that."""
+        monkeypatch.setattr(STREAMING, "has_room", ROOM)
+        X, y = table()
+        there, here = (RFMRegressor(**options()).fit(rows, y) for rows in (mapped(tmp_path, X), X))
+        np.testing.assert_array_equal(there.predict(X), here.predict(X))
+        assert ROOM(as_blocks(mapped(tmp_path, X)), "1MB")
+        assert not ROOM(as_blocks(mapped(tmp_path, X)), "0.2MB")
+
     def test_weights_and_an_evaluation_set(self, tmp_path):
         X, y = table()
         model = RFMRegressor(**options())
         model.fit(mapped(tmp_path, X), y, sample_weight=np.linspace(1, 2, N), eval_set=(X[:50], y[:50]))
         assert model._judged().how == "evaluation set"
         assert model.machine_.weights is not None
+
+    def test_a_threshold(self, tmp_path):
+        X, y = table()
+        model = RFMRegressor(**options(threshold=0.05)).fit(mapped(tmp_path, X), y)
+        assert model.support_.tolist() == [True, True, False, True]
+        assert model.score(X, y) > 0.8
 
     def test_a_checkpoint(self, tmp_path, monkeypatch):
         X, y = table()
@@ -184,7 +205,83 @@ class TestSameModel:
         assert not list((tmp_path / "c").iterdir())
 
 
+def test_ctrl_c_in_the_last_round_keeps_the_machine_on_a_part(tmp_path, monkeypatch):
+    X, y = table()
+    large = importlib.import_module("gramian.rfm.large")
+
+    def interrupted(*args):
+        raise KeyboardInterrupt
+
+    real = large._Learner.last_round
+    monkeypatch.setattr(large._Learner, "last_round", interrupted)
+    with pytest.warns(UserWarning, match="interrupted: what is kept stands on 200 of 1500 rows"):
+        model = RFMRegressor(checkpoint=tmp_path / "c", **options()).fit(X, y)
+    assert len(model.row_index_) == len(model.machine_.X) == 200
+    assert model.score(X, y) > 0.5
+    assert model.predict_interval(X[:3]).shape == (3, 2)
+    assert list((tmp_path / "c").glob("*/*")), "a later fit goes on from here"
+    monkeypatch.setattr(large._Learner, "last_round", real)
+    again = RFMRegressor(checkpoint=tmp_path / "c", **options()).fit(X, y)
+    np.testing.assert_array_equal(again.predict(X), RFMRegressor(**options()).fit(X, y).predict(X))
+
+
+MEMORY = """
+import re, sys, threading, time
+import numpy as np
+import gramian.rfm.streaming
+from gramian import RFMRegressor
+from gramian.kernels import Laplace
+from gramian.solvers import Nystrom
+
+def anonymous():
+    return int(re.search(r"RssAnon:\\s+(\\d+)", open("/proc/self/status").read())[1]) * 1024
+
+def peak(X, y):
+    highest, done = [0], threading.Event()
+    def watch():
+        while not done.wait(0.002):
+            highest[0] = max(highest[0], anonymous())
+    thread = threading.Thread(target=watch)
+    thread.start()
+    solver = Nystrom(centers=50, tol=1e-2)
+    RFMRegressor(kernel=Laplace(10.0), ridge=1.0, update="agop", n_rounds=0, solver=solver).fit(X, y)
+    done.set()
+    thread.join()
+    return highest[0]
+
+gramian.rfm.streaming.has_room = lambda *args: False
+X, y = np.load(sys.argv[1], mmap_mode="r"), np.load(sys.argv[2])
+few = peak(X[:31_000], y[:31_000])
+print(peak(X, y) - few)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux to tell mapped from other memory")
+def test_rows_are_never_all_in_memory(tmp_path):
+    """Peak memory grows by far less than the rows, in any format; mapped pages do not count: the system takes them."""
+    n, d = 90_000, 80
+    rng = np.random.default_rng(0)
+    X = np.lib.format.open_memmap(tmp_path / "X.npy", "w+", "float32", (n, d))
+    for start in range(0, n, 10_000):
+        X[start : start + 10_000] = rng.normal(size=(10_000, d))
+    np.save(tmp_path / "y.npy", X[:, 0] + X[:, 1])
+    command = [sys.executable, "-c", MEMORY, tmp_path / "X.npy", tmp_path / "y.npy"]
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
+    environment["MALLOC_MMAP_THRESHOLD_"] = "1000000"  # what is freed goes back at once, and does not blur the peak
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert int(done.stdout) < (n - 31_000) * d * 4 / 2
+
+
 class TestWords:
+    def test_too_little_memory(self, tmp_path):
+        X, y = mapped(tmp_path, table()[0]), table()[1]
+        for solver, match in (
+            ("auto", r"1500 rows, though read in blocks, need at least .* MB, and max_memory is 1.0 MB"),
+            ("direct", r"takes all 1500 rows into memory, .* MB, and max_memory is 1.0 MB: use solver=.nystrom"),
+        ):
+            with pytest.raises(ValueError, match=match):
+                RFMRegressor(**options(solver=solver, max_memory="1MB")).fit(X, y)
+
     def test_a_gap_that_the_sample_did_not_show(self, tmp_path):
         X, y = table()
         X[3, 0] = np.nan
@@ -197,14 +294,13 @@ class TestWords:
             ({"y": np.zeros(3)}, "X has 1500 rows and y has 3"),
             ({"sample_weight": np.zeros(N)}, "sample_weight must be positive"),
             ({"infinite": True}, r"infinity in column"),
-            ({"threshold": 0.1}, "threshold needs a table in memory"),
         ],
     )
     def test_what_is_wrong(self, change, match, tmp_path):
         X, y = table()
         if change.get("infinite"):
             X[1200, 1] = np.inf
-        model = RFMRegressor(**options(**({"threshold": 0.1} if "threshold" in change else {})))
+        model = RFMRegressor(**options())
         with pytest.raises(ValueError, match=match):
             model.fit(mapped(tmp_path, X), change.get("y", y), sample_weight=change.get("sample_weight"))
 

@@ -7,12 +7,13 @@ rows, :meth:`RowSource.reduce`, or something kept for each row, :meth:`RowSource
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from gramian.core.machine import wide_dtype
@@ -145,26 +146,14 @@ class MemoryRows:
 
 
 @dataclass(frozen=True, eq=False)
-class Kept:
-    """A :class:`RowSource` reduced to some of another's rows: what is held out of a fit is never seen by it.
-
-    Parameters
-    ----------
-    source : RowSource
-    index : Tensor of int (k,)
-        The rows that stay, rising.
-
-    >>> source = MemoryRows(Rows(torch.arange(5.0)[:, None], torch.ones(5, 1)), block=2)
-    >>> Kept(source, torch.tensor([1, 4])).map(lambda block: block.X[:, 0])
-    tensor([1., 4.])
-    """
+class _View(ABC):
+    """A :class:`RowSource` that shows another one's blocks changed."""
 
     source: RowSource
-    index: Int[Tensor, " k"]
 
     @property
     def n_rows(self) -> int:
-        return len(self.index)
+        return self.source.n_rows
 
     @property
     def n_columns(self) -> int:
@@ -182,28 +171,85 @@ class Kept:
     def device(self) -> torch.device:
         return self.source.device
 
+    @abstractmethod
+    def seen(self, block: Rows) -> Rows:
+        """What is shown of a block."""
+
     def reduce(self, function: Callable[..., tuple[Tensor, ...]], *args: Any) -> tuple[Tensor, ...]:
-        return self.source.reduce(_OnKept(function, self.index), *args)
+        return self.source.reduce(_Seen(function, self.seen), *args)
 
     def map(self, function: Callable[..., Tensor], *args: Any) -> Tensor:
-        return self.source.map(_OnKept(function, self.index), *args)
+        return self.source.map(_Seen(function, self.seen), *args)
+
+
+@dataclass(frozen=True, eq=False)
+class Kept(_View):
+    """A source reduced to some of its rows: what is held out of a fit is never seen by it.
+
+    Parameters
+    ----------
+    source : RowSource
+    index : Tensor of int (k,)
+        The rows that stay, rising.
+
+    >>> source = MemoryRows(Rows(torch.arange(5.0)[:, None], torch.ones(5, 1)), block=2)
+    >>> Kept(source, torch.tensor([1, 4])).map(lambda block: block.X[:, 0])
+    tensor([1., 4.])
+    """
+
+    index: Int[Tensor, " k"]
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.index)
+
+    def seen(self, block: Rows) -> Rows:
+        ends = torch.tensor([block.start, block.start + len(block)])
+        first, last = torch.searchsorted(self.index, ends).tolist()
+        here = block[(self.index[first:last] - block.start).to(block.X.device)]
+        return Rows(here.X, here.Y, here.weights, first)
 
     def take(self, indices: Int[Tensor, " m"]) -> Rows:
         return self.source.take(self.index[indices.cpu()])
 
 
 @dataclass(frozen=True, eq=False)
-class _OnKept:
-    """A function of blocks, handed only the rows of each that stay."""
+class Columns(_View):
+    """A source reduced to some of its columns.
+
+    Parameters
+    ----------
+    source : RowSource
+    chosen : Tensor of bool (d,)
+
+    >>> source = MemoryRows(Rows(torch.eye(2), torch.ones(2, 1)))
+    >>> Columns(source, torch.tensor([False, True])).take(torch.arange(2)).X
+    tensor([[0.],
+            [1.]])
+    """
+
+    chosen: Bool[Tensor, " d"]
+
+    @property
+    def n_columns(self) -> int:
+        return int(self.chosen.sum())
+
+    def seen(self, block: Rows) -> Rows:
+        return Rows(block.X[:, self.chosen.to(block.X.device)], block.Y, block.weights, block.start)
+
+    def take(self, indices: Int[Tensor, " m"]) -> Rows:
+        return self.seen(self.source.take(indices))
+
+
+@dataclass(frozen=True, eq=False)
+class _Seen:
+    """A function of blocks, handed what a view shows of each."""
 
     function: Callable[..., Any]
-    index: Int[Tensor, " k"]
+    seen: Callable[[Rows], Rows]
 
     def __call__(self, block: Rows, *args: Any) -> Any:
-        ends = torch.tensor([block.start, block.start + len(block)])
-        first, last = torch.searchsorted(self.index, ends).tolist()
-        here = block[(self.index[first:last] - block.start).to(block.X.device)]
-        return self.function(Rows(here.X, here.Y, here.weights, first), *args)
+        return self.function(self.seen(block), *args)
 
 
 def add_wide(total: tuple[Tensor, ...] | None, parts: tuple[Tensor, ...]) -> tuple[Tensor, ...]:

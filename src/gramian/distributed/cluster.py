@@ -36,7 +36,7 @@ class Cluster:
         held = self.held(shared)
         futures = {self.client.submit(function, held, item, pure=False): i for i, item in enumerate(items)}
         try:
-            for future in as_completed(futures):
+            for future in as_completed(futures, loop=self.client.loop):
                 yield futures[future], future.result()
         finally:
             self.client.cancel([future for future in futures if not future.done()])

@@ -24,17 +24,27 @@ class DaskBlocks(Blocks):
     Inside a client the workers make the partitions and look at them; elsewhere they are made here, one at a time.
     """
 
+    n_columns: int
     parts: tuple[Any, ...]
     """For each partition a delayed :class:`Block` that does not know where it begins."""
+    known: list[int] | None = None
+    """Rows of each partition, where the collection knows them."""
 
     @cached_property
     def lengths(self) -> list[int]:
         """Rows of each partition."""
+        if self.known is not None:
+            return self.known
         return [int(n) for n in self._on_each(_length, [0] * len(self.parts))]
 
     @property
     def n_rows(self) -> int:
         return sum(self.lengths)
+
+    @property
+    def elsewhere(self) -> bool:
+        """Whether workers look at the blocks."""
+        return current() is not None
 
     @property
     def starts(self) -> list[int]:
@@ -78,7 +88,7 @@ class DaskBlocks(Blocks):
 
 def as_blocks(X: Any, y: Any = None, weights: Any = None) -> DaskBlocks:
     """The blocks of a Dask array or frame; y and weights are collections, arrays, or names of columns of a frame."""
-    frame = hasattr(X, "partitions") and hasattr(X, "columns")
+    frame = "dataframe" in type(X).__module__
     if not frame and not isinstance(X, dask.array.Array):
         raise ValueError(f"X is a {type(X).__name__} of dask: pass an array or a frame")
     if not frame and X.ndim != 2:
@@ -91,20 +101,20 @@ def as_blocks(X: Any, y: Any = None, weights: Any = None) -> DaskBlocks:
             names.append(values)
     tables = X.to_delayed() if frame else X.rechunk({1: -1}).to_delayed()[:, 0]
     tables = list(np.ravel(tables))
-    lengths = _lengths(X, frame, tables) if any(_in_memory(values) for values in (y, weights)) else None
+    lengths = None if frame or np.isnan(X.chunks[0]).any() else [int(n) for n in X.chunks[0]]
+    if lengths is None and any(_in_memory(values) for values in (y, weights)):
+        lengths = [int(n) for n in dask.compute(*[dask.delayed(len)(table) for table in tables])]
     columns = [_pieces(values, tables, lengths, what) for values, what in ((y, "y"), (weights, "sample_weight"))]
     make = dask.delayed(_block, pure=True)
-    return DaskBlocks(tuple(make(table, *rest, names) for table, *rest in zip(tables, *columns, strict=True)))
+    return DaskBlocks(
+        int(X.shape[1]),
+        tuple(make(table, *rest, names) for table, *rest in zip(tables, *columns, strict=True)),
+        lengths,
+    )
 
 
 def _in_memory(values: Any) -> bool:
     return values is not None and not isinstance(values, str) and not dask.is_dask_collection(values)
-
-
-def _lengths(X: Any, frame: bool, tables: list[Any]) -> list[int]:
-    if not frame and not np.isnan(X.chunks[0]).any():
-        return list(X.chunks[0])
-    return [int(n) for n in dask.compute(*[dask.delayed(len)(table) for table in tables])]
 
 
 def _pieces(values: Any, tables: list[Any], lengths: list[int] | None, what: str) -> list[Any]:
@@ -132,7 +142,8 @@ def _block(X: Any, y: Any, weights: Any, names: list[str]) -> Block:
         if part is not None and len(part) != len(X):
             raise ValueError(f"a partition of X has {len(X)} rows, and that of {what} {len(part)}: cut them alike")
     table = X.drop(columns=names) if names else X
-    return Block(table, *(None if part is None else np.asarray(part) for part in columns))
+    y, weights = (None if part is None else np.asarray(part) for part in columns)
+    return Block(table, y, weights)
 
 
 def _at(function: Callable[[Block], Any], block: Block, start: int) -> Any:

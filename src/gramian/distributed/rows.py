@@ -44,7 +44,7 @@ class ClusterRows:
     n_outputs: int
     dtype: torch.dtype
     hold: Callable[[Any], Future]
-    _functions: dict[str, Future] = field(default_factory=dict)
+    _functions: dict[Any, Future] = field(default_factory=dict)
 
     @classmethod
     def of(

@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 
 from gramian.core import psd_eigh, resolve_device, resolve_dtype, resolve_memory, threads, wide_dtype
 from gramian.core.options import Options, named
-from gramian.core.rows import MemoryRows, Rows
+from gramian.core.rows import Rows
 from gramian.features import BY_NAME as UPDATES
 from gramian.features import Agop, Update
 from gramian.kernels import BY_NAME as KERNELS
@@ -38,6 +38,8 @@ from gramian.rfm.streaming import Streams
 from gramian.solvers import BY_NAME as SOLVERS
 from gramian.solvers import Direct, Solver, Workspace, choose
 from gramian.solvers.base import warn_numbers
+from gramian.solvers.choose import choose_streamed
+from gramian.solvers.forecast import PART_ROWS, forecast
 from gramian.tables import TableEncoder
 
 log = logging.getLogger(__name__)
@@ -118,7 +120,9 @@ class BaseRFM(CallbackSupportMixin, Saves, Compresses, Streams, Places, Explains
 
     # ---- fitting -----------------------------------------------------------------------------------------------
 
-    def _settings(self, n: int, d: int, outputs: int, device: torch.device, dtype: torch.dtype) -> Settings:
+    def _settings(
+        self, n: int, d: int, outputs: int, device: torch.device, dtype: torch.dtype, streamed: bool = False
+    ) -> Settings:
         if self.select_round not in ("best", "last"):
             raise ValueError(f'select_round must be "best" or "last", got {self.select_round!r}')
         if self.ridge_scaling not in (None, "n"):
@@ -138,13 +142,14 @@ class BaseRFM(CallbackSupportMixin, Saves, Compresses, Streams, Places, Explains
             raise ValueError(f"threshold must be in [0, 1) or None, got {self.threshold!r}")
         max_bytes = resolve_memory(self.max_memory, device)
         if _auto(self.solver):
-            found = choose(n, dtype, max_bytes, d, outputs)
+            found = (choose_streamed if streamed else choose)(n, dtype, max_bytes, d, outputs)
             if found.forced:
                 warn_numbers(f"{n} rows: {found.why}")
             log.info("solver %s", found.why)
             solver = found.solver
         else:
             solver = named(self.solver, SOLVERS, "solver", Solver)
+        rows_bytes = forecast(solver, min(n, PART_ROWS) if streamed else n, d, outputs, dtype).rows
         return Settings(
             kernels=self._kernels(),
             updates=self._updates(n, d),
@@ -162,6 +167,7 @@ class BaseRFM(CallbackSupportMixin, Saves, Compresses, Streams, Places, Explains
             time_limit=self.time_limit,
             show_progress=bool(self.verbose),
             dtype=dtype,
+            part_bytes=max(max_bytes - rows_bytes, 1),
         )
 
     def _kernels(self) -> tuple[Kernel, ...]:
@@ -185,8 +191,7 @@ class BaseRFM(CallbackSupportMixin, Saves, Compresses, Streams, Places, Explains
             pool = self._pool()
             journal = self._journal(ready.rows.X, ready.Y, ready.rows.weights, ready.strata, ready.eval_set)
             if settings.large(len(data)):
-                source = pool.source(data) if pool.remote else MemoryRows(data)
-                fitted = fit_large(settings, source, evaluation, watch, journal, pool)
+                fitted = fit_large(settings, self._source(data, pool), evaluation, watch, journal, pool)
             else:
                 fitted = fit(settings, data, ready.strata, evaluation, watch, journal, pool)
         self._take_over(fitted, None if fitted.rows is None else ready.rows.index[fitted.rows.numpy()])
@@ -302,7 +307,7 @@ class BaseRFM(CallbackSupportMixin, Saves, Compresses, Streams, Places, Explains
         return bool(self.standardize) or all(kernel.translation_invariant for kernel in self._kernels())
 
     def _dtype(self, scaled: Array, device: torch.device) -> torch.dtype:
-        size = float(np.abs(scaled).max(initial=0.0))
+        size = float(max(scaled.max(initial=0.0), -scaled.min(initial=0.0)))
         dtype = resolve_dtype(self.dtype, len(scaled), device)
         if dtype == torch.float32 and not (size == 0 or 1e-12 < size < 1e12):
             # Squares of such coordinates do not fit into float32.

@@ -96,7 +96,7 @@ class Compresses:
         with threads(model._threads(before)):
             typical, largest = _change(self.blend_.predict(rows), model.blend_.predict(rows))
         model.compression_ = Compression(len(chosen), before, error, typical, largest)
-        return model  # type: ignore[no-any-return]
+        return model
 
 
 def project(blend: Blend, candidates: Int[Tensor, " q"], n_centers: int) -> tuple[Blend, float, Int[Tensor, " m"]]:

@@ -69,7 +69,9 @@ class Scaler:
 
     def apply(self, X: Array) -> Array:
         """Scale rows."""
-        return (X - self.center) / self.scale
+        out = X - self.center
+        out /= self.scale  # in place: a large table is not copied twice
+        return out
 
     def undo(self, X: Array) -> Array:
         """Put scaled rows back into the user's units."""
@@ -128,6 +130,7 @@ def _row_keys(rows: Array) -> NDArray[Any]:
     Flipping the sign bit (all bits of a negative number) makes the order of floats that of their big-endian bits. The
     rows are overwritten.
     """
+    rows = np.ascontiguousarray(rows)  # a frame's columns lie one after the other
     rows += 0.0  # makes the two zeros one
     bits = rows.view(np.uint64)
     sign = np.uint64(1 << 63)

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float
 from torch import Tensor
 
 from gramian.core.pool import Here, Pool
@@ -23,7 +22,7 @@ from gramian.rfm.machine import KernelMachine
 from gramian.rfm.rounds import Problem, Step, rounds
 from gramian.rfm.runs import Run, Stage, scout, without
 from gramian.rfm.selection import HeldOut, Member, Verdict, decide, fold_count, splits, squared_errors
-from gramian.rfm.settings import EvalSet, Fitted, Settings
+from gramian.rfm.settings import EvalSet, Fitted, Settings, threshold_support
 from gramian.solvers import Workspace
 
 
@@ -43,7 +42,8 @@ def fit(
     what is kept is fitted on all rows.
 
     Ctrl-C or a time limit ends the fit early: what is finished is judged by what is known, with a warning. A journal
-    remembers what is finished, and is closed once everything is. Folds are fitted where the pool says, here by default.
+    remembers what is finished, and is closed once everything is. Folds and sums over gradients are done where the pool
+    says, here by default.
     """
     problems = settings.problems
     undecided = len(problems) > 1 or (settings.n_rounds > 0 and not settings.select_last)
@@ -53,7 +53,12 @@ def fit(
     here = data if single is None else data[single[0].to(data.X.device)]
     per_row = settings.per_row_ridge and settings.ridge is not None  # one that is chosen is for these rows already
     stage = Stage(
-        per_row, Clock(settings.time_limit), Workspace(), watch=watch or Silent(), journal=journal or Journal()
+        per_row,
+        Clock(settings.time_limit),
+        Workspace(),
+        watch=watch or Silent(),
+        journal=journal or Journal(),
+        pool=pool or Here(),
     )
     steps = len(problems) * (settings.n_rounds + 1) * (1 + (folds if folds > 1 else 0))
     with progress("fitting", steps, settings.show_progress) as tick:
@@ -65,7 +70,7 @@ def fit(
         if single is not None:
             held = [[_predicted(run, data, single[1]) for run in runs]]
         elif folds and judge:
-            held, bags = without(runs, data, parts, stage, pool or Here(), settings.bagging)
+            held, bags = without(runs, data, parts, stage, settings.bagging)
     verdict = _verdict(settings, runs, data, held, eval_set, undecided and not folds)
     blend = _kept(verdict, runs, None if single is None else single[0], data, bags, stage)
     best = verdict.members[0]
@@ -93,19 +98,6 @@ def fit(
     if not stage.cut:
         stage.journal.close()
     return Fitted(blend, features, ridge, best.round, run.problem, records, support, held_out, evaluated)
-
-
-def threshold_support(M: Float[Tensor, "d d"], threshold: float) -> Bool[Tensor, " d"]:
-    """Coordinates whose diagonal entry of M, scaled from its smallest (0) to its largest (1), exceeds a threshold.
-
-    >>> threshold_support(torch.diag(torch.tensor([0.0, 0.04, 1.0])), 0.05)
-    tensor([False, False,  True])
-    """
-    diagonal = M.diagonal()
-    spread = diagonal.max() - diagonal.min()
-    if spread == 0:
-        return torch.ones_like(diagonal, dtype=torch.bool)
-    return (diagonal - diagonal.min()) / spread > threshold
 
 
 def _predicted(run: Run, data: Rows, out: Tensor) -> HeldOut:
@@ -172,7 +164,7 @@ def _again(
     chooser = Replay(run.path[: last + 1], run.problem.seed, _growth(part, data, stage))
     problem = replace(run.problem, n_rounds=last)
     try:
-        for step in rounds(problem, data, chooser, stage.workspace, done):
+        for step in rounds(problem, data, chooser, stage.workspace, done, stage.pool):
             if step[0].index == 0:
                 openings.setdefault(problem.kernel, step)
             machine = step[1]
@@ -201,8 +193,6 @@ def _thresholded(
     """RFM-T: kernel ridge regression with the base kernel on the coordinates M singles out."""
     assert settings.threshold is not None
     support = threshold_support(M, settings.threshold)
-    if not bool(support.any()):
-        raise ValueError(f"threshold={settings.threshold} leaves no column: lower it")
     chooser = settings.chooser(problem.kernel)
     kept = Rows(data.X[:, support], data.Y, data.weights)
     (record, machine), *_ = rounds(replace(problem, n_rounds=0), kept, chooser, workspace)

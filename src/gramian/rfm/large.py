@@ -12,33 +12,32 @@ import warnings
 from dataclasses import dataclass, replace
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from gramian.core.pool import Here, Pool
 from gramian.core.progress import progress
-from gramian.core.rows import Kept, Rows, RowSource
+from gramian.core.rows import Columns, Kept, Rows, RowSource
 from gramian.kernels import Identity, Metric
 from gramian.rfm.blend import Blend
 from gramian.rfm.callbacks import Silent, Watch
-from gramian.rfm.choice import Choice, Replay
+from gramian.rfm.choice import Choice, Replay, base_kernel
 from gramian.rfm.clock import Clock, TimeIsUp
 from gramian.rfm.journal import Journal
 from gramian.rfm.machine import KernelMachine
 from gramian.rfm.partition import fit_tree
-from gramian.rfm.rounds import Round, machine_of, next_metric, record_of, solved
+from gramian.rfm.rounds import Problem, Round, machine_of, next_metric, record_of, solved
 from gramian.rfm.runs import Run, Stage, scout
 from gramian.rfm.selection import HeldOut, Verdict, decide, squared_errors
-from gramian.rfm.settings import EvalSet, Fitted, Settings
+from gramian.rfm.settings import EvalSet, Fitted, Settings, threshold_support
 from gramian.rfm.tree import TreeMachine
 from gramian.solvers import Partition, SolveInfo, Workspace
+from gramian.solvers.forecast import PART_ROWS
 
 _SCOUT_ROWS = 4000
 """Rows on which kinds of machines compete."""
 _JUDGE_ROWS = 5000
 """Rows kept out of the fit, at most; a tenth of few."""
-_FEATURE_ROWS = 20_000
-"""Rows of the last round that learns features: from 20,000 on M hardly changes (docs/scale.md)."""
 
 
 def fit_large(
@@ -63,7 +62,7 @@ def fit_large(
     journal : Journal, optional
         Remembers the rounds on parts of the rows; the last one, on all, is done again after a crash.
     pool : Pool, optional
-        Where the leaves of a tree are fitted; here by default.
+        Workers elsewhere, to sum over gradients, and where the leaves of a tree are fitted; here by default.
     """
     n = source.n_rows
     order = torch.randperm(n, generator=torch.Generator().manual_seed(settings.seed))
@@ -73,7 +72,12 @@ def fit_large(
     part = order[:_SCOUT_ROWS].sort().values
     per_row = settings.per_row_ridge and settings.ridge is not None
     stage = Stage(
-        per_row, Clock(settings.time_limit), Workspace(), watch=watch or Silent(), journal=journal or Journal()
+        per_row,
+        Clock(settings.time_limit),
+        Workspace(),
+        watch=watch or Silent(),
+        journal=journal or Journal(),
+        pool=pool or Here(),
     )
     problems = [replace(p, solver=settings.part_solver(len(part))) for p in settings.problems]
     here = source.take(part)
@@ -88,18 +92,30 @@ def fit_large(
         rest = source if not len(judges) else Kept(source, order.sort().values)
         growth = _total_weight(rest) / here.total_weight if per_row else 1.0
         learner = _Learner(settings, run, best.run, best.round, source, order, stage)
-        metric = learner.metric()
+        metric, support = learner.metric(), None
         tick()
-        if isinstance(settings.solver, Partition):
-            found = learner.last_round_by_parts(settings.solver, rest, metric, pool or Here())
-        else:
-            found = learner.last_round(rest, metric, growth)
+        try:
+            if settings.threshold is None:
+                found = learner.last_round(rest, metric, learner.replayed(metric, growth))
+            else:
+                basis = metric.matrix() if best.round else run.machines[0].agop
+                support = threshold_support(basis, settings.threshold)
+                found = learner.thresholded(rest, support)
+                judge = Rows(judge.X[:, support], judge.Y, judge.weights)
+        except KeyboardInterrupt as error:
+            found, support = learner.scouted_machine(rest, part, error), None
+        if stage.clock.left == 0 and support is None:  # a solve that had no time may be worse than what was there
+            outputs = found.machine.predict(judge.X, stable=False)
+            if _mean_error(outputs, judge) > verdict.scores[best.run][best.round]:
+                found = learner.scouted_machine(rest, part, TimeIsUp())
+        metric = metric if support is not None else found.machine.metric
         tick()
     blend = Blend((found.machine,), (1.0,))
     scored = zip(run.records, verdict.scores[best.run], strict=True)
     records = [replace(record, score=score) for record, score in scored]
     outputs = found.machine.predict(judge.X, stable=False)
     records[best.round] = replace(found.record, score=_mean_error(outputs, judge))
+    rows = torch.arange(rest.n_rows) if found.rows is None else found.rows.cpu()
     if not stage.cut:
         stage.journal.close()
     return Fitted(
@@ -109,10 +125,10 @@ def fit_large(
         round=best.round,
         problem=run.problem,
         records=tuple(records),
-        support=None,
+        support=support,
         held_out=None if eval_set is not None else HeldOut(judges, outputs),
-        evaluated=None if eval_set is None else blend.predict(eval_set[0]),
-        rows=found.rows,
+        evaluated=None if eval_set is None else blend.predict(judge.X),
+        rows=rest.index[rows] if isinstance(rest, Kept) else rows,
     )
 
 
@@ -129,7 +145,7 @@ def growing(last: int, most: int, least: int = _SCOUT_ROWS) -> list[int]:
 
 @dataclass(frozen=True, eq=False)
 class _Found:
-    """The machine that predicts, what is told of its round, and the training rows it stands on (None: all)."""
+    """The machine that predicts, what is told of its round, and which of the rows it stands on (None: all)."""
 
     machine: KernelMachine | TreeMachine
     record: Round
@@ -153,7 +169,7 @@ class _Learner:
         problem, seed = self.run.problem, self.run.problem.seed
         metric: Metric = Identity(self.source.n_columns, self.source.device)
         try:
-            for index, count in enumerate(growing(self.last, min(_FEATURE_ROWS, len(self.order)))):
+            for index, count in enumerate(growing(self.last, min(PART_ROWS, len(self.order)))):
                 name = f"features-{self.number}-{self.last}-round-{index}"
                 if (before := self.stage.journal.recall(name)) is not None:
                     metric = before
@@ -163,7 +179,7 @@ class _Learner:
                 choice = chooser.choose(index, problem.kernel, metric, rows, self.stage.workspace)
                 exact = replace(problem, solver=self.settings.part_solver(count))
                 machine, _ = solved(exact, rows, choice, metric, None, self.stage.workspace)
-                learned = next_metric(problem, machine, index)
+                learned = next_metric(problem, machine, index, self.stage.pool)
                 if learned is None:
                     break
                 metric = learned
@@ -174,35 +190,52 @@ class _Learner:
             warnings.warn(f"{self.stage.clock.why(error)}: features are those of round {index}", stacklevel=2)
         return metric
 
-    def last_round(self, rest: RowSource, metric: Metric, growth: float) -> _Found:
-        """The machine on all rows, or on its centres, with the features that were learned."""
-        begin = time.perf_counter()
-        problem = self.run.problem
+    def replayed(self, metric: Metric, growth: float) -> Choice:
+        """Ridge and bandwidth of the last round, as they were chosen on the first part."""
         sample = self.source.take(self.order[:_SCOUT_ROWS])
-        chooser = Replay(self.run.path, problem.seed, growth)
-        choice = chooser.choose(self.last, problem.kernel, metric, sample, self.stage.workspace)
+        chooser = Replay(self.run.path, self.run.problem.seed, growth)
+        return chooser.choose(self.last, self.run.problem.kernel, metric, sample, self.stage.workspace)
+
+    def last_round(self, rest: RowSource, metric: Metric, choice: Choice) -> _Found:
+        """The machine on all rows, on its centres, or by parts, with the features that were learned."""
+        if isinstance(self.settings.solver, Partition):
+            return self.last_round_by_parts(self.settings.solver, rest, metric, choice)
+        begin, max_bytes = time.perf_counter(), self.run.problem.max_bytes
         solution = self.settings.solver.solve_rows(
-            choice.kernel, metric, rest, choice.ridge, max_bytes=problem.max_bytes, seconds=self.stage.clock.left
+            choice.kernel, metric, rest, choice.ridge, max_bytes=max_bytes, seconds=self.stage.clock.left
         )
         record = record_of(self.last, choice, metric, solution.info, time.perf_counter() - begin)
         machine = machine_of(solution, solution.weights)
         machine.__dict__.pop("operator")
-        rows = torch.arange(rest.n_rows) if solution.rows is None else solution.rows.cpu()
-        return _Found(machine, record, rest.index[rows] if isinstance(rest, Kept) else rows)
+        return _Found(machine, record, solution.rows)
 
-    def last_round_by_parts(self, partition: Partition, rest: RowSource, metric: Metric, pool: Pool) -> _Found:
+    def scouted_machine(self, rest: RowSource, part: Int[Tensor, " p"], why: BaseException) -> _Found:
+        """The machine of the first part, for a fit that is cut short in its last round."""
+        self.stage.cut = True
+        rows = f"{len(part)} of {self.source.n_rows} rows"
+        warnings.warn(f"{self.stage.clock.why(why)}: what is kept stands on {rows}", stacklevel=3)
+        at = torch.searchsorted(rest.index, part) if isinstance(rest, Kept) else part
+        return _Found(self.run.machines[self.last], self.run.records[self.last], at)
+
+    def thresholded(self, rest: RowSource, support: Bool[Tensor, " d"]) -> _Found:
+        """RFM-T: the base kernel on the columns M singles out."""
+        sample = Columns(self.source, support).take(self.order[:_SCOUT_ROWS])
+        plain = Identity(sample.X.shape[1], self.source.device)
+        chooser = self.settings.chooser(self.run.problem.kernel)
+        choice = chooser.choose(0, self.run.problem.kernel, plain, sample, self.stage.workspace)
+        return self.last_round(Columns(rest, support), plain, choice)
+
+    def last_round_by_parts(self, partition: Partition, rest: RowSource, metric: Metric, choice: Choice) -> _Found:
         """A machine for each leaf of a tree, with the features that were learned."""
         begin = time.perf_counter()
-        fit = _Exactly(self.settings, self.run, self.last, metric, self.scouted if self.stage.per_row_ridge else None)
-        part = self.order[:_SCOUT_ROWS].sort().values
-        place = torch.searchsorted(rest.index, part) if isinstance(rest, Kept) else part
-        spare = self.run.machines[self.last], place
-        machine, info = fit_tree(partition, rest, metric, fit, spare, pool=pool, clock=self.stage.clock)
-        choice = fit.choice(self.source.take(self.order[:_SCOUT_ROWS]))
+        total = _total_weight(rest) if self.stage.per_row_ridge else None
+        fit = _Exactly(self.settings, self.run.problem, choice, metric, total)
+        rng = torch.Generator().manual_seed(self.settings.seed)
+        few = torch.randperm(rest.n_rows, generator=rng)[:_SCOUT_ROWS].sort().values
+        spare = fit(rest.take(few))[0], few
+        machine, info = fit_tree(partition, rest, metric, fit, spare, pool=self.stage.pool or Here(), clock=self.stage.clock)
         record = record_of(self.last, choice, metric, info, time.perf_counter() - begin)
-        whole = isinstance(machine, TreeMachine) or machine is not spare[0]
-        rows = torch.arange(rest.n_rows) if whole else place
-        return _Found(machine, record, rest.index[rows] if isinstance(rest, Kept) else rows)
+        return _Found(machine, record, few if machine is spare[0] else None)
 
     def _growth(self, rows: Rows) -> float:
         """How much larger a ridge per row is on these rows than on those it was chosen on."""
@@ -216,23 +249,20 @@ class _Learner:
 
 @dataclass(frozen=True, eq=False)
 class _Exactly:
-    """Rows → the machine that solves for them exactly, as the run found on a part says: what a leaf is fitted by."""
+    """Rows → the machine that solves for them exactly, with the multiple of their own median distance as bandwidth."""
 
     settings: Settings
-    run: Run
-    last: int
+    problem: Problem
+    like: Choice
     metric: Metric
-    scouted: float | None
-
-    def choice(self, rows: Rows) -> Choice:
-        """Bandwidth and ridge: the multiple of these rows' own median distance, and the ridge, of the run."""
-        growth = 1.0 if self.scouted is None else rows.total_weight / self.scouted
-        chooser = Replay(self.run.path, self.run.problem.seed, growth)
-        return chooser.choose(self.last, self.run.problem.kernel, self.metric, rows, Workspace())
+    total_weight: float | None
 
     def __call__(self, rows: Rows) -> tuple[KernelMachine, SolveInfo]:
-        problem = replace(self.run.problem, solver=self.settings.part_solver(len(rows)))
-        return solved(problem, rows, self.choice(rows), self.metric, None, Workspace())
+        part = 1.0 if self.total_weight is None else rows.total_weight / self.total_weight
+        base = base_kernel(self.problem.kernel, self.metric, rows.X, self.problem.seed)
+        choice = replace(self.like, kernel=base.times(self.like.factor), ridge=part * self.like.ridge)
+        problem = replace(self.problem, solver=self.settings.part_solver(len(rows)))
+        return solved(problem, rows, choice, self.metric, None, Workspace())
 
 
 def _verdict(settings: Settings, runs: list[Run], judge: Rows) -> Verdict:

@@ -18,6 +18,7 @@ from torch import Tensor
 
 from gramian.core.pool import Pool
 from gramian.core.rows import Rows, RowSource
+from gramian.core.tiles import spans
 from gramian.kernels import Metric
 from gramian.rfm.clock import Clock, TimeIsUp
 from gramian.rfm.machine import KernelMachine
@@ -29,6 +30,8 @@ log = logging.getLogger(__name__)
 Fit = Callable[[Rows], tuple[KernelMachine, SolveInfo]]
 _PROBE_ROWS = 1500
 """Rows of a node that a machine is fitted to in order to find a direction."""
+_BATCH = 8
+"""Leaves whose rows are brought into memory at a time."""
 _DIRECTIONS = 5
 """Eigenvectors that are tried before a node counts as one that cannot be split."""
 _UNEVEN = 0.2
@@ -67,13 +70,14 @@ def fit_tree(
     splits, parts = grow(partition, source, fit)
     leaves: list[KernelMachine | None] = [None] * len(parts)
     infos: list[SolveInfo] = []
-    task = _Leaf(source, fit)
     try:
-        for index, (machine, info) in pool.run(_fit_leaf, task, parts):
-            leaves[index] = machine
-            infos.append(info)
-            tick()
-            clock.check(1.0)
+        for batch in spans(len(parts), _BATCH):
+            rows = [source.take(part) for part in parts[batch]]
+            for index, (machine, info) in pool.run(_fit_leaf, fit, rows):
+                leaves[batch.start + index] = machine
+                infos.append(info)
+                tick()
+                clock.check(1.0)
     except (KeyboardInterrupt, TimeIsUp) as error:
         left = sum(leaf is None for leaf in leaves)
         if left:
@@ -86,8 +90,8 @@ def fit_tree(
     if splits is None:
         return leaves[0] or spare[0], told
     found = [spare if leaf is None else (leaf, rows) for leaf, rows in zip(leaves, parts, strict=True)]
-    machines, rows = zip(*found, strict=True)
-    return TreeMachine(splits, machines, rows, metric), told
+    machines, stands_on = zip(*found, strict=True)
+    return TreeMachine(splits, machines, stands_on, metric), told
 
 
 def grow(partition: Partition, source: RowSource, fit: Fit) -> tuple[Splits | None, list[Int[Tensor, " _"]]]:
@@ -148,16 +152,8 @@ class _Split:
     right: Tensor
 
 
-@dataclass(frozen=True, eq=False)
-class _Leaf:
-    """What fitting a leaf takes besides its rows' numbers."""
-
-    source: RowSource
-    fit: Fit
-
-
-def _fit_leaf(task: _Leaf, rows: Int[Tensor, " k"]) -> tuple[KernelMachine, SolveInfo]:
-    machine, info = task.fit(task.source.take(rows))
+def _fit_leaf(fit: Fit, rows: Rows) -> tuple[KernelMachine, SolveInfo]:
+    machine, info = fit(rows)
     machine.__dict__.pop("operator", None)  # made again when it predicts: all leaves' at once would take much memory
     return machine, info
 

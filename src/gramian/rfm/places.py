@@ -8,6 +8,7 @@ import numpy as np
 
 from gramian.core.plugins import plugin
 from gramian.core.pool import Pool, local_pool
+from gramian.core.rows import MemoryRows, Rows, RowSource
 from gramian.core.version import __version__
 from gramian.rfm.journal import Journal
 
@@ -30,6 +31,13 @@ class Places:
         dask = plugin("distributed")
         found: Pool | None = None if dask is None or self.cluster is None else dask.current()
         return local_pool(self.n_jobs) if found is None else found
+
+    @staticmethod
+    def _source(rows: Rows, pool: Pool) -> RowSource:
+        """Many rows as a large fit reads them: from memory, or from the workers of a cluster."""
+        spread = getattr(pool, "source", None)
+        source: RowSource = MemoryRows(rows) if spread is None else spread(rows)
+        return source
 
     def _journal(self: Any, *rows: Any) -> Journal:
         """The checkpoint of a fit of this estimator to these rows (or a digest of them)."""

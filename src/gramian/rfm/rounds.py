@@ -14,11 +14,13 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from gramian.core.pool import Pool
 from gramian.core.rows import Rows
 from gramian.features import Update
 from gramian.kernels import Identity, Kernel, KernelOperator, Metric, as_metric
 from gramian.rfm.choice import Choice, Chooser
 from gramian.rfm.machine import KernelMachine
+from gramian.rfm.spread import SpreadMachine
 from gramian.solvers import Solution, SolveInfo, Solver, Workspace
 
 log = logging.getLogger(__name__)
@@ -64,7 +66,12 @@ Step = tuple[Round, KernelMachine]
 
 
 def rounds(
-    problem: Problem, data: Rows, chooser: Chooser, workspace: Workspace | None = None, done: Sequence[Step] = ()
+    problem: Problem,
+    data: Rows,
+    chooser: Chooser,
+    workspace: Workspace | None = None,
+    done: Sequence[Step] = (),
+    pool: Pool | None = None,
 ) -> Iterator[Step]:
     """Yield the record and the machine of rounds 0, 1, …, ``problem.n_rounds``.
 
@@ -82,6 +89,8 @@ def rounds(
     done : sequence of Step
         Rounds 0, 1, … that are there already, and are only repeated: those of a fit that was cut short, or round 0 of
         another run with the same kernel, since it does not depend on the update.
+    pool : Pool, optional
+        Workers elsewhere, to sum over gradients.
     """
     workspace = Workspace() if workspace is None else workspace
     metric: Metric | None = Identity(data.X.shape[1], data.X.device)
@@ -89,7 +98,7 @@ def rounds(
     yield from done
     if done and len(done) <= problem.n_rounds:
         last = done[-1][1]
-        metric, coef = next_metric(problem, last, len(done) - 1), last.coef
+        metric, coef = next_metric(problem, last, len(done) - 1, pool), last.coef
     for index in range(len(done), problem.n_rounds + 1):
         if metric is None:
             return
@@ -97,7 +106,7 @@ def rounds(
         choice = chooser.choose(index, problem.kernel, metric, data, workspace)
         machine, info = solved(problem, data, choice, metric, coef, workspace)
         coef = machine.coef
-        coming = None if index == problem.n_rounds else next_metric(problem, machine, index)
+        coming = None if index == problem.n_rounds else next_metric(problem, machine, index, pool)
         record = record_of(index, choice, metric, info, time.perf_counter() - begin)
         log.debug("%s", record)
         machine.__dict__.pop("operator")  # rounds that are kept share X and hold nothing else of size n·d
@@ -143,11 +152,11 @@ def record_of(index: int, choice: Choice, metric: Metric, info: SolveInfo, secon
     )
 
 
-def next_metric(problem: Problem, machine: KernelMachine, index: int) -> Metric | None:
+def next_metric(problem: Problem, machine: KernelMachine, index: int, pool: Pool | None = None) -> Metric | None:
     """The metric a machine teaches; None, after a log line, where there is nothing to learn from it."""
     # A generator for each round: a run that is taken up in the middle draws what it would have drawn.
     rng = torch.Generator().manual_seed(problem.seed + _SEED_STRIDE * index)
-    M = problem.update(machine, rng)
+    M = problem.update(SpreadMachine(machine, pool) if pool is not None and pool.remote else machine, rng)
     if not bool(torch.isfinite(M).all()):
         log.warning("the update %r gave entries that are not finite; no further rounds", problem.update)
         return None

@@ -38,7 +38,7 @@ class Run:
 
 @dataclass
 class Stage:
-    """What the runs of one fit share: a clock, memory for the solver, a bell after each round, and who looks on."""
+    """What the runs of one fit share: clock, memory for the solver, a bell after each round, onlookers, helpers."""
 
     per_row_ridge: bool
     clock: Clock
@@ -46,6 +46,7 @@ class Stage:
     tick: Callable[[], None] = field(default=lambda: None)
     watch: Watch = field(default_factory=Silent)
     journal: Journal = field(default_factory=Journal)
+    pool: Pool = field(default_factory=Here)
     cut: bool = False
     """Whether Ctrl-C or the time limit ended something before its time."""
 
@@ -77,7 +78,7 @@ def scout(
         stop: BaseException | None = None
         asked = False
         try:
-            for step in rounds(problem, data, recorder, stage.workspace, done):
+            for step in rounds(problem, data, recorder, stage.workspace, done, stage.pool):
                 steps.append(step)
                 stage.journal.keep(name, step, recorder.path[len(steps) - 1], data)
                 openings.setdefault(problem.kernel, (step, recorder.path[0]))
@@ -128,12 +129,13 @@ class Folding:
 
 
 def without(
-    runs: list[Run], data: Rows, parts: list[tuple[Tensor, Tensor]], stage: Stage, pool: Pool, keep: bool
+    runs: list[Run], data: Rows, parts: list[tuple[Tensor, Tensor]], stage: Stage, keep: bool
 ) -> tuple[list[list[HeldOut]], list[list[tuple[KernelMachine, ...]]]]:
     """Predictions ``[fold][run]`` of held-out rows and, if asked for, the machines behind them.
 
     Folds that Ctrl-C or the time limit cut short are left out; those that were finished count, in whatever order.
     """
+    pool = stage.pool
     folding = Folding([(run.problem, run.path) for run in runs], data, stage.per_row_ridge, keep)
     if not pool.remote:
         workspace = stage.workspace if isinstance(pool, Here) else None

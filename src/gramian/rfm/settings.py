@@ -16,9 +16,7 @@ from gramian.rfm.choice import Chooser, Fixed, LeaveOneOut
 from gramian.rfm.rounds import Problem, Round
 from gramian.rfm.selection import HeldOut
 from gramian.solvers import Partition, Solver, choose
-
-_LARGE_ROWS = 30_000
-"""Beyond it features are learned on a part of the rows, and only the last round sees all."""
+from gramian.solvers.forecast import LARGE_ROWS
 
 
 @dataclass(frozen=True)
@@ -41,6 +39,8 @@ class Settings:
     time_limit: float | None = None
     show_progress: bool = False
     dtype: torch.dtype = torch.float32
+    part_bytes: int = 2**33
+    """What solving a part of the rows may take while all of them are in memory."""
 
     @property
     def problems(self) -> list[Problem]:
@@ -55,11 +55,11 @@ class Settings:
     def large(self, n: int) -> bool:
         """Whether n rows are so many that features are learned on a part of them, or the solver keeps only a part."""
         by_parts = isinstance(self.solver, Partition) and self.solver.splits(n)
-        return n > _LARGE_ROWS or by_parts or self.solver.stands_on(n) < n
+        return n > LARGE_ROWS or by_parts or self.solver.stands_on(n) < n
 
     def part_solver(self, n: int) -> Solver:
         """The solver for a part of the rows, n of them."""
-        return choose(n, self.dtype, self.max_bytes).solver
+        return choose(n, self.dtype, self.part_bytes).solver
 
     def chooser(self, kernel: Kernel) -> Chooser:
         """Leave-one-out where something is left to choose, else the user's numbers."""
@@ -88,6 +88,22 @@ class Fitted:
 
 
 EvalSet = tuple[Float[Tensor, "m d"], Float[Tensor, "m c"]]
+
+
+def threshold_support(M: Float[Tensor, "d d"], threshold: float) -> Bool[Tensor, " d"]:
+    """Coordinates whose diagonal entry of M, scaled from its smallest (0) to its largest (1), exceeds a threshold.
+
+    >>> threshold_support(torch.diag(torch.tensor([0.0, 0.04, 1.0])), 0.05)
+    tensor([False, False,  True])
+    """
+    diagonal = M.diagonal()
+    spread = diagonal.max() - diagonal.min()
+    if spread == 0:
+        return torch.ones_like(diagonal, dtype=torch.bool)
+    support = (diagonal - diagonal.min()) / spread > threshold
+    if not bool(support.any()):
+        raise ValueError(f"threshold={threshold} leaves no column: lower it")
+    return support
 
 
 def _fitting_update(kernel: Kernel, update: Update) -> Update:

@@ -8,18 +8,21 @@ from typing import Any
 import numpy as np
 import torch
 
-from gramian.core import threads, wide_dtype
+from gramian.core import format_bytes, resolve_memory, threads, wide_dtype
 from gramian.core.rows import RowSource
 from gramian.rfm.callbacks import Watch
 from gramian.rfm.data import Array, Scaler
 from gramian.rfm.judged import Judged
 from gramian.rfm.large import fit_large
-from gramian.rfm.settings import Fitted
+from gramian.rfm.settings import Fitted, Settings
 from gramian.rfm.streams import Prepare, Reading, Target, rows_of, sums_of
+from gramian.solvers.forecast import forecast
 from gramian.tables.blocks import Blocks, as_blocks
 
 IN_MEMORY_ROWS = 30_000
 """Tables up to this many rows are simply read, wherever they are."""
+_COPIES = 4
+"""Copies of a table, in float64, that are alive while it is read and standardised; with one to spare."""
 _SAMPLE_ROWS = 20_000
 """Rows from which levels of categories, medians and the scale of the target are learned."""
 
@@ -28,19 +31,18 @@ class Streams:
     """What an estimator inherits to take tables that are not in memory."""
 
     def _fit_any(self: Any, X: Any, y: Any, sample_weight: Any, eval_set: Any, watch: Watch) -> None:
-        """Fit to a table wherever it is; one that is small enough is read first."""
+        """Fit to a table wherever it is; one that has room in memory is read first."""
         blocks = as_blocks(X, y, sample_weight)
-        if blocks is not None and blocks.n_rows > IN_MEMORY_ROWS:
-            self._fit_blocks(blocks, eval_set, watch)
-            return
         if blocks is not None:
+            there = blocks.elsewhere and self.cluster is not None
+            if blocks.n_rows > IN_MEMORY_ROWS and (there or not has_room(blocks, self.max_memory)):
+                self._fit_blocks(blocks, eval_set, watch)
+                return
             whole = blocks.whole()
             X, y, sample_weight = whole.X, whole.y, whole.weights
         self._fit_rows(self._ready(X, y, sample_weight, eval_set), watch)
 
     def _fit_blocks(self: Any, blocks: Blocks, eval_set: Any, watch: Watch) -> None:
-        if self.threshold is not None:
-            raise ValueError("threshold needs a table in memory: leave it out, or fit to fewer rows")
         self._forget()
         n, seed = blocks.n_rows, self._seed()
         chosen = np.random.default_rng(seed).choice(n, min(n, _SAMPLE_ROWS), replace=False)
@@ -59,7 +61,8 @@ class Streams:
         self._target_scaler = sums.scaler(about, slice(d, None), self.fit_intercept, self._scales_target)
         device = torch.device("cpu")  # blocks come from files and other processes
         dtype = self._dtype(self._scaler.apply(rows), device)
-        settings = self._settings(n, d, len(about) - d, device, dtype)
+        settings = self._settings(n, d, len(about) - d, device, dtype, streamed=True)
+        _check_room(settings, n, d, len(about) - d)
         evaluation = self._read_eval_set(eval_set)
         if evaluation is not None:
             evaluation = (
@@ -70,8 +73,8 @@ class Streams:
         journal = self._journal(sums.digest, evaluation)
         folder = None if self.checkpoint is None else Path(self.checkpoint)
         prepare = Prepare(reading, target, self._scaler, self._target_scaler, dtype)
-        with rows_of(blocks, prepare, folder) as source, threads(self._threads(n)):
-            fitted = fit_large(settings, source, evaluation, watch, journal)
+        with rows_of(blocks, prepare, folder, here=self.cluster is None) as source, threads(self._threads(n)):
+            fitted = fit_large(settings, source, evaluation, watch, journal, self._pool())
             self._take_over(fitted, None if fitted.rows is None else fitted.rows.numpy())
             self._seen_by_none = self._judged_there(fitted, source, evaluation)
 
@@ -88,3 +91,19 @@ class Streams:
         there = source.take(fitted.held_out.rows)
         weights = np.ones(len(there)) if there.weights is None else there.weights.numpy()
         return Judged(units(fitted.held_out.outputs), units(there.Y), weights, "folds")
+
+
+def has_room(blocks: Blocks, max_memory: Any) -> bool:
+    """Whether the whole table can be read into the memory that may be used."""
+    table = 8 * blocks.n_rows * (blocks.n_columns + 1)
+    return _COPIES * table <= resolve_memory(max_memory, torch.device("cpu"))
+
+
+def _check_room(settings: Settings, n: int, d: int, outputs: int) -> None:
+    """A solver the user has named may want all rows in memory: they must have room there."""
+    need = forecast(settings.solver, n, d, outputs, settings.dtype).peak
+    if settings.solver.stands_on(n) == n and need > settings.max_bytes:
+        raise ValueError(
+            f"solver={settings.solver!r} takes all {n} rows into memory, {format_bytes(need)}, and max_memory is "
+            f'{format_bytes(settings.max_bytes)}: use solver="nystrom"'
+        )

@@ -174,9 +174,12 @@ class Prepare:
 
 
 @contextmanager
-def rows_of(blocks: Blocks, prepare: Prepare, folder: Path | None = None) -> Iterator[RowSource]:
-    """The prepared rows, to be read again and again: on the cluster, or in a temporary file mapped into memory."""
-    spread = getattr(blocks, "source", None)
+def rows_of(blocks: Blocks, prepare: Prepare, folder: Path | None = None, *, here: bool = False) -> Iterator[RowSource]:
+    """The prepared rows, to be read again and again: on the cluster, or in a temporary file mapped into memory.
+
+    That file lies in ``folder`` or where the system puts such files, and goes away; ``here`` wants no cluster.
+    """
+    spread = None if here else getattr(blocks, "source", None)
     source = None if spread is None else spread(prepare)
     if source is not None:
         yield source
@@ -198,7 +201,8 @@ def _written(blocks: Blocks, prepare: Prepare, folder: Path) -> Rows:
             ]
         for whole, part in zip(maps, parts, strict=True):
             whole[rows.start : rows.start + len(rows)] = part.numpy()
-    return Rows(*(torch.from_numpy(whole) for whole in maps))
+    X, Y, *weights = [torch.from_numpy(whole) for whole in maps]
+    return Rows(X, Y, weights[0] if weights else None)
 
 
 def labels_of(blocks: Blocks) -> tuple[NDArray[Any], NDArray[np.intp]]:

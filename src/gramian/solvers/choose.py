@@ -11,9 +11,8 @@ from gramian.solvers.base import Solver
 from gramian.solvers.cg import ConjugateGradient
 from gramian.solvers.direct import Direct
 from gramian.solvers.eigenpro import EigenPro
-from gramian.solvers.forecast import forecast
+from gramian.solvers.forecast import LARGE_ROWS, PART_ROWS, Forecast, forecast
 from gramian.solvers.nystrom import Nystrom
-from gramian.solvers.packed import PackedMatrix
 from gramian.solvers.partition import Partition
 
 BY_NAME: dict[str, Solver] = {
@@ -50,41 +49,111 @@ def choose(n: int, dtype: torch.dtype, max_bytes: int, columns: int = 0, outputs
     the forecast for the whole fit.
 
     >>> choose(1000, torch.float32, 10**9).why
-    'direct: 18.5 MB of 1.0 GB'
+    'direct: 18.6 MB of 1.0 GB'
     >>> choose(20_000, torch.float32, 10**10).why
-    'iterative: 1.2 GB of 10.0 GB, and faster than a direct solve from 4,000 rows on'
+    'iterative: 1.1 GB of 10.0 GB, and faster than a direct solve from 4,000 rows on'
     >>> choose(100_000, torch.float32, 10**9).why
-    'Nyström regression on 5,000 centers: a kernel matrix needs 25.4 GB, more than 1.0 GB'
+    'Nyström regression on 5,000 centers: a kernel matrix needs 23.3 GB, more than 1.0 GB'
     """
-
-    def need(solver: Solver) -> int:
-        return forecast(solver, n, columns, outputs, dtype).peak
-
+    exact = _exact(n, dtype, max_bytes, columns, outputs)
+    if exact.fits:
+        return exact.chosen
     budget = format_bytes(max_bytes)
-    # Steps fall with the number of columns m, and their price rises with m²; a Cholesky factor is worth n/100 steps.
-    cg = ConjugateGradient(tol=Direct().tol, centers=min(3000, int(8 * n**0.5)), max_steps=max(100, n // 100))
-    if n > _ITERATIVE_ROWS and need(cg) <= max_bytes:
-        faster = f"and faster than a direct solve from {_ITERATIVE_ROWS:,} rows on"
-        return Chosen(cg, f"iterative: {format_bytes(need(cg))} of {budget}, {faster}")
-    if need(Direct()) <= max_bytes:
-        return Chosen(Direct(), f"direct: {format_bytes(need(Direct()))} of {budget}")
-    matrix = min(need(cg), need(Direct())) if n > _ITERATIVE_ROWS else need(Direct())
-    centers = max(100, min(cg.centers, int(max_bytes / (2 * n * (torch.finfo(dtype).bits // 8 + 8)))))
-    bare = replace(cg, centers=centers, max_steps=ConjugateGradient().max_steps)
-    besides = need(bare) - PackedMatrix.bytes_needed(n, dtype)
-    if n <= _BARE_ROWS and besides <= max_bytes:
-        needs = f"a direct solve needs {format_bytes(need(Direct()))}, more than {budget}"
-        return Chosen(bare, f"conjugate gradients: {needs}", forced=True)
+    least = exact.need
     for centers in _CENTERS:
-        smaller = replace(Nystrom(), centers=centers)
-        if centers <= n // 2 and need(smaller) <= max_bytes:
-            return Chosen(
-                smaller,
-                f"Nyström regression on {centers:,} centers: a kernel matrix needs {format_bytes(matrix)}, "
-                f"more than {budget}",
-                forced=True,
-            )
-    least = min(besides, need(replace(Nystrom(), centers=min(n, _CENTERS[-1]))))
+        smaller = Nystrom(centers=centers)
+        if centers > n // 2:
+            continue
+        need = fit_forecast(smaller, n, dtype, max_bytes, columns, outputs).peak
+        least = min(least, need)
+        if need <= max_bytes:
+            matrix = format_bytes(exact.held)
+            why = f"Nyström regression on {centers:,} centers: a kernel matrix needs {matrix}, more than {budget}"
+            return Chosen(smaller, why, forced=True)
     raise ValueError(
         f"{n} rows need at least {format_bytes(least)}, and max_memory is {budget}: raise max_memory or fit fewer rows"
     )
+
+
+def fit_forecast(
+    solver: Solver, n: int, dtype: torch.dtype, max_bytes: int, columns: int = 0, outputs: int = 1
+) -> Forecast:
+    """What a fit of n rows will take with a solver, smaller solves for its features included.
+
+    >>> from gramian.solvers import Nystrom
+    >>> format_bytes(fit_forecast(Nystrom(), 100_000, torch.float32, 10**10, columns=50).peak)
+    '1.2 GB'
+    """
+    whole = forecast(solver, n, columns, outputs, dtype)
+    if n <= LARGE_ROWS and solver.stands_on(n) == n:
+        return whole
+    part = min(n, PART_ROWS)
+    within = _exact(part, dtype, max(max_bytes - whole.rows, 1), columns, outputs).chosen.solver
+    smaller = forecast(within, part, columns, outputs, dtype)
+    return replace(whole, features=max(whole.features, smaller.rows + smaller.solver))
+
+
+def choose_streamed(n: int, dtype: torch.dtype, max_bytes: int, columns: int = 0, outputs: int = 1) -> Chosen:
+    """The solver for n rows that are not in memory: a machine on as many of them as the budget has room for.
+
+    >>> choose_streamed(10**6, torch.float32, 10**9, columns=50).why
+    'Nyström regression on 5,000 centers: 534.0 MB of 1.0 GB'
+    """
+    least = 0
+    for centers in [c for c in _CENTERS if c <= n // 2] or [n]:
+        solver = Nystrom(centers=centers)
+        need = streamed_forecast(solver, n, dtype, max_bytes, columns, outputs).peak
+        if need <= max_bytes:
+            why = f"Nyström regression on {centers:,} centers: {format_bytes(need)} of {format_bytes(max_bytes)}"
+            return Chosen(solver, why)
+        least = need
+    raise ValueError(
+        f"{n} rows, though read in blocks, need at least {format_bytes(least)}, and max_memory is "
+        f"{format_bytes(max_bytes)}: raise max_memory"
+    )
+
+
+def streamed_forecast(
+    solver: Solver, n: int, dtype: torch.dtype, max_bytes: int, columns: int = 0, outputs: int = 1
+) -> Forecast:
+    """What a fit of n rows that are not in memory will take: only a part of them ever is.
+
+    >>> million, few = (streamed_forecast(Nystrom(), n, torch.float32, 10**10, 50).peak for n in (10**6, 40_000))
+    >>> million == few
+    True
+    """
+    part = min(n, PART_ROWS)
+    rows = forecast(solver, part, columns, outputs, dtype).rows
+    within = _exact(part, dtype, max(max_bytes - rows, 1), columns, outputs).chosen.solver
+    smaller, whole = (forecast(one, count, columns, outputs, dtype) for one, count in ((within, part), (solver, n)))
+    return replace(whole, reading=0, rows=rows, features=max(whole.features, smaller.solver))
+
+
+@dataclass(frozen=True)
+class _Exact:
+    """The exact solver that comes nearest to the budget, whether it fits, what it needs, and what with a matrix."""
+
+    chosen: Chosen
+    fits: bool
+    need: int
+    held: int
+
+
+def _exact(n: int, dtype: torch.dtype, max_bytes: int, columns: int, outputs: int) -> _Exact:
+    def need(solver: Solver) -> int:
+        return forecast(solver, n, columns, outputs, dtype).peak
+
+    budget, size = format_bytes(max_bytes), torch.finfo(dtype).bits // 8
+    # Steps fall with the number of columns m, and their price rises with m²; a Cholesky factor is worth n/100 steps.
+    cg = ConjugateGradient(tol=Direct().tol, centers=min(3000, int(8 * n**0.5)), max_steps=max(100, n // 100))
+    direct, held = need(Direct()), need(cg)
+    if n > _ITERATIVE_ROWS and held <= max_bytes:
+        faster = f"and faster than a direct solve from {_ITERATIVE_ROWS:,} rows on"
+        return _Exact(Chosen(cg, f"iterative: {format_bytes(held)} of {budget}, {faster}"), True, held, held)
+    if direct <= max_bytes:
+        return _Exact(Chosen(Direct(), f"direct: {format_bytes(direct)} of {budget}"), True, direct, direct)
+    centers = max(100, min(cg.centers, int(max_bytes / (2 * n * (size + 8)))))
+    bare = replace(cg, centers=centers, max_steps=ConjugateGradient().max_steps, hold=False)
+    why = f"conjugate gradients: a direct solve needs {format_bytes(direct)}, more than {budget}"
+    fits = n <= _BARE_ROWS and need(bare) <= max_bytes
+    return _Exact(Chosen(bare, why, forced=True), fits, need(bare), min(direct, held))

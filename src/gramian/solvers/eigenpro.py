@@ -27,7 +27,8 @@ from gramian.solvers.base import Deadline, Solution, SolveInfo, Solver, Workspac
 log = logging.getLogger(__name__)
 
 _HALVINGS = 6
-_BATCH = 4096
+_LEAST_BATCH, _BATCH = 512, 4096
+"""Rows of a step: enough for a product to use all threads, at most."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,9 @@ class EigenPro(Solver):
         # With weights the system is that of √w K √w, whose coefficients are α/√w.
         best = torch.zeros_like(system.target) if start is None else start.to(operator.wide) / root
         halvings, done, residual = 0, 0, 1.0 if start is None else float("inf")
-        batch = min(_BATCH, operator.n)
+        # Beyond β s/σ rows a larger batch only makes the step smaller: the pass then does less for the same price.
+        fair = int(leading.beta * len(leading.rows) / leading.next)
+        batch = min(operator.n, max(_LEAST_BATCH, min(_BATCH, fair)))
         while done < self.epochs and halvings <= _HALVINGS and not deadline.passed:
             step = 0.5**halvings / (leading.beta + (batch - 1) * leading.next / len(leading.rows) + ridge)
             alpha = best.clone()

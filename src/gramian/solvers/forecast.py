@@ -8,6 +8,10 @@ import torch
 
 from gramian.solvers.base import Solver
 
+LARGE_ROWS = 30_000
+"""Beyond it features are learned on a part of the rows, and only the last round sees all."""
+PART_ROWS = 20_000
+"""Rows of the largest of those parts: from there on M hardly changes (docs/scale.md)."""
 _AGOP_POINTS = 4000
 """Up to so many rows gradients are held for all of them; beyond, averages are taken over blocks of some."""
 _TILES = 6
@@ -18,10 +22,12 @@ _TILES = 6
 class Forecast:
     """Bytes at the peak of a fit, besides the table that was handed to it.
 
-    ``rows`` are there all the time: the encoded table, the same standardised and in the working format, targets.
-    ``solver`` and ``features`` (gradients for M) come one after the other; ``tiles`` are in use by both.
+    ``reading`` is the peak while the table is encoded, merged and standardised. After that ``rows`` are there all the
+    time; ``solver`` and ``features`` (smaller solves, and gradients for M) come one after the other; ``tiles`` are in
+    use by both.
     """
 
+    reading: int
     rows: int
     solver: int
     features: int
@@ -30,11 +36,11 @@ class Forecast:
     @property
     def peak(self) -> int:
         """The most at any time."""
-        return self.rows + max(self.solver, self.features) + self.tiles
+        return max(self.reading, self.rows + max(self.solver, self.features) + self.tiles)
 
 
 def forecast(solver: Solver, n: int, columns: int, outputs: int, dtype: torch.dtype) -> Forecast:
-    """What a fit of n rows will take with a solver.
+    """What a fit of n rows will take with a solver, but for what parts of the rows take; see ``choose``.
 
     Parameters
     ----------
@@ -47,13 +53,16 @@ def forecast(solver: Solver, n: int, columns: int, outputs: int, dtype: torch.dt
     >>> from gramian.solvers import Direct
     >>> from gramian.core import format_bytes
     >>> format_bytes(forecast(Direct(), 20_000, 50, 1, torch.float32).peak)
-    '1.9 GB'
+    '1.8 GB'
     """
     size = torch.finfo(dtype).bits // 8
-    # Encoded and standardised in float64, then in the working format; targets read, coded, scaled; merging keys.
-    rows = n * (columns * (2 * 8 + size) + outputs * 3 * 8 + 8)
+    stands_on = solver.stands_on(n)
+    # Merged, standardised, and either the keys they were merged by or the working format.
+    reading = n * (columns * 3 * 8 + outputs * 4 * 8 + 3 * 8)
+    # Merged in float64 and standardised in the working format; those the solver stands on are taken out once more.
+    rows = n * (columns * (8 + size) + outputs * 3 * 8 + 8) + stands_on * columns * size
     # Rows under the metric, and the two factors of the product that gives distances.
-    points = 3 * solver.stands_on(n) * (columns + 8) * size
+    points = 3 * stands_on * (columns + 8) * size
     gradients = 3 * min(n, _AGOP_POINTS) * outputs * columns * size
     tiles = _TILES * min(n, 512) ** 2 * size
-    return Forecast(rows, points + solver.bytes_needed(n, dtype, outputs), points + gradients, tiles)
+    return Forecast(reading, rows, points + solver.bytes_needed(n, dtype, outputs), points + gradients, tiles)

@@ -244,12 +244,13 @@ def _iterate(
     if start is not None:
         a = start.to(L.dtype)
         R = system.residual(a)
-    steps = 0
+    steps, before_restart = 0, float("inf")
     while True:
         Z = torch.cholesky_solve(R, L)
         P, rz = Z, _dot(R, Z)
         begun = steps
-        while steps < max_steps and not deadline.passed and float((rz / size).max()) > tol**2:
+        # The first step is always taken: without it the machine would be zero.
+        while steps < max_steps and not (steps and deadline.passed) and float((rz / size).max()) > tol**2:
             Q = system.times(P)
             curvature = _dot(P, Q)
             alpha = torch.where(curvature > 0, rz / torch.where(curvature > 0, curvature, 1), 0)
@@ -260,8 +261,10 @@ def _iterate(
             P = Z + torch.where(before > 0, rz / torch.where(before > 0, before, 1), 0) * P
         R = system.residual(a) if steps > begun else R
         error = float((_dot(R, torch.cholesky_solve(R, L)) / size).clamp_min(0).max().sqrt())
-        if error <= tol or steps >= max_steps or steps == begun or deadline.passed:
+        stalled = error > 0.5 * before_restart  # as good as the format of the blocks allows
+        if error <= tol or steps >= max_steps or steps == begun or stalled or deadline.passed:
             return _Run(a, steps, error)
+        before_restart = error
 
 
 def _dot(A: Float[Tensor, "m c"], B: Float[Tensor, "m c"]) -> Float[Tensor, " c"]:

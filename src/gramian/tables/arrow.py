@@ -72,6 +72,10 @@ class ArrowBlocks(Blocks):
     def n_rows(self) -> int:
         return int(self.dataset.count_rows())
 
+    @property
+    def n_columns(self) -> int:
+        return len(self.dataset.schema.names)
+
     def each(self, function: Callable[[Block], Any]) -> Iterator[Any]:
         start = 0
         # One batch ahead and no more: by default Arrow reads many fragments at once.

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from gramian.core.plugins import package_of, plugin
 from gramian.core.tiles import spans
 
-BLOCK_ROWS = 2**16
+BLOCK_ROWS = 2**14
 _ARROW_ENDINGS = (".parquet", ".pq", ".arrow", ".feather", ".ipc")
 
 
@@ -47,6 +47,16 @@ class Blocks(ABC):
     @abstractmethod
     def n_rows(self) -> int:
         """Number of rows."""
+
+    @property
+    @abstractmethod
+    def n_columns(self) -> int:
+        """Number of columns, as they are stored."""
+
+    @property
+    def elsewhere(self) -> bool:
+        """Whether other processes look at the blocks."""
+        return False
 
     @abstractmethod
     def each(self, function: Callable[[Block], Any]) -> Iterator[Any]:
@@ -79,6 +89,10 @@ class ArrayBlocks(Blocks):
     @property
     def n_rows(self) -> int:
         return int(self.X.shape[0])
+
+    @property
+    def n_columns(self) -> int:
+        return int(self.X.shape[1])
 
     def each(self, function: Callable[[Block], Any]) -> Iterator[Any]:
         for part in spans(self.n_rows, self.size):
