@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from gramian.experiments import papers, registry
+
 ROOT = Path(__file__).parents[2]
 ROWS = [
     re.findall(r"`([^`]+)`", line.rsplit("|", 3)[1])[0]
@@ -60,6 +62,14 @@ def test_the_examples_run(page, least):
         optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS,
     )
     assert result.attempted > least
+    assert result.failed == 0
+
+
+def test_the_example_of_an_experiment_runs(monkeypatch):
+    papers.load()  # into the real registry; the page enters its example in a copy
+    monkeypatch.setattr(registry, "_REGISTRY", dict(registry._REGISTRY))
+    result = doctest.testfile(str(ROOT / "docs/reproduce.md"), module_relative=False)
+    assert result.attempted > 9
     assert result.failed == 0
 
 

@@ -17,6 +17,7 @@ from gramian.cli.demo import demo, picture
 from gramian.cli.fit import fit
 from gramian.cli.info import info
 from gramian.cli.predict import explain, predict
+from gramian.cli.reproduce import reproduce
 
 _YOURS = (ValueError, OSError, ImportError, RuntimeError, MemoryError)
 """Kinds of error that arguments, files and machines cause: one line says it all. Anything else is a bug of ours, and
@@ -69,6 +70,7 @@ cli.add_command(fit)
 cli.add_command(predict)
 cli.add_command(explain)
 cli.add_command(bench)
+cli.add_command(reproduce)
 
 
 def main() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass
+from difflib import get_close_matches
 from typing import Any
 
 from gramian.experiments.expected import Claim
@@ -116,8 +117,14 @@ def experiment(
 def get(id: str) -> Experiment:
     """The experiment with that id; an error that names the nearest otherwise."""
     if id not in _REGISTRY:
-        raise ValueError(f"there is no experiment {id!r}; gramian reproduce --list shows all {len(_REGISTRY)}")
+        raise ValueError(f"there is no experiment {id!r}{near(id)}")
     return _REGISTRY[id]
+
+
+def near(id: str) -> str:
+    """The end of a message about an id that is not there: which ids look like it."""
+    found = get_close_matches(id, _REGISTRY, n=5, cutoff=0.5)
+    return f"; near it: {', '.join(found)}" if found else "; gramian reproduce --list shows what there is"
 
 
 def experiments() -> tuple[Experiment, ...]:

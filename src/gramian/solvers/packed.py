@@ -19,6 +19,8 @@ from gramian.solvers.base import Workspace
 
 _UNROLLED = 4
 """Rows the compiled loop takes at a time."""
+_COMPILED_ROWS = 7000
+"""From so many rows on a fit wins more by the loop than loading the compiler takes (0.4 s); not with one column."""
 
 
 class PackedMatrix:
@@ -58,7 +60,8 @@ class PackedMatrix:
 
     def matmul(self, Vt: Float[Tensor, "c n"]) -> Float[Tensor, "c n"]:
         """``Vᵀ K`` in the format of ``Vᵀ``: the matrix's own is the quick one, the wide one has all digits."""
-        if Vt.device.type == "cpu" and self._tile % _UNROLLED == 0 and (loop := compiled(_add_strip, reorder=True)):
+        serves = self.n >= _COMPILED_ROWS and len(Vt) > 1 and Vt.device.type == "cpu" and self._tile % _UNROLLED == 0
+        if serves and (loop := compiled(_add_strip, reorder=True)):
             return self._matmul_by_loop(Vt, loop)
         out = torch.zeros_like(Vt)
         for rows, strip in self._strips:

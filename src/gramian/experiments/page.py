@@ -1,0 +1,154 @@
+"""One page for all that a folder of records holds: verdicts first, then each experiment. It needs no network."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from importlib.resources import files
+from itertools import groupby
+from pathlib import Path
+
+from gramian.core.version import __version__
+from gramian.experiments import figures
+from gramian.experiments.html import kind_of, number, outcome_tag, pills, ruler, table, tag, text
+from gramian.experiments.papers import TITLES
+from gramian.experiments.registry import Experiment
+from gramian.experiments.section import Images, section
+from gramian.experiments.store import Store, write_whole
+from gramian.experiments.text import of_the_paper, with_interval
+from gramian.experiments.verdict import CLOSE, OUTCOMES, REPRODUCED, Findings, Verdict, count, findings
+
+_HEADS = ("experiment", "verdict", "number", "paper", "ours", "", "scale")
+
+
+def write_page(experiments: Sequence[Experiment], store: Store, redraw: Collection[str] | None = None) -> Path:
+    """Draw the figures and write ``index.html`` in the store's folder.
+
+    Parameters
+    ----------
+    experiments : sequence of Experiment
+        By id: those of a paper stand together.
+    store : Store
+    redraw : collection of str, optional
+        Ids of the experiments whose figures are drawn anew, all by default; others are if a record is newer.
+
+    Returns
+    -------
+    path
+    """
+    found = [findings(experiment, store) for experiment in experiments]
+    images: Images = {}
+    for entry in found:
+        id = entry.experiment.id
+        since = math.inf if redraw is None or id in redraw else store.newest(id)
+        for scale in entry.scales:
+            stem = store.folder / "figures" / f"{id.replace('/', '-')}-{scale}"
+            images[id, scale] = figures.write(entry.experiment, entry.records[scale], stem, since)
+    path = store.folder / "index.html"
+    write_whole(path, page(found, images))
+    return path
+
+
+def page(found: Sequence[Findings], images: Images) -> str:
+    """The page as text; ``images`` has, by id and scale, the file of a figure, or why there is none."""
+    groups = {letter: list(group) for letter, group in groupby(found, key=lambda f: f.experiment.paper)}
+    verdicts = [verdict for entry in found for verdict in entry.best]
+    sections = []
+    for letter, entries in groups.items():
+        title = tag("h2", f"Paper {text(letter)} {tag('small', text(TITLES.get(letter, '')))}", id=f"paper-{letter}")
+        counts = tag("p", pills(count(verdict for entry in entries for verdict in entry.best)), class_="pills")
+        sections.append(title + counts + "".join(section(entry, images) for entry in entries))
+    body = tag("nav", _navigation(groups)) + tag(
+        "main", _head(found, verdicts) + _verdicts(verdicts) + "".join(sections)
+    )
+    return _SHELL.format(style=_asset("page.css"), body=body, script=_asset("page.js"))
+
+
+def _navigation(groups: dict[str, list[Findings]]) -> str:
+    parts = [tag("a", "Verdicts", href="#verdicts", class_="top")]
+    for letter, entries in groups.items():
+        links = []
+        for entry in entries:
+            id = entry.experiment.id
+            outcomes = {verdict.outcome for verdict in entry.best}
+            worst = next((o for o in reversed(OUTCOMES[:3]) if o in outcomes), OUTCOMES[-1])
+            dot = tag("i", class_=f"dot {kind_of(worst)}", title=worst)
+            links.append(tag("a", dot + text(id.partition("/")[2]), href=f"#{id.replace('/', '-')}"))
+        parts.append(
+            tag("div", tag("a", f"Paper {text(letter)}", href=f"#paper-{letter}", class_="top") + "".join(links))
+        )
+    return "".join(parts)
+
+
+def _head(found: Sequence[Findings], verdicts: Sequence[Verdict]) -> str:
+    counts = count(verdicts)
+    judged = [verdict for verdict in verdicts if verdict.judged]
+    good = sum(verdict.outcome in (REPRODUCED, CLOSE) for verdict in judged)
+    share = (
+        f"{good} of {len(judged)} judged numbers ({good / len(judged):.0%}) are reproduced or close" if judged else ""
+    )
+    ran = sum(bool(entry.records) for entry in found)
+    boxes = "".join(
+        tag(
+            "button", tag("b", str(n)) + tag("span", text(outcome)), class_=f"box {kind_of(outcome)}", data_only=outcome
+        )
+        for outcome, n in counts.items()
+    )
+    lead = f"{share or 'Nothing is judged yet'}; {ran} of {len(found)} experiments have run. gramian {__version__}."
+    switch = tag("button", "◐", id="theme", title="light or dark", aria_label="light or dark")
+    return tag(
+        "header",
+        switch + tag("h1", "The papers, run again") + tag("p", text(lead)) + tag("div", boxes, class_="boxes"),
+        id="verdicts",
+    )
+
+
+def _verdicts(verdicts: Sequence[Verdict]) -> str:
+    rows = []
+    for verdict in verdicts:
+        claim, id = verdict.claim, verdict.experiment
+        label = text(claim.label or claim.key)
+        label += " " + tag("span", "misprint", class_="tag none", title=claim.misprint) if claim.misprint else ""
+        mean = None if verdict.ours is None else verdict.ours.mean
+        cells = (
+            tag("td", tag("a", text(id), href=f"#{id.replace('/', '-')}")),
+            tag("td", outcome_tag(verdict.outcome, verdict.why), data_value=OUTCOMES.index(verdict.outcome)),
+            tag("td", label, class_="wide"),
+            number(of_the_paper(claim), claim.low if claim.paper is None else claim.paper, "paper"),
+            number(with_interval(verdict.ours), mean, "ours"),
+            tag("td", ruler(verdict)),
+            tag("td", "–" if mean is None else text(verdict.scale)),
+        )
+        rows.append(tag("tr", "".join(cells), data_outcome=verdict.outcome, data_paper=id[:1].upper()))
+    letters = sorted({verdict.experiment[:1].upper() for verdict in verdicts})
+    options = tag("option", "all papers", value="") + "".join(
+        tag("option", f"paper {letter}", value=letter) for letter in letters
+    )
+    controls = (
+        '<input type="search" id="filter" placeholder="search numbers and experiments" aria-label="search">'
+        + tag("select", options, id="paper", aria_label="paper")
+        + tag("span", "", id="shown", aria_live="polite")
+    )
+    return tag("div", controls, class_="controls") + table(_HEADS, rows, class_="claims sortable", id="table")
+
+
+def _asset(name: str) -> str:
+    return (files("gramian.experiments") / name).read_text(encoding="utf-8")
+
+
+_SHELL = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>gramian reproduce</title>
+<style>
+{style}</style>
+</head>
+<body>
+{body}
+<script>
+{script}</script>
+</body>
+</html>
+"""

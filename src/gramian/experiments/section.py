@@ -1,0 +1,138 @@
+"""The part of the page about one experiment: its figure, its numbers, and how they were made."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from collections.abc import Sequence
+from pathlib import Path
+
+from gramian.experiments.html import number, outcome_tag, pills, prose, ruler, table, tag, text
+from gramian.experiments.registry import Experiment
+from gramian.experiments.store import Record, plain
+from gramian.experiments.text import duration, of_the_paper, wanted, with_interval
+from gramian.experiments.verdict import NOT_RUN, Findings, Verdict, count, estimates
+
+Images = dict[tuple[str, str], Path | str | None]
+_MIME = {".svg": "image/svg+xml", ".png": "image/png"}
+
+
+def section(found: Findings, images: Images) -> str:
+    """The section of an experiment: the largest scale open, smaller ones folded.
+
+    Parameters
+    ----------
+    found : Findings
+    images : mapping of (id, scale) to path, str or None
+        The file of the figure, or why it cannot be drawn.
+    """
+    experiment = found.experiment
+    parts = [
+        tag("h3", tag("span", text(experiment.id), class_="id") + " " + text(experiment.title)),
+        tag("p", pills(count(found.best)), class_="pills") if experiment.claims else "",
+    ]
+    for place, scale in enumerate(found.scales):
+        records = found.records[scale]
+        body = _at_scale(experiment, scale, records, found.verdicts[scale], images.get((experiment.id, scale)))
+        title = f"scale {scale}: {_work(records)}"
+        parts.append(_folded(title, body) if place else tag("p", text(title), class_="work") + body)
+    if not found.records:
+        parts.append(tag("p", "Not run yet.", class_="work"))
+        missing = [verdict for verdict in found.best if verdict.claim.missing]
+        parts.append(_claims(missing) if missing else "")
+    parts.insert(2, tag("div", prose(experiment.notes), class_="notes") if experiment.notes else "")
+    return tag("section", "".join(parts), id=experiment.id.replace("/", "-"), class_="experiment")
+
+
+def _at_scale(
+    experiment: Experiment, scale: str, records: Sequence[Record], verdicts: Sequence[Verdict], image: Path | str | None
+) -> str:
+    if isinstance(image, Path):
+        source = f"data:{_MIME[image.suffix]};base64,{b64encode(image.read_bytes()).decode()}"
+        alt = f"{experiment.title}, redrawn from our records at scale {scale}"
+        drawn = tag("figure", f'<img alt="{text(alt)}" src="{source}" loading="lazy">')
+    else:
+        drawn = tag("p", f"The figure cannot be drawn from these records: {text(image)}", class_="why") if image else ""
+    errors = [
+        tag("p", f"{_what(record)}, seed {record['seed']}: {tag('code', text(record['error']))}", class_="why bad")
+        for record in records
+        if record["error"]
+    ]
+    claimed = {key for claim in experiment.claims for key in (claim.key, claim.printed_key)}
+    others = {key: ours for key, ours in estimates(records).items() if key not in claimed}
+    rows = [tag("tr", tag("td", text(key)) + number(with_interval(ours))) for key, ours in others.items()]
+    return "".join(
+        (
+            drawn,
+            _claims(verdicts) if verdicts else "",
+            *errors,
+            _folded(_count(len(rows), "more number"), table(("number", "ours"), rows)) if rows else "",
+            _folded("how it was made", _making(records)),
+        )
+    )
+
+
+def _claims(verdicts: Sequence[Verdict]) -> str:
+    rows = []
+    absent = [verdict for verdict in verdicts if verdict.outcome == NOT_RUN]
+    for verdict in verdicts:
+        if verdict.outcome == NOT_RUN:
+            continue
+        claim = verdict.claim
+        why = tag("div", text(verdict.why or claim.why), class_="why")
+        misprint = ""
+        if claim.misprint:
+            printed = with_interval(verdict.printed) if verdict.printed else "not evaluated here"
+            both = f"Corrected: {with_interval(verdict.ours)}; as printed: {printed}."
+            misprint = tag(
+                "div", f"{tag('b', 'Misprint.')} {text(claim.misprint.rstrip('.'))}. {text(both)}", class_="why"
+            )
+        rows.append(
+            tag(
+                "tr",
+                tag("td", text(claim.label or claim.key) + why + misprint, class_="wide")
+                + number(of_the_paper(claim) if claim.paper is not None else "", label="paper")
+                + number("" if claim.missing else wanted(claim), label="reproduced if")
+                + number(with_interval(verdict.ours), label="ours")
+                + tag("td", ruler(verdict))
+                + tag("td", outcome_tag(verdict.outcome)),
+            )
+        )
+    more = tag("p", f"{len(absent)} more not run: {text(absent[0].why)}", class_="why") if absent else ""
+    return (table(("number", "paper", "reproduced if", "ours", "", "verdict"), rows, "claims") if rows else "") + more
+
+
+def _making(records: Sequence[Record]) -> str:
+    by_spec: dict[str, list[Record]] = {}
+    for record in records:
+        by_spec.setdefault(f"{record['class']} {json.dumps(plain(record['spec']))}", []).append(record)
+    rows = []
+    for spec, group in by_spec.items():
+        name, fields = spec.split(" ", 1)
+        settings = ", ".join(f"{key}={json.dumps(value)}" for key, value in json.loads(fields).items())
+        seeds = ", ".join(str(record["seed"]) for record in group)
+        seconds = duration(sum(record["seconds"] for record in group))
+        rows.append(tag("tr", tag("td", tag("code", text(f"{name}({settings})"))) + number(seeds) + number(seconds)))
+    versions = sorted({", ".join(f"{k} {v}" for k, v in record["versions"].items()) for record in records})
+    machines = sorted({f"{r['machine']['cpu']}, {r['machine']['cores']} cores" for r in records})
+    last = max(record["finished"] for record in records)
+    lines = [*versions, *machines, f"version {records[0]['version']} of the experiment, last cell {last}"]
+    return table(("spec", "seeds", "time"), rows) + "".join(tag("p", text(line), class_="why") for line in lines)
+
+
+def _work(records: Sequence[Record]) -> str:
+    seeds = len({record["seed"] for record in records})
+    seconds = sum(record["seconds"] for record in records)
+    return f"{_count(seeds, 'seed')}, {_count(len(records), 'cell')}, {duration(seconds)} of one core"
+
+
+def _count(n: int, what: str) -> str:
+    return f"{n} {what}{'' if n == 1 else 's'}"
+
+
+def _what(record: Record) -> str:
+    return "Data missing" if record["missing"] else "Failed"
+
+
+def _folded(title: str, body: str) -> str:
+    return tag("details", tag("summary", text(title)) + body)

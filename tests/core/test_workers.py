@@ -1,0 +1,50 @@
+"""Worker processes: every item is answered, whatever it does to its process."""
+
+import time
+from functools import partial
+
+import pytest
+
+import toys
+from gramian.core.workers import Lost, in_workers, one_line, without_folders
+
+
+def test_every_item_is_answered():
+    items = [1, "raise", "die", 2, "sleep", "print", 3]
+    answers = dict(in_workers(partial(toys.misbehave, base=10), items, jobs=1, time_limit=2.0))
+    assert list(answers) == items  # one worker keeps the order
+    assert [answers[i] for i in (1, 2, 3)] == [11, 12, 13]
+    assert answers["print"] == "printed"
+    assert answers["raise"].error == f"ValueError: no luck (toys.py, line {_line_of_the_error()})"
+    assert answers["die"].error == "the process died with exit code 3"
+    assert answers["sleep"].error == "took longer than 2 seconds"
+    assert 2 <= answers["sleep"].seconds < 20
+    assert all(isinstance(answers[name], Lost) for name in ("raise", "die", "sleep"))
+
+
+def _line_of_the_error():
+    with pytest.raises(ValueError, match="luck") as caught:
+        toys.misbehave("raise", 0)
+    return caught.traceback[-1].lineno + 1
+
+
+def test_workers_have_one_thread_and_go_when_the_iterator_closes():
+    answers = in_workers(toys.threads, range(10), jobs=2)
+    _, (torch_threads, pools) = next(answers)
+    assert torch_threads == 1
+    assert set(pools) <= {1}
+    begin = time.monotonic()
+    answers.close()
+    assert time.monotonic() - begin < 20
+    assert list(answers) == []
+
+
+def test_no_items_no_processes():
+    assert list(in_workers(toys.threads, [])) == []
+
+
+def test_errors_on_one_line():
+    assert one_line(ValueError("x" * 400), longest=50).endswith("x…")
+    assert without_folders("in /a/b/c.txt, mnist/x.gz, C:\\here\\d.csv, 1/2 and a / b") == (
+        "in c.txt, mnist/x.gz, d.csv, 1/2 and a / b"
+    )
