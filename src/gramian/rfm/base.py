@@ -29,6 +29,7 @@ from gramian.rfm.fitting import fit
 from gramian.rfm.function import FittedFunction
 from gramian.rfm.judged import Judged, leave_one_out
 from gramian.rfm.large import fit_large
+from gramian.rfm.machine import KernelMachine
 from gramian.rfm.places import Places
 from gramian.rfm.presets import preset
 from gramian.rfm.rounds import Problem, Round, Step, rounds
@@ -295,6 +296,7 @@ class BaseRFM(CallbackSupportMixin, Saves, Compresses, Streams, Places, Explains
     def _judged(self) -> Judged:
         """Outputs for rows the fit had not seen; left out one by one where none were held out."""
         if self._seen_by_none is None:
+            assert isinstance(self.machine_, KernelMachine), "a tree has always been judged"
             with threads(self._threads(self.machine_.n)):
                 self._seen_by_none = leave_one_out(self.machine_, self.ridge_, self._target_scaler)
         return self._seen_by_none

@@ -234,7 +234,9 @@ class _Learner:
         rng = torch.Generator().manual_seed(self.settings.seed)
         few = torch.randperm(rest.n_rows, generator=rng)[:_SCOUT_ROWS].sort().values
         spare = fit(rest.take(few))[0], few
-        machine, info = fit_tree(partition, rest, metric, fit, spare, pool=self.stage.pool or Here(), clock=self.stage.clock)
+        machine, info = fit_tree(
+            partition, rest, metric, fit, spare, pool=self.stage.pool or Here(), clock=self.stage.clock
+        )
         record = record_of(self.last, choice, metric, info, time.perf_counter() - begin)
         return _Found(machine, record, few if machine is spare[0] else None)
 

@@ -27,6 +27,8 @@ _ITERATIVE_ROWS = 4000
 """Beyond it conjugate gradients take less time than a Cholesky factor (at 5,000: two thirds for one output)."""
 _BARE_ROWS = 30_000
 """Up to so many rows conjugate gradients can do without the matrix: each step computes it again."""
+_LEAVES = (8000, 4000, 2000)
+"""Rows in a leaf of a tree, the best first."""
 _CENTERS = (10_000, 7000, 5000, 3500, 2500, 1700, 1200, 800, 500)
 """Numbers of centres, the best first. Beyond 10,000 the factor costs more than passes over a million rows."""
 
@@ -45,31 +47,36 @@ def choose(n: int, dtype: torch.dtype, max_bytes: int, columns: int = 0, outputs
 
     Up to 4,000 rows that is the direct one. Beyond, iterations to the same residual on a matrix held once, with a
     direct solve behind them where they fail. Where not even half of the matrix fits: up to 30,000 rows the same without
-    the matrix, and beyond a machine on as many of the rows as there is room for, fitted to all of them. What counts is
-    the forecast for the whole fit.
+    the matrix, and beyond exact machines for parts of the rows (in a tenth of the time of a machine on some thousand
+    centres, and better on all data tried: docs/scale.md), or where not even that fits a machine on fewer centres, fitted
+    to all rows. What counts is the forecast for the whole fit.
 
     >>> choose(1000, torch.float32, 10**9).why
     'direct: 18.6 MB of 1.0 GB'
     >>> choose(20_000, torch.float32, 10**10).why
     'iterative: 1.1 GB of 10.0 GB, and faster than a direct solve from 4,000 rows on'
     >>> choose(100_000, torch.float32, 10**9).why
-    'Nyström regression on 5,000 centers: a kernel matrix needs 23.3 GB, more than 1.0 GB'
+    'a tree with up to 8,000 rows in a leaf: a kernel matrix needs 23.3 GB, more than 1.0 GB'
     """
     exact = _exact(n, dtype, max_bytes, columns, outputs)
     if exact.fits:
         return exact.chosen
     budget = format_bytes(max_bytes)
     least = exact.need
-    for centers in _CENTERS:
-        smaller = Nystrom(centers=centers)
-        if centers > n // 2:
-            continue
-        need = fit_forecast(smaller, n, dtype, max_bytes, columns, outputs).peak
+    approximate: list[tuple[Solver, str]] = [
+        (Partition(leaf_rows=rows), f"a tree with up to {rows:,} rows in a leaf") for rows in _LEAVES
+    ]
+    approximate += [
+        (Nystrom(centers=centers), f"Nyström regression on {centers:,} centers")
+        for centers in _CENTERS
+        if centers <= n // 2
+    ]
+    for solver, name in approximate:
+        need = fit_forecast(solver, n, dtype, max_bytes, columns, outputs).peak
         least = min(least, need)
         if need <= max_bytes:
-            matrix = format_bytes(exact.held)
-            why = f"Nyström regression on {centers:,} centers: a kernel matrix needs {matrix}, more than {budget}"
-            return Chosen(smaller, why, forced=True)
+            why = f"{name}: a kernel matrix needs {format_bytes(exact.held)}, more than {budget}"
+            return Chosen(solver, why, forced=True)
     raise ValueError(
         f"{n} rows need at least {format_bytes(least)}, and max_memory is {budget}: raise max_memory or fit fewer rows"
     )
