@@ -26,7 +26,8 @@ def model(solver):
     numbers = dict(kernel=Laplace(3.0), ridge=0.1, n_rounds=1, update="agop", dtype="float32", max_memory="4GB")
     return RFMRegressor(solver=solver, **numbers)
 X = rng.normal(size=({n}, {d}))
-model({solver}).fit(X[:300], X[:300, 0])  # code and libraries are there now
+for solver in ({solver}, "cg"):
+    model(solver).fit(X[:600], X[:600, 0])  # code and libraries are there now
 before = peak()
 model({solver}).fit(X, X[:, 0])
 print(peak() - before)

@@ -112,7 +112,7 @@ def merge_rows(X: Array, y: NDArray[Any], weights: Array | None) -> Table:
         raise ValueError("sample_weight is zero for every row: nothing is left to fit")
     if not keep.all():
         X, y, w = X[keep], y[keep], w[keep]
-    keys = _row_keys(np.hstack([X, y.reshape(len(y), -1)]))
+    keys = _row_keys(np.ascontiguousarray(np.hstack([X, y.reshape(len(y), -1)])))
     order = np.argsort(keys, kind="stable")
     new = np.ones(len(X), dtype=bool)
     for start in range(1, len(X), _ROWS):  # some rows at a time: keys are as large as the table

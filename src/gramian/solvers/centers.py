@@ -85,7 +85,7 @@ def _leverages(pilot: KernelOperator, X: Float[Tensor, "p d"], ridge: float, n: 
     K.diagonal().add_(sigma)
     L = torch.linalg.cholesky(K)
     out = torch.empty(len(X), dtype=wide, device=X.device)
-    for span in spans(len(X), 4096):
+    for span in spans(len(X), 1024):
         new = pilot.prepare(X[span])
         C = pilot.kernel.block(new, pilot.points, quick=True).to(wide)
         seen = torch.linalg.solve_triangular(L, C.mT, upper=False).square().sum(dim=0)

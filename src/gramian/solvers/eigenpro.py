@@ -65,7 +65,7 @@ class EigenPro(Solver):
     def bytes_needed(self, n: int, dtype: torch.dtype, outputs: int = 1) -> int:
         """Peak memory of a solve besides the rows: eigenvectors, coefficients twice, a strip of the matrix."""
         s = min(n, self.subsample)
-        return int(4 * s * s * 8 + 4 * n * outputs * 8 + _BATCH * s * 16)
+        return int(4 * s * s * 8 + 4 * n * outputs * 8 + _BATCH * s * 12)
 
     def solve(
         self,
@@ -161,7 +161,7 @@ class _System:
         """``√w K √w`` between some rows and others."""
         points = self.operator.points
         C = self.operator.kernel.block(points[rows], points[cols], quick=True)
-        return C.to(self.root.dtype) * self.root[rows] * self.root[cols].mT
+        return C.to(self.root.dtype).mul_(self.root[rows]).mul_(self.root[cols].mT)
 
 
 @dataclass(frozen=True, eq=False)

@@ -80,7 +80,7 @@ class Nystrom(Solver):
     def bytes_needed(self, n: int, dtype: torch.dtype, outputs: int = 1) -> int:
         """Peak memory of a solve besides the rows: factor, kernel matrix of the centres, a block, vectors."""
         m, size = min(self.centers, n), torch.finfo(dtype).bits // 8
-        return int(m * m * (8 + 8 + size) + _block_rows(m) * m * (2 * size + 8) + 8 * m * outputs * 8)
+        return int(m * m * (8 + 8 + size) + _STRIP * m * 8 + _block_rows(m) * m * (2 * size + 8) + 8 * m * outputs * 8)
 
     def stands_on(self, n: int) -> int:
         return min(n, self.centers)
@@ -153,7 +153,8 @@ class Nystrom(Solver):
             for strip in spans(operator.n, _STRIP):  # the lower triangle is all that is needed
                 H[strip.start :, strip].addmm_(C[:, strip.start :].mT, C[:, strip])
         H.mul_(float(total) / part.total_weight)
-        H.add_(corner, alpha=ridge)
+        for strip in spans(operator.n, _STRIP):  # all at once would be a copy of the corner in the wide format
+            H[strip].add_(corner[strip], alpha=ridge)
         noise, jitter = operator.n * torch.finfo(operator.wide).eps * float(H.diagonal().mean()), 0.0
         for _ in range(_JITTERS):
             L, failed = torch.linalg.cholesky_ex(H)
