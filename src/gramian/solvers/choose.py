@@ -68,6 +68,8 @@ def choose(n: int, dtype: torch.dtype, max_bytes: int, columns: int = 0, outputs
             matrix = format_bytes(exact.held)
             why = f"Nyström regression on {centers:,} centers: a kernel matrix needs {matrix}, more than {budget}"
             return Chosen(smaller, why, forced=True)
+    if exact.need <= max_bytes:  # slow, but there is room for nothing else
+        return exact.chosen
     raise ValueError(
         f"{n} rows need at least {format_bytes(least)}, and max_memory is {budget}: raise max_memory or fit fewer rows"
     )
