@@ -36,7 +36,6 @@ IN_THE_LIMIT = [
     Nystrom(centers=N, tol=1e-7),
     Nystrom(centers=N, tol=1e-7, sketch=1),
     EigenPro(tol=1e-8, epochs=2000, directions=N // 2),
-    EigenPro(tol=1e-8, epochs=2000, subsample=N // 2),
 ]
 
 

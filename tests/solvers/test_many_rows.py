@@ -143,3 +143,11 @@ def test_a_residual_that_grows_is_taken_back(rows):
     operator = KernelOperator(Gaussian(4.0), rows.X)
     info = EigenPro(epochs=40, subsample=2).solve(operator, rows.Y, 0.05).info
     assert info.residual < 1
+
+
+@pytest.mark.parametrize("solver", [Nystrom(centers=100), EigenPro()], ids=str)
+def test_no_time_at_all_still_gives_a_function_and_a_warning(rows, solver):
+    with pytest.warns(ConvergenceWarning, match="stopped after 1 steps|no time for one epoch"):
+        solution = solver.solve_rows(Laplace(2.0), Identity(D), MemoryRows(rows), 1e-3, seconds=0.0)
+    R = rows.Y - solution.operator.predict(rows.X, solution.coef)
+    assert float(R.norm() / rows.Y.norm()) < 0.9

@@ -5,7 +5,7 @@ import torch
 from sklearn.exceptions import ConvergenceWarning
 
 from gramian.kernels import Gaussian, KernelOperator, Laplace
-from gramian.solvers import ConjugateGradient, Direct, Nystrom, SingularKernelError, Workspace, choose
+from gramian.solvers import ConjugateGradient, Direct, Partition, SingularKernelError, Workspace, choose
 from gramian.solvers.cholesky import CholeskyFactor
 
 
@@ -193,7 +193,7 @@ def test_choice_of_solver_gives_its_reason():
     assert chosen.forced
     assert isinstance(chosen.solver, ConjugateGradient)
     assert "needs 2.7 GB" in chosen.why
-    assert isinstance(choose(50_000, torch.float32, 10**9).solver, Nystrom)
+    assert isinstance(choose(50_000, torch.float32, 10**9).solver, Partition)
     with pytest.raises(ValueError, match="raise max_memory"):
         choose(10_000_000, torch.float32, 10**6)
 

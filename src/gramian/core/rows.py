@@ -171,9 +171,10 @@ class _View(ABC):
     def device(self) -> torch.device:
         return self.source.device
 
+    @property
     @abstractmethod
-    def seen(self, block: Rows) -> Rows:
-        """What is shown of a block."""
+    def seen(self) -> Callable[[Rows], Rows]:
+        """What is shown of a block: a function without the source in it, since it goes to where the blocks are."""
 
     def reduce(self, function: Callable[..., tuple[Tensor, ...]], *args: Any) -> tuple[Tensor, ...]:
         return self.source.reduce(_Seen(function, self.seen), *args)
@@ -203,11 +204,9 @@ class Kept(_View):
     def n_rows(self) -> int:
         return len(self.index)
 
-    def seen(self, block: Rows) -> Rows:
-        ends = torch.tensor([block.start, block.start + len(block)])
-        first, last = torch.searchsorted(self.index, ends).tolist()
-        here = block[(self.index[first:last] - block.start).to(block.X.device)]
-        return Rows(here.X, here.Y, here.weights, first)
+    @property
+    def seen(self) -> Callable[[Rows], Rows]:
+        return _SomeRows(self.index)
 
     def take(self, indices: Int[Tensor, " m"]) -> Rows:
         return self.source.take(self.index[indices.cpu()])
@@ -234,11 +233,31 @@ class Columns(_View):
     def n_columns(self) -> int:
         return int(self.chosen.sum())
 
-    def seen(self, block: Rows) -> Rows:
-        return Rows(block.X[:, self.chosen.to(block.X.device)], block.Y, block.weights, block.start)
+    @property
+    def seen(self) -> Callable[[Rows], Rows]:
+        return _SomeColumns(self.chosen)
 
     def take(self, indices: Int[Tensor, " m"]) -> Rows:
         return self.seen(self.source.take(indices))
+
+
+@dataclass(frozen=True, eq=False)
+class _SomeRows:
+    index: Int[Tensor, " k"]
+
+    def __call__(self, block: Rows) -> Rows:
+        ends = torch.tensor([block.start, block.start + len(block)])
+        first, last = torch.searchsorted(self.index, ends).tolist()
+        here = block[(self.index[first:last] - block.start).to(block.X.device)]
+        return Rows(here.X, here.Y, here.weights, first)
+
+
+@dataclass(frozen=True, eq=False)
+class _SomeColumns:
+    chosen: Bool[Tensor, " d"]
+
+    def __call__(self, block: Rows) -> Rows:
+        return Rows(block.X[:, self.chosen.to(block.X.device)], block.Y, block.weights, block.start)
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,7 +24,7 @@ class DaskBlocks(Blocks):
     Inside a client the workers make the partitions and look at them; elsewhere they are made here, one at a time.
     """
 
-    n_columns: int
+    columns: int
     parts: tuple[Any, ...]
     """For each partition a delayed :class:`Block` that does not know where it begins."""
     known: list[int] | None = None
@@ -40,6 +40,10 @@ class DaskBlocks(Blocks):
     @property
     def n_rows(self) -> int:
         return sum(self.lengths)
+
+    @property
+    def n_columns(self) -> int:
+        return self.columns
 
     @property
     def elsewhere(self) -> bool:

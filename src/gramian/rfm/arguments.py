@@ -27,9 +27,10 @@ _ARGUMENTS = """Parameters
         anew in rounds 0 to 2; for class codes the plainest of those as good within a standard error.
     ridge_scaling : None or "n", default=None
         ``"n"`` makes it ``K + nλI``.
-    solver : "auto", "direct", "cg" or Solver, default="auto"
+    solver : "auto", "direct", "cg", "nystrom", "eigenpro" or Solver, default="auto"
         Direct up to 4,000 rows; beyond, conjugate gradients to the same residual on half the kernel matrix, with a
-        direct solve behind them; without the matrix where ``max_memory`` does not hold it (with a warning).
+        direct solve behind them. Where ``max_memory`` does not hold that: without the matrix up to 30,000 rows, and
+        Nyström regression beyond (both with a warning).
     encoder : "auto" or TableEncoder, default="auto"
         Turns raw columns into numbers, where there is anything but complete columns of numbers; one of your own, such
         as ``TableEncoder(rank_gauss=True)``, is always used.

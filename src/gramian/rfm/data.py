@@ -130,7 +130,6 @@ def _row_keys(rows: Array) -> NDArray[Any]:
     Flipping the sign bit (all bits of a negative number) makes the order of floats that of their big-endian bits. The
     rows are overwritten.
     """
-    rows = np.ascontiguousarray(rows)  # a frame's columns lie one after the other
     rows += 0.0  # makes the two zeros one
     bits = rows.view(np.uint64)
     sign = np.uint64(1 << 63)

@@ -47,9 +47,9 @@ def choose(n: int, dtype: torch.dtype, max_bytes: int, columns: int = 0, outputs
 
     Up to 4,000 rows that is the direct one. Beyond, iterations to the same residual on a matrix held once, with a
     direct solve behind them where they fail. Where not even half of the matrix fits: up to 30,000 rows the same without
-    the matrix, and beyond exact machines for parts of the rows (in a tenth of the time of a machine on some thousand
-    centres, and better on all data tried: docs/scale.md), or where not even that fits a machine on fewer centres, fitted
-    to all rows. What counts is the forecast for the whole fit.
+    the matrix, and beyond exact machines for parts of the rows, which took a sixth of the time of a machine on 7,000
+    centres and was better on all data tried; where not even that fits, a machine on fewer centres, fitted to all rows.
+    What counts is the forecast for the whole fit.
 
     >>> choose(1000, torch.float32, 10**9).why
     'direct: 18.6 MB of 1.0 GB'
@@ -77,6 +77,8 @@ def choose(n: int, dtype: torch.dtype, max_bytes: int, columns: int = 0, outputs
         if need <= max_bytes:
             why = f"{name}: a kernel matrix needs {format_bytes(exact.held)}, more than {budget}"
             return Chosen(solver, why, forced=True)
+    if exact.need <= max_bytes:  # slow, but there is room for nothing else
+        return exact.chosen
     raise ValueError(
         f"{n} rows need at least {format_bytes(least)}, and max_memory is {budget}: raise max_memory or fit fewer rows"
     )
@@ -97,7 +99,8 @@ def fit_forecast(
     part = min(n, PART_ROWS)
     within = _exact(part, dtype, max(max_bytes - whole.rows, 1), columns, outputs).chosen.solver
     smaller = forecast(within, part, columns, outputs, dtype)
-    return replace(whole, features=max(whole.features, smaller.rows + smaller.solver))
+    parts = smaller.rows + max(smaller.solver, smaller.features)
+    return replace(whole, features=max(whole.features, parts))
 
 
 def choose_streamed(n: int, dtype: torch.dtype, max_bytes: int, columns: int = 0, outputs: int = 1) -> Chosen:
@@ -133,7 +136,7 @@ def streamed_forecast(
     rows = forecast(solver, part, columns, outputs, dtype).rows
     within = _exact(part, dtype, max(max_bytes - rows, 1), columns, outputs).chosen.solver
     smaller, whole = (forecast(one, count, columns, outputs, dtype) for one, count in ((within, part), (solver, n)))
-    return replace(whole, reading=0, rows=rows, features=max(whole.features, smaller.solver))
+    return replace(whole, reading=0, rows=rows, features=max(whole.features, smaller.solver, smaller.features))
 
 
 @dataclass(frozen=True)

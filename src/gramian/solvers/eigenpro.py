@@ -118,7 +118,7 @@ class EigenPro(Solver):
         # Beyond β s/σ rows a larger batch only makes the step smaller: the pass then does less for the same price.
         fair = int(leading.beta * len(leading.rows) / leading.next)
         batch = min(operator.n, max(_LEAST_BATCH, min(_BATCH, fair)))
-        while done < self.epochs and halvings <= _HALVINGS and not deadline.passed:
+        while done < self.epochs and halvings <= _HALVINGS and (done == 0 or not deadline.passed):
             step = 0.5**halvings / (leading.beta + (batch - 1) * leading.next / len(leading.rows) + ridge)
             alpha = best.clone()
             now = _epoch(system, alpha, leading, step, torch.randperm(operator.n, generator=rng).split(batch), deadline)
@@ -136,6 +136,8 @@ class EigenPro(Solver):
                 f"EigenPro found no step that makes the residual smaller (relative residual {residual:.2g}): "
                 "raise ridge or subsample"
             )
+        if deadline.passed and done <= 1:
+            warn_numbers("EigenPro had no time for one epoch: rows were left unseen; raise time_limit, or take Nystrom")
         ended = "time was up" if deadline.passed else "converged" if residual <= self.tol else "stopped"
         held = self.bytes_needed(operator.n, operator.dtype, Y.shape[1])
         dtype = str(operator.dtype).removeprefix("torch.")

@@ -63,6 +63,7 @@ def forecast(solver: Solver, n: int, columns: int, outputs: int, dtype: torch.dt
     rows = n * (columns * (8 + size) + outputs * 3 * 8 + 8) + stands_on * columns * size
     # Rows under the metric, and the two factors of the product that gives distances.
     points = 3 * stands_on * (columns + 8) * size
-    gradients = 3 * min(n, _AGOP_POINTS) * outputs * columns * size
+    # They are put in another order where gradients are taken at some of them.
+    gradients = points + 3 * min(n, _AGOP_POINTS) * outputs * columns * size
     tiles = _TILES * min(n, 512) ** 2 * size
     return Forecast(reading, rows, points + solver.bytes_needed(n, dtype, outputs), points + gradients, tiles)

@@ -250,8 +250,8 @@ def _iterate(
         Z = torch.cholesky_solve(R, L)
         P, rz = Z, _dot(R, Z)
         begun = steps
-        # The first step is always taken: without it the machine would be zero.
-        while steps < max_steps and not (steps and deadline.passed) and float((rz / size).max()) > tol**2:
+        # Without a single step there would be no function at all, however late it is.
+        while steps < max_steps and (steps == 0 or not deadline.passed) and float((rz / size).max()) > tol**2:
             Q = system.times(P)
             curvature = _dot(P, Q)
             alpha = torch.where(curvature > 0, rz / torch.where(curvature > 0, curvature, 1), 0)
