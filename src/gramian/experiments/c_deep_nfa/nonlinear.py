@@ -1,0 +1,256 @@
+"""Figures 4 and 8: ReLU networks find the target's low rank; networks with linear first layers on MNIST."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from matplotlib.figure import Figure
+
+from gramian.datasets import mnist
+from gramian.experiments import Result, between, experiment
+from gramian.experiments.c_deep_nfa.setting import (
+    DEPTHS,
+    INPUTS,
+    LAST_EPOCHS,
+    PAPER_EPOCHS,
+    WIDTH,
+    alignments,
+    random_target,
+)
+from gramian.experiments.stacked import Adam, Descent, Stack, train
+from gramian.features import agop
+from gramian.report.style import GREY, SERIES, declutter
+
+FLOOR = 1e-6
+"""Smaller singular values are drawn here: those of the target are 0 beyond its rank."""
+
+
+@dataclass(frozen=True)
+class LowRank:
+    """ReLU networks of every depth with biases in each layer, SGD with momentum, on a target of rank 5."""
+
+    rows: int
+    epochs: int
+    rate: float
+    depths: tuple[int, ...] = DEPTHS
+    rank: int = 5
+    decay: float = 1e-3
+    tail: int = LAST_EPOCHS
+
+
+def low_rank(spec: LowRank, seed: int) -> Result:
+    """Singular values of ``W₁ᵀW₁`` after training, beside those of the target's AGOP."""
+    rng = torch.Generator().manual_seed(1000 + seed)
+    target = random_target(spec.rank, rng)
+    X = torch.rand(spec.rows, INPUTS, generator=rng, dtype=torch.float64) - 0.5
+    truth = torch.linalg.eigvalsh(agop(target.gradients(X))).flip(0).clamp_min(0)
+    arrays: dict[str, Any] = {f"N={spec.rows} target": (truth / truth[0]).tolist()}
+    numbers = {}
+    for depth in spec.depths:
+        stack = Stack.random((INPUTS, *(WIDTH,) * (depth - 1), 1), ("relu",) * (depth - 1), seeds=[seed])
+        rows, y = X.float(), target(X).float()[None, :, None]
+        train(
+            stack,
+            rows,
+            y,
+            Descent(spec.rate, spec.decay, 0.9),
+            epochs=spec.epochs,
+            batch=64,
+            rng=torch.Generator().manual_seed(seed),
+            drop_after=spec.epochs - spec.tail,
+        )
+        values = torch.linalg.svdvals(stack.weights[0][0].double()).square()
+        name = f"N={spec.rows} depth={depth}"
+        arrays[name] = (values / values[0]).tolist()
+        numbers[f"{name} energy outside the rank"] = float(values[spec.rank :].sum() / values.sum())
+        numbers[f"{name} value after the rank"] = float(values[spec.rank] / values[0])
+        numbers[f"{name} explained"] = float(1 - stack.loss(rows, y)[0] / y.var())
+    mean = sum(numbers[f"N={spec.rows} depth={L} value after the rank"] for L in spec.depths) / len(spec.depths)
+    return Result(numbers | {f"N={spec.rows} value after the rank, mean over depths": mean}, arrays)
+
+
+def draw_low_rank(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
+    """Normalised singular values by place, one panel per number of rows, one line per depth; first seed."""
+    panels: dict[str, dict[str, list[float]]] = {}
+    for record in records:
+        for name, values in record["arrays"].items():
+            head, _, what = name.partition(" ")
+            panels.setdefault(head, {}).setdefault(what, values)
+    axes = figure.subplots(1, max(1, len(panels)), sharey=True, squeeze=False)[0]
+    for ax, (head, lines) in zip(axes, panels.items(), strict=False):
+        colours = iter(SERIES)
+        for what, values in lines.items():
+            colour = GREY if what == "target" else next(colours)
+            style = "--" if what == "target" else "-"
+            ax.plot(range(1, len(values) + 1), [max(v, FLOOR) for v in values], style, color=colour, label=what)
+        ax.set_yscale("log")
+        ax.set_title(head)
+        ax.set_xlabel("place")
+        ax.set_xticks(range(5, len(values) + 1, 5))
+        declutter(ax, "y")
+    axes[0].set_ylabel("singular value over the largest")
+    axes[0].legend(fontsize=7)
+
+
+FULL = PAPER_EPOCHS + LAST_EPOCHS
+
+experiment(
+    "c/fig4",
+    "C",
+    "Singular values of the first layer of ReLU networks and of the target's AGOP",
+    specs={
+        "smoke": [LowRank(256, 6, 3e-4, (2, 3), tail=2)],
+        "small": [LowRank(2048, 200, 3e-4, tail=20), LowRank(8192, 50, 3e-4, tail=5)],
+        "paper": [LowRank(2048, FULL, 1e-4), LowRank(8192, FULL, 1e-4)],
+    },
+    expected=[
+        between(
+            f"N={rows} depth={depth} value after the rank",
+            0.0,
+            0.1,
+            "the sixth singular value is small beside the first: the rank of the target is found",
+            slack=0.1,
+            label=f"N = {rows}, depth {depth}: sixth singular value of W₁ᵀW₁ over the first",
+        )
+        for rows in (2048, 8192)
+        for depth in DEPTHS
+    ],
+    seeds={"smoke": 1, "small": 2, "paper": 1},
+    draw=draw_low_rank,
+)(low_rank)
+
+
+@dataclass(frozen=True)
+class Digits:
+    """Networks with `depth` linear layers, a ReLU layer and ten outputs on MNIST, for several weight decays."""
+
+    optimiser: str
+    rate: float
+    epochs: int
+    rows: int
+    decays: tuple[float, ...] = (1e-4, 1e-3, 1e-2)
+    depths: tuple[int, ...] = DEPTHS
+
+
+def digits(spec: Digits, seed: int) -> Result:
+    """Alignment of the first layer with the root of the AGOP of the linear layers, pass by pass."""
+    source = mnist("train")
+    order = torch.randperm(len(source.X), generator=torch.Generator().manual_seed(seed))[: spec.rows]
+    X = torch.as_tensor(source.X)[order]
+    Y = torch.as_tensor(source.y)[order].expand(len(spec.decays), -1)
+    numbers: dict[str, float] = {}
+    arrays: dict[str, Any] = {}
+    for depth in spec.depths:
+        widths = (X.shape[1], *(WIDTH,) * depth, 10)
+        biases = (False,) * (depth - 1) + (True, True)
+        activations = ("identity",) * (depth - 1) + ("relu",)
+        stack = Stack.random(widths, activations, seeds=[seed] * len(spec.decays), biases=biases, loss="cross-entropy")
+        momentum = Descent(spec.rate, spec.decays, 0.9)
+        at = sorted({round(spec.epochs * k / 8) for k in range(9)})
+        noted: list[list[float]] = []
+        train(
+            stack,
+            X,
+            Y,
+            Adam(spec.rate, spec.decays) if spec.optimiser == "adam" else momentum,
+            epochs=spec.epochs,
+            batch=64,
+            rng=torch.Generator().manual_seed(seed),
+            watch=lambda _, state: noted.append(alignments(state, 1 / state.linear)),  # noqa: B023
+            watch_at=at,
+        )
+        accuracy = (stack.outputs(X).argmax(2) == Y).double().mean(1).tolist()
+        for place, decay in enumerate(spec.decays):
+            name = f"{spec.optimiser} λ={decay:g} L={depth}"
+            line = [row[place] for row in noted]
+            arrays[name] = {"epoch": at, "alignment": line}
+            numbers |= {
+                f"{name} final": line[-1],
+                f"{name} gain": line[-1] - line[0],
+                f"{name} accuracy": accuracy[place],
+            }
+    low, high, deep = min(spec.decays), max(spec.decays), max(spec.depths)
+    difference = numbers[f"{spec.optimiser} λ={high:g} L={deep} final"]
+    difference -= numbers[f"{spec.optimiser} λ={low:g} L={deep} final"]
+    accuracies = sorted(value for name, value in numbers.items() if name.endswith("accuracy"))
+    return Result(
+        numbers
+        | {
+            f"{spec.optimiser}: most minus least decay, deepest": difference,
+            f"{spec.optimiser}: median accuracy": accuracies[len(accuracies) // 2],
+        },
+        arrays,
+    )
+
+
+def draw_digits(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
+    """Alignment by pass, one panel per optimiser and decay, one line per depth; first seed."""
+    panels: dict[str, dict[str, Mapping[str, list[float]]]] = {}
+    for record in records:
+        for name, curve in record["arrays"].items():
+            head, _, depth = name.rpartition(" L=")
+            panels.setdefault(head, {}).setdefault(depth, curve)
+    columns = 3 if len(panels) > 4 else 2
+    rows = -(-len(panels) // columns) or 1
+    figure.set_size_inches(2.6 * columns + 0.6, 2.0 * rows + 0.6)
+    axes = figure.subplots(rows, columns, sharey=True, squeeze=False).flatten()
+    for ax, (head, lines) in zip(axes, panels.items(), strict=False):
+        for colour, (depth, curve) in zip(SERIES, sorted(lines.items()), strict=False):
+            ax.plot(curve["epoch"], curve["alignment"], color=colour, label=f"L = {depth}")
+        ax.set_title(head, fontsize=9)
+        declutter(ax, "y")
+    for ax in axes[len(panels) :]:
+        ax.set_visible(False)
+    axes[0].legend(fontsize=7)
+    figure.supxlabel("passes through the data", fontsize=9)
+    figure.supylabel("alignment", fontsize=9)
+
+
+experiment(
+    "c/fig8",
+    "C",
+    "Alignment during training on MNIST, by optimiser and decay",
+    specs={
+        "smoke": [Digits("adam", 1e-3, 1, 256, (1e-3,), (2,))],
+        "small": [
+            Digits("adam", 1e-3, 16, 4000, (1e-4, 1e-2), (2, 5)),
+            Digits("sgdm", 3e-3, 16, 4000, (1e-4, 1e-2), (2, 5)),
+        ],
+        "paper": [Digits("adam", 1e-4, 200, 60_000), Digits("sgdm", 1e-4, 200, 60_000)],
+    },
+    expected=[
+        *(
+            between(
+                f"{name}: most minus least decay, deepest",
+                0.0,
+                1.0,
+                "the rate of alignment depends on the decay; the sign is compared",
+                label=f"{name}: alignment with the most minus the least decay, deepest network",
+            )
+            for name in ("adam", "sgdm")
+        ),
+        between(
+            "adam: median accuracy",
+            0.97,
+            1.0,
+            "typically 97 % or more after 200 passes: a statement about the length of training",
+            slack=0.03,
+            label="Adam: median training accuracy",
+            scales=("paper",),
+        ),
+        between(
+            "sgdm: median accuracy",
+            0.95,
+            1.0,
+            "typically 95 % or more after 200 passes: a statement about the length of training",
+            slack=0.05,
+            label="SGD with momentum: median training accuracy",
+            scales=("paper",),
+        ),
+    ],
+    seeds={"smoke": 1, "small": 2, "paper": 1},
+    draw=draw_digits,
+)(digits)

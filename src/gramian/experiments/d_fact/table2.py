@@ -1,0 +1,187 @@
+"""Tables 1 and 2: after training, FACT is nearer to ``W₁ᵀW₁`` than AGOP and eNFA, on MNIST and CIFAR-10."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from gramian.experiments import Claim, Result, between, experiment, number
+from gramian.experiments.d_fact.training import Training, correlations, train
+from gramian.report import style
+
+LABELS = {
+    "fact": "FACT",
+    "fact_polar": "√(FACT·FACTᵀ)",
+    "agop_half": "√AGOP",
+    "enfa_half": "√eNFA",
+    "agop": "AGOP",
+    "enfa": "eNFA",
+}
+_ROWS = ("fact", "fact_polar", "agop_half", "enfa_half")
+_MNIST: dict[int | None, tuple[float, ...]] = {
+    1000: (0.890, 0.956, 0.899, 0.903),
+    2000: (0.988, 0.998, 0.923, 0.923),
+    5000: (0.995, 1.000, 0.924, 0.917),
+    None: (0.999, 1.000, 0.909, 0.903),
+}
+"""Table 2 by the number of training pictures (None: all 60,000); its last column is Table 1's."""
+_CIFAR = {1e-3: (0.830, 0.929, 0.793, 0.797), 1e-4: (0.896, 0.943, 0.722, 0.714)}
+"""Table 2 by weight decay; 1e-4 is Table 1's."""
+_PRINTED, _CORRECTED = 1e-4, 1e-3
+_MISPRINT = (
+    "weight decay 1e-4 as printed cannot give these columns: pixels that no picture lights get no gradient, FACT is "
+    "zero there, and 200 epochs of n/64 steps shrink their weights by exp(−0.16 n/1000) only, so W₁ᵀW₁ keeps the "
+    "start; with 1e-3, the value of the first CIFAR-10 column, it is gone, and all columns come out"
+)
+
+
+def column(training: Training) -> str:
+    """The key of a column: data, rows, weight decay.
+
+    >>> column(Training("mnist", 1000))
+    'mnist/1000/0.0001'
+    """
+    return f"{training.data}/{training.rows or 'all'}/{training.weight_decay:g}"
+
+
+def _paper() -> tuple[Training, ...]:
+    decays = {rows: (_CORRECTED, _PRINTED) if rows else (_PRINTED,) for rows in _MNIST}
+    small = [Training("mnist", rows, weight_decay=decay) for rows in _MNIST for decay in decays[rows]]
+    return (*small, *(Training("cifar10", None, weight_decay=decay) for decay in _CIFAR))
+
+
+def _small() -> tuple[Training, ...]:
+    """Weight decay 1e-4 would keep the start on so few pictures of CIFAR-10 too; on MNIST it is shown."""
+    both = (_CORRECTED, _PRINTED)
+    digits = [Training("mnist", rows, width=256, weight_decay=decay) for rows in (1000, 2000) for decay in both]
+    return (*digits, Training("cifar10", 2000, width=256, weight_decay=1e-3, epochs=600, pool=2))
+
+
+def _numbers() -> Iterator[Claim]:
+    why = "one network in the paper (or an average over an unnamed number); other pictures and starts move ours by 0.01"
+    for rows, values in _MNIST.items():
+        for name, value in zip(_ROWS, values, strict=True):
+            label = f"MNIST, n = {rows or 60000:,}: {LABELS[name]}"
+            if rows is None:
+                yield number(f"mnist/all/{_PRINTED:g}/{name}", value, 0.02, why, label=label, scales=("paper",))
+                continue
+            yield number(
+                f"mnist/{rows}/{_CORRECTED:g}/{name}",
+                value,
+                0.02,
+                why,
+                label=label,
+                scales=("paper",),
+                misprint=_MISPRINT,
+                printed_key=f"mnist/{rows}/{_PRINTED:g}/{name}",
+            )
+    for decay, values in _CIFAR.items():
+        for name, value in zip(_ROWS, values, strict=True):
+            label = f"CIFAR-10, weight decay {decay:g}: {LABELS[name]}"
+            yield number(f"cifar10/all/{decay:g}/{name}", value, 0.02, why, label=label, scales=("paper",))
+
+
+def _statements() -> Iterator[Claim]:
+    scales: dict[Training, list[str]] = {}
+    for scale, group in (("small", _small()), ("paper", _paper())):
+        for training in group:
+            scales.setdefault(Training(training.data, training.rows, weight_decay=training.weight_decay), []).append(
+                scale
+            )
+    for training, found in scales.items():
+        key = column(training)
+        few = training.data == "mnist" and training.rows is not None
+        if few and training.weight_decay != _CORRECTED:
+            continue
+        printed = {"misprint": _MISPRINT, "printed_key": key.replace(f"{_CORRECTED:g}", f"{_PRINTED:g}")} if few else {}
+        where = _title(key).replace("\n", ", ")
+        if (training.data, training.rows) != ("mnist", 1000):  # where the paper says that it is not so
+            yield between(
+                f"{key}/lead",
+                0.0,
+                1.0,
+                "“FACT and its symmetrization are better correlated than AGOP and eNFA and their square roots”",
+                slack=0.02,
+                label=f"{where}: FACT's lead, by the worse of its two forms",
+                scales=tuple(found),
+                **_for_key(printed, "lead"),
+            )
+        yield between(
+            f"{key}/root",
+            0.0,
+            1.0,
+            "“without square root both are less correlated”",
+            slack=0.02,
+            label=f"{where}: what the square root gains, AGOP or eNFA",
+            scales=tuple(found),
+            **_for_key(printed, "root"),
+        )
+
+
+def _for_key(printed: dict[str, str], name: str) -> dict[str, str]:
+    return printed | {"printed_key": f"{printed['printed_key']}/{name}"} if printed else {}
+
+
+def _draw(records: Sequence[dict[str, Any]], figure: Figure) -> None:
+    columns: dict[str, dict[str, list[float]]] = {}
+    for record in records:
+        for key, value in record["numbers"].items():
+            where, _, name = key.rpartition("/")
+            columns.setdefault(where, {}).setdefault(name, []).append(value)
+    figure.set_size_inches(max(7, 1.3 * len(columns)), 3.4)
+    ax = figure.subplots()
+    for index, (name, colour) in enumerate(zip(_ROWS, style.SERIES, strict=False)):
+        values = [np.mean(found[name]) for found in columns.values()]
+        ax.bar(np.arange(len(columns)) + 0.2 * index - 0.3, values, 0.18, color=colour, label=LABELS[name])
+    ax.set(ylabel="Pearson correlation with W₁ᵀW₁", ylim=(0, 1.25), yticks=np.arange(0, 1.1, 0.2))
+    ax.set_xticks(range(len(columns)), [_title(where) for where in columns], fontsize=8)
+    ax.legend(frameon=False, fontsize=8, ncols=4, loc="upper center")
+    style.declutter(ax, "y")
+
+
+def _title(where: str) -> str:
+    data, rows, decay = where.split("/")
+    names = {"mnist": "MNIST", "cifar10": "CIFAR-10", "digits": "digits"}
+    return f"{names[data]}\nn = {rows}\nλ = {decay}"
+
+
+@experiment(
+    "d/table2",
+    "D",
+    "Tables 1 and 2: features of the first layer after training, on MNIST and CIFAR-10",
+    specs={
+        "smoke": (Training("digits", 256, hidden=2, width=32, weight_decay=1e-3, epochs=10),),
+        "small": _small(),
+        "paper": _paper(),
+    },
+    seeds={"small": 3, "paper": 3},
+    expected=[*_numbers(), *_statements()],
+    draw=_draw,
+    notes=(
+        "Pixels in [0, 1], torch's MSELoss (mean over rows and outputs), “depth 3” read as three hidden layers, "
+        "the rate lowered once per epoch. small: width 256, CIFAR-10 averaged to 16 × 16 pixels and trained for "
+        "600 epochs. There FACT does not lead: 0.67 against 0.86 for √AGOP, and √(FACT·FACTᵀ) is at 0.86 too; "
+        "the loss ends at 0.023, so this is no interpolation. At 200 epochs, tried first, FACT had 0.74, "
+        "√(FACT·FACTᵀ) 0.97, √AGOP 0.92. Why it differs is not established: the full width, all pictures and "
+        "weight decay 1e-4 have not been run. All of MNIST (190,000 steps) and CIFAR-10 take hours on one core: "
+        "each is one cell of the paper scale and can be run elsewhere and merged. What else we tried for n = "
+        "1,000 (FACT, √(FACT·FACTᵀ), √AGOP, √eNFA; the paper has 0.890, 0.956, 0.899, 0.903): weight decay 1e-4 "
+        "with inputs of mean 0 and variance 1 (0.25, 0.60, 0.69, 0.59), with a loss summed over outputs (0.37, "
+        "0.66, 0.70, 0.64), with 1,000 epochs (0.62, 0.75, 0.68, 0.65); weight decay 5e-4 (0.60, 0.73, 0.68, "
+        "0.65); 1e-3 with a summed loss (0.93, 0.97, 0.89, 0.88). With 1e-3 the training loss ends at 0.003, "
+        "above the 0.001 of the text; with the summed one, at 0.0006."
+    ),
+)
+def first_layer(spec: Training, seed: int) -> Result:
+    """Train one network and compare the matrices of its first layer."""
+    trained = train(spec, seed)
+    found = {name: values[0] for name, values in correlations(trained, spec.weight_decay).items()}
+    rivals = max(found[name] for name in ("agop", "agop_half", "enfa", "enfa_half"))
+    found["lead"] = min(found["fact"], found["fact_polar"]) - rivals
+    found["root"] = min(found[f"{name}_half"] - found[name] for name in ("agop", "enfa"))
+    found["loss"] = trained.losses[-1]
+    key = column(spec)
+    return Result({f"{key}/{name}": value for name, value in found.items()})
