@@ -93,6 +93,7 @@ def fit_large(
         growth = _total_weight(rest) / here.total_weight if per_row else 1.0
         learner = _Learner(settings, run, best.run, best.round, source, order, stage)
         metric, support = learner.metric(), None
+        stage.workspace = Workspace()  # the parts' matrix is given back before all rows are solved for
         stage.workspace = Workspace()  # the last solve needs other memory: let this go
         tick()
         try:

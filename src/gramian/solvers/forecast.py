@@ -23,8 +23,8 @@ class Forecast:
     """Bytes at the peak of a fit, besides the table that was handed to it.
 
     ``reading`` is the peak while the table is encoded, merged and standardised. After that ``rows`` are there all the
-    time; ``solver`` and ``features`` (smaller solves, and gradients for M) come one after the other; ``tiles`` are in
-    use by both.
+    time. What the ``solver`` takes is kept from round to round, so ``features`` (gradients for M, and what smaller
+    solves for it take beyond) come on top; ``tiles`` are in use by both.
     """
 
     reading: int
@@ -36,7 +36,7 @@ class Forecast:
     @property
     def peak(self) -> int:
         """The most at any time."""
-        return max(self.reading, self.rows + max(self.solver, self.features) + self.tiles)
+        return max(self.reading, self.rows + self.solver + self.features + self.tiles)
 
 
 def forecast(solver: Solver, n: int, columns: int, outputs: int, dtype: torch.dtype) -> Forecast:
