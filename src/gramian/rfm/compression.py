@@ -74,8 +74,8 @@ class Compresses:
         >>> A = np.random.default_rng(0).normal(size=(300, 3))
         >>> model = RFMRegressor(kernel="gaussian", update="agop").fit(A, A[:, 0] * A[:, 1])
         >>> small = model.compressed(100)
-        >>> small.compression_.n_centers, small.compression_.typical_change < 0.05
-        (100, True)
+        >>> small.compression_.n_centers <= 100, small.compression_.typical_change < 0.05
+        (True, True)
         """
         check_is_fitted(self)
         if isinstance(self.blend_.best, TreeMachine):

@@ -235,8 +235,9 @@ def _neighbours(
     rest = np.ones(len(parts), dtype=bool)
     rest[largest] = False
     at = torch.from_numpy(largest).to(model.machine_.X.device)
-    x = model._tensor(z[None])
-    similarity = model.blend_.mean(lambda machine: machine.similarity(x, at)).cpu().numpy().astype(np.float64)
+    x, similarity = model._tensor(z[None]), np.zeros(len(largest))
+    if count:
+        similarity += model.blend_.mean(lambda machine: machine.similarity(x, at)).cpu().numpy()
     return Neighbours(
         np.asarray(model.row_index_)[largest], parts[largest], similarity, float(parts[rest].sum()), offset
     )

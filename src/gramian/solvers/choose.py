@@ -137,7 +137,9 @@ def streamed_forecast(
     rows = forecast(solver, part, columns, outputs, dtype).rows
     within = _exact(part, dtype, max(max_bytes - rows, 1), columns, outputs).chosen.solver
     smaller, whole = (forecast(one, count, columns, outputs, dtype) for one, count in ((within, part), (solver, n)))
-    return replace(whole, reading=0, rows=rows, features=max(whole.features, smaller.solver + smaller.features - whole.solver))
+    return replace(
+        whole, reading=0, rows=rows, features=max(whole.features, smaller.solver + smaller.features - whole.solver)
+    )
 
 
 @dataclass(frozen=True)
