@@ -5,7 +5,7 @@ import torch
 
 import twins
 from gramian.kernels import KernelOperator
-from gramian.solvers import ConjugateGradient, Direct
+from gramian.solvers import ConjugateGradient, Direct, EigenPro, Nystrom
 
 SOLVERS = [
     Direct(),
@@ -30,3 +30,32 @@ def test_solves_the_system(solver, kernel, metric_name, weighted, rng):
     assert solution.info.residual <= 1e-6
     assert solution.info.ridge == RIDGE
     assert solution.info.jitter == 0
+
+
+IN_THE_LIMIT = [
+    Nystrom(centers=N, tol=1e-7),
+    Nystrom(centers=N, tol=1e-7, sketch=1),
+    EigenPro(tol=1e-8, epochs=2000, directions=N // 2),
+]
+
+
+@pytest.mark.parametrize("solver", IN_THE_LIMIT, ids=str)
+@pytest.mark.parametrize(("kernel", "metric_name"), twins.PAIRS, ids=str)
+@pytest.mark.parametrize("weighted", [False, True], ids=["", "weights"])
+def test_solvers_for_many_rows_are_exact_in_the_limit(solver, kernel, metric_name, weighted, rng):
+    """All rows as centres, or epochs without end: the same function as plain linear algebra gives.
+
+    Not the same coefficients: where the matrix is singular, many of them are one function.
+    """
+    X = torch.randn(N, D, generator=rng, dtype=torch.float64) / 2
+    Y = torch.randn(N, C, generator=rng, dtype=torch.float64)
+    new = torch.randn(20, D, generator=rng, dtype=torch.float64)
+    weights = 0.5 + torch.rand(N, generator=rng, dtype=torch.float64) if weighted else None
+    operator = KernelOperator(kernel, X, twins.metric(metric_name, D, rng))
+    A = operator.dense() + RIDGE * torch.diag(torch.ones(N, dtype=torch.float64) if weights is None else 1 / weights)
+    expected = operator.predict(new, torch.linalg.solve(A, Y))
+    solution = solver.solve(operator, Y, RIDGE, weights=weights)
+    found = solution.operator.predict(new, solution.coef)
+    torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5 * float(expected.abs().max()))
+    assert solution.info.ridge == RIDGE
+    assert solution.info.residual <= 1e-6

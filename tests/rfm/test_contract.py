@@ -164,7 +164,7 @@ def test_records_tell_what_happened(friedman):
 def test_ctrl_c_keeps_what_is_finished(friedman, monkeypatch):
     module = importlib.import_module("gramian.rfm.rounds")
     X, y = friedman
-    calls, real = [], module._next_metric
+    calls, real = [], module.next_metric
 
     def interrupt(*args):
         calls.append(1)
@@ -172,15 +172,15 @@ def test_ctrl_c_keeps_what_is_finished(friedman, monkeypatch):
             raise KeyboardInterrupt
         return real(*args)
 
-    monkeypatch.setattr(module, "_next_metric", interrupt)
+    monkeypatch.setattr(module, "next_metric", interrupt)
     with pytest.warns(UserWarning, match="interrupted: 2 of 4 rounds .* the last of the first kind"):
         model = RFMRegressor(update="agop").fit(X, y)
     assert len(model.rounds_) == 2
     assert model.best_round_ == 1
     assert np.isfinite(model.predict(X)).all()
-    monkeypatch.setattr(module, "_next_metric", real)
+    monkeypatch.setattr(module, "next_metric", real)
     at_once = lambda *a: (_ for _ in ()).throw(KeyboardInterrupt)  # noqa: E731
-    monkeypatch.setattr(module, "_next_metric", at_once)
+    monkeypatch.setattr(module, "next_metric", at_once)
     with pytest.raises(KeyboardInterrupt):
         RFMRegressor(update="agop").fit(X, y)
 

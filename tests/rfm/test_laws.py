@@ -11,7 +11,7 @@ from gramian import RFMClassifier, RFMRegressor
 from gramian.features import Agop, Fact
 from gramian.kernels import Gaussian, Laplace, Lp, Polynomial
 from gramian.rfm.choice import RIDGES
-from gramian.rfm.fitting import threshold_support
+from gramian.rfm.settings import threshold_support
 
 FIXED = {"ridge": 1e-2, "select_round": "last", "standardize": False, "dtype": "float64"}
 

@@ -14,6 +14,6 @@ May import ``core``; knows no kernel and no estimator. Rooms above say by :func:
 
 from gramian.files.container import ModelFileError
 from gramian.files.kinds import register, registered
-from gramian.files.store import read, write
+from gramian.files.store import fingerprint, read, write
 
-__all__ = ["ModelFileError", "read", "register", "registered", "write"]
+__all__ = ["ModelFileError", "fingerprint", "read", "register", "registered", "write"]

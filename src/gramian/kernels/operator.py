@@ -12,7 +12,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from gramian.core import wide_dtype
-from gramian.core.tiles import ROWS, full_rows, pad_outputs, spans, upper_tiles
+from gramian.core.tiles import ROWS, each_block, pad_outputs, spans, upper_tiles
 from gramian.kernels.base import Kernel
 from gramian.kernels.metric import Identity, Metric
 from gramian.kernels.points import Points
@@ -132,15 +132,26 @@ class KernelOperator:
         self, X: Float[Tensor, "m d"], coef: Float[Tensor, "n c"], *, stable: bool = True
     ) -> Float[Tensor, "m c"]:
         """``k(X, X_train) coef``; if ``stable`` each row is the same to the last bit whatever batch it is in."""
-        weights = pad_outputs(coef.to(self.wide)) if stable else coef.to(self.dtype)
         out = torch.empty(X.shape[0], coef.shape[1], dtype=self.wide, device=X.device)
-        _ = self.points.wide_factors if stable else None
-        for rows, block in full_rows(X) if stable else ((rows, X[rows]) for rows in spans(len(X), self.tile)):
+        if not stable:
+            Vt = coef.to(self.dtype).mT.contiguous()  # vectors in rows: see add_tile
+            for rows in spans(len(X), self.tile):
+                new = self.prepare(X[rows])
+                for cols in spans(self.n, _COLUMNS):
+                    part = (Vt[:, cols] @ self.kernel.block(new, self.points[cols], quick=True).mT).mT
+                    out[rows] = part if cols.start == 0 else out[rows] + part
+            return out
+        weights = pad_outputs(coef.to(self.wide))
+        _ = self.points.wide_factors
+
+        def work(rows: slice, block: Tensor) -> None:
             new = self.prepare(block)
             total = weights.new_zeros(len(new), weights.shape[1])
             for cols in spans(self.n, _COLUMNS):
-                total += self.kernel.block(new, self.points[cols], quick=not stable).to(weights.dtype) @ weights[cols]
+                total += self.kernel.block(new, self.points[cols]).to(weights.dtype) @ weights[cols]
             out[rows] = total[: rows.stop - rows.start, : coef.shape[1]]
+
+        each_block(X, work)
         return out
 
     def columns_at(self, X: Float[Tensor, "m d"]) -> Float[Tensor, "m n"]:
@@ -155,12 +166,19 @@ class KernelOperator:
     ) -> Float[Tensor, "m c d"]:
         """``∂/∂x Σⱼ coef_jc k(x, xⱼ)`` at new rows, in input coordinates; ``stable`` as in :meth:`predict`."""
         out = X.new_empty(X.shape[0], coef.shape[1], X.shape[1])
-        for rows, block in full_rows(X) if stable else ((rows, X[rows]) for rows in spans(len(X), ROWS)):
+
+        def work(rows: slice, block: Tensor) -> None:
             new = self.prepare(block)
             total = X.new_zeros(len(new), coef.shape[1], self.points.u.shape[1])
             for cols in spans(self.n, _COLUMNS * ROWS // len(new)):
                 total += self.kernel.gradient(new, self.points[cols], coef[cols])
             out[rows] = self.metric.pull(total)[: rows.stop - rows.start]
+
+        if stable:
+            each_block(X, work)
+        else:
+            for rows in spans(len(X), ROWS):
+                work(rows, X[rows])
         return out
 
     def mean_gradient(self, ends: Float[Tensor, "2 d"], coef: Float[Tensor, "n c"], nodes: int) -> Float[Tensor, "c d"]:

@@ -21,6 +21,9 @@ from gramian.core.tiles import pad_inner
 _NEAR = {torch.float64: 1e-6, torch.float32: 1e-3}
 """Below this multiple of ``‖u‖²`` a squared distance is computed from the difference, by accumulation format."""
 
+_MANY = 16
+"""One in so many pairs may be near before a whole tile is computed in the wide format."""
+
 
 @dataclass(frozen=True, eq=False)
 class Points:
@@ -80,7 +83,9 @@ class Distances(NamedTuple):
     near: bool
 
 
-def squared_distances(x: Points, z: Points, *, same: bool = False, quick: bool = False) -> Distances:
+def squared_distances(
+    x: Points, z: Points, *, same: bool = False, quick: bool = False, values: bool = False
+) -> Distances:
     """Squared distances between all rows of x and z.
 
     Parameters
@@ -90,6 +95,9 @@ def squared_distances(x: Points, z: Points, *, same: bool = False, quick: bool =
     quick : bool
         Try the product in the rows' own format first, and keep it if the tile has no near pair to spoil. Tiles then
         differ in the last digits by what else is in them, which training does not mind and prediction does.
+    values : bool
+        Only the distances count, not the directions between near rows: near pairs are then mended one by one in the
+        rows' own format, and the rest of a quick tile is kept.
 
     >>> x = Points(1e6 + torch.tensor([[0.0], [0.5]]))
     >>> squared_distances(x, x).square
@@ -101,8 +109,10 @@ def squared_distances(x: Points, z: Points, *, same: bool = False, quick: bool =
         square = left @ right.mT
         if same:
             square.fill_diagonal_(float("inf"))
-        if bool((square.amin(dim=1) > _NEAR[square.dtype] * left[:, x.u.shape[1]]).all()):
-            return Distances(square.fill_diagonal_(0) if same else square, False)
+        bound = _NEAR[square.dtype] * left[:, x.u.shape[1]]
+        rows = (square.amin(dim=1) <= bound).nonzero().squeeze(1)
+        if not len(rows) or (values and _mend_pairs(square, x, z, rows, bound)):
+            return Distances(square.fill_diagonal_(0) if same else square, bool(len(rows)))
     square = x.wide_factors[0] @ z.wide_factors[1].mT
     bound = _NEAR[square.dtype] * x.square_norms
     if same:
@@ -113,6 +123,16 @@ def squared_distances(x: Points, z: Points, *, same: bool = False, quick: bool =
     if same:
         square.fill_diagonal_(0)
     return Distances(square, bool(len(rows)))
+
+
+def _mend_pairs(square: Float[Tensor, "n m"], x: Points, z: Points, rows: Tensor, bound: Float[Tensor, " n"]) -> bool:
+    """Near pairs from their differences, in place; False where they are so many that a wide product costs less."""
+    at, cols = (square[rows] <= bound[rows, None]).nonzero(as_tuple=True)
+    if len(at) > square.numel() // _MANY:
+        return False
+    at = rows[at]
+    square[at, cols] = (x.u[at] - z.u[cols]).square_().sum(dim=1)
+    return True
 
 
 def _mend(square: Float[Tensor, "n m"], x: Points, z: Points, rows: Tensor, close: Bool[Tensor, "r m"]) -> None:

@@ -9,8 +9,8 @@ May import ``core``, ``kernels``, ``solvers``, ``features``, ``tables`` and ``fi
 np.int64(0)
 """
 
+from gramian.core.rows import Rows
 from gramian.rfm import kept as kept  # what may stand in a model file
-from gramian.rfm.choice import Rows
 from gramian.rfm.classifier import RFMClassifier
 from gramian.rfm.machine import KernelMachine
 from gramian.rfm.regressor import RFMRegressor

@@ -27,9 +27,10 @@ _ARGUMENTS = """Parameters
         anew in rounds 0 to 2; for class codes the plainest of those as good within a standard error.
     ridge_scaling : None or "n", default=None
         ``"n"`` makes it ``K + nλI``.
-    solver : "auto", "direct", "cg" or Solver, default="auto"
+    solver : "auto", "direct", "cg", "nystrom", "eigenpro" or Solver, default="auto"
         Direct up to 4,000 rows; beyond, conjugate gradients to the same residual on half the kernel matrix, with a
-        direct solve behind them; without the matrix where ``max_memory`` does not hold it (with a warning).
+        direct solve behind them. Where ``max_memory`` does not hold that: without the matrix up to 30,000 rows, and
+        Nyström regression beyond (both with a warning).
     encoder : "auto" or TableEncoder, default="auto"
         Turns raw columns into numbers, where there is anything but complete columns of numbers; one of your own, such
         as ``TableEncoder(rank_gauss=True)``, is always used.
@@ -44,6 +45,9 @@ _ARGUMENTS = """Parameters
         Let the machines of the folds predict beside the one that was fitted on all rows; only ``preset="best"`` does.
     time_limit : float, optional
         Seconds after which nothing new is tried. Round 0 of the first kernel is always finished.
+    checkpoint : path, optional
+        A folder for finished rounds. The same fit, started again after an interrupt or a crash, goes on from them and
+        gives the same model; they are deleted once it is complete. One folder serves any number of fits.
     dtype : "auto", "float32" or "float64", default="auto"
         Working format; ``"auto"`` is float64 up to 1,000 rows. Systems that need it are solved in float64 anyway.
     device : str, default="auto"
@@ -53,6 +57,9 @@ _ARGUMENTS = """Parameters
         Torch threads during fit and predict; put back afterwards. By default torch's own, and 1 up to 1,000 rows.
     n_jobs : int, optional
         Folds fitted side by side, one thread each. The result is the same for any number.
+    cluster : "auto" or None, default="auto"
+        Inside a Dask ``Client`` its workers fit the folds and sum over blocks of rows (``gramian[dask]``); None keeps
+        everything in this process. The model is the same up to round-off.
     random_state : int, RandomState or None, default=0
         For folds and samples. The same data gives the same model unless you ask for another.
     verbose : int, default=0

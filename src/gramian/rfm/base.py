@@ -15,24 +15,32 @@ from sklearn.utils import check_random_state
 
 from gramian.core import psd_eigh, resolve_device, resolve_dtype, resolve_memory, threads, wide_dtype
 from gramian.core.options import Options, named
+from gramian.core.rows import Rows
 from gramian.features import BY_NAME as UPDATES
 from gramian.features import Agop, Update
 from gramian.kernels import BY_NAME as KERNELS
 from gramian.kernels import Kernel, Laplace
 from gramian.rfm.blend import Blend
 from gramian.rfm.callbacks import CallbackSupportMixin, Watch
-from gramian.rfm.choice import Rows
+from gramian.rfm.compression import Compresses
 from gramian.rfm.data import Array, Scaler, Table
 from gramian.rfm.explains import Explains
-from gramian.rfm.fitting import EvalSet, Fitted, Settings, fit
+from gramian.rfm.fitting import fit
 from gramian.rfm.function import FittedFunction
 from gramian.rfm.judged import Judged, leave_one_out
+from gramian.rfm.large import fit_large
+from gramian.rfm.machine import KernelMachine
+from gramian.rfm.places import Places
 from gramian.rfm.presets import preset
 from gramian.rfm.rounds import Problem, Round, Step, rounds
 from gramian.rfm.saving import Saves
+from gramian.rfm.settings import EvalSet, Fitted, Settings
+from gramian.rfm.streaming import Streams
 from gramian.solvers import BY_NAME as SOLVERS
 from gramian.solvers import Direct, Solver, Workspace, choose
 from gramian.solvers.base import warn_numbers
+from gramian.solvers.choose import choose_streamed
+from gramian.solvers.forecast import PART_ROWS, forecast
 from gramian.tables import TableEncoder
 
 log = logging.getLogger(__name__)
@@ -57,7 +65,7 @@ class Ready:
     eval_set: tuple[Array, Array] | None
 
 
-class BaseRFM(CallbackSupportMixin, Saves, Explains, FittedFunction):
+class BaseRFM(CallbackSupportMixin, Saves, Compresses, Streams, Places, Explains, FittedFunction):
     """Arguments and learned attributes of :class:`RFMRegressor` and :class:`RFMClassifier`, described there."""
 
     _scales_target = True
@@ -75,11 +83,13 @@ class BaseRFM(CallbackSupportMixin, Saves, Explains, FittedFunction):
     threshold: Any
     bagging: Any
     time_limit: Any
+    checkpoint: Any
     dtype: Any
     device: Any
     max_memory: Any
     n_threads: Any
     n_jobs: Any
+    cluster: Any
     random_state: Any
     verbose: Any
 
@@ -111,7 +121,9 @@ class BaseRFM(CallbackSupportMixin, Saves, Explains, FittedFunction):
 
     # ---- fitting -----------------------------------------------------------------------------------------------
 
-    def _settings(self, n: int, d: int, device: torch.device, dtype: torch.dtype) -> Settings:
+    def _settings(
+        self, n: int, d: int, outputs: int, device: torch.device, dtype: torch.dtype, streamed: bool = False
+    ) -> Settings:
         if self.select_round not in ("best", "last"):
             raise ValueError(f'select_round must be "best" or "last", got {self.select_round!r}')
         if self.ridge_scaling not in (None, "n"):
@@ -131,13 +143,14 @@ class BaseRFM(CallbackSupportMixin, Saves, Explains, FittedFunction):
             raise ValueError(f"threshold must be in [0, 1) or None, got {self.threshold!r}")
         max_bytes = resolve_memory(self.max_memory, device)
         if _auto(self.solver):
-            found = choose(n, dtype, max_bytes)
+            found = (choose_streamed if streamed else choose)(n, dtype, max_bytes, d, outputs)
             if found.forced:
                 warn_numbers(f"{n} rows: {found.why}")
             log.info("solver %s", found.why)
             solver = found.solver
         else:
             solver = named(self.solver, SOLVERS, "solver", Solver)
+        rows_bytes = forecast(solver, min(n, PART_ROWS) if streamed else n, d, outputs, dtype).rows
         return Settings(
             kernels=self._kernels(),
             updates=self._updates(n, d),
@@ -153,8 +166,9 @@ class BaseRFM(CallbackSupportMixin, Saves, Explains, FittedFunction):
             max_machines=chosen.max_machines,
             bagging=chosen.bagging if _auto(self.bagging) else bool(self.bagging),
             time_limit=self.time_limit,
-            n_jobs=1 if self.n_jobs is None else self.n_jobs,
             show_progress=bool(self.verbose),
+            dtype=dtype,
+            part_bytes=max(max_bytes - rows_bytes, 1),
         )
 
     def _kernels(self) -> tuple[Kernel, ...]:
@@ -171,16 +185,35 @@ class BaseRFM(CallbackSupportMixin, Saves, Explains, FittedFunction):
 
     def _fit_rows(self, ready: Ready, watch: Watch) -> None:
         """Scale, move to torch, fit, and set the attributes both estimators have."""
-        self.__dict__.pop("selected_columns_", None)  # of an earlier life
+        self._forget()
         settings, data, evaluation = self._on_torch(ready)
         self.row_index_ = ready.rows.index
         with threads(self._threads(len(data))):
-            fitted = fit(settings, data, ready.strata, evaluation, watch)
+            pool = self._pool()
+            journal = self._journal(ready.rows.X, ready.Y, ready.rows.weights, ready.strata, ready.eval_set)
+            if settings.large(len(data)):
+                fitted = fit_large(settings, self._source(data, pool), evaluation, watch, journal, pool)
+            else:
+                fitted = fit(settings, data, ready.strata, evaluation, watch, journal, pool)
+        self._take_over(fitted, None if fitted.rows is None else ready.rows.index[fitted.rows.numpy()])
+        self._seen_by_none = self._held_out(fitted, ready.Y, ready.rows.weights_or_ones, ready.eval_set)
+
+    def _forget(self) -> None:
+        """Leave nothing of an earlier life."""
+        for name in ("selected_columns_", "compression_"):
+            self.__dict__.pop(name, None)
+
+    def _take_over(self, fitted: Fitted, index: NDArray[np.intp] | None) -> None:
+        """Set the attributes both estimators have; ``index`` where the machines stand on some rows only."""
+        if index is not None:
+            self.row_index_ = index
         self._learn(fitted.blend, fitted.problem, fitted.records, fitted.round, fitted.features)
         self.ridge_ = fitted.ridge
         if fitted.support is not None:
             self.support_ = fitted.support.cpu().numpy()
-        self._seen_by_none = self._held_out(fitted, ready.Y, ready.rows.weights_or_ones, ready.eval_set)
+
+    def _seed(self) -> int:
+        return seed_of(self.random_state)
 
     def _on_torch(self, ready: Ready) -> tuple[Settings, Rows, EvalSet | None]:
         rows, Y = ready.rows, ready.Y
@@ -188,7 +221,7 @@ class BaseRFM(CallbackSupportMixin, Saves, Explains, FittedFunction):
         device = resolve_device(self.device)
         X = self._scaler.apply(rows.X)
         dtype = self._dtype(X, device)
-        settings = self._settings(len(rows), X.shape[1], device, dtype)
+        settings = self._settings(len(rows), X.shape[1], Y.shape[1], device, dtype)
 
         def tensor(values: Array, wide: bool = False) -> torch.Tensor:
             return torch.as_tensor(values, dtype=wide_dtype(device) if wide else dtype, device=device)
@@ -263,17 +296,20 @@ class BaseRFM(CallbackSupportMixin, Saves, Explains, FittedFunction):
     def _judged(self) -> Judged:
         """Outputs for rows the fit had not seen; left out one by one where none were held out."""
         if self._seen_by_none is None:
+            assert isinstance(self.machine_, KernelMachine), "a tree has always been judged"
             with threads(self._threads(self.machine_.n)):
                 self._seen_by_none = leave_one_out(self.machine_, self.ridge_, self._target_scaler)
         return self._seen_by_none
 
     def _fit_scaler(self, rows: Table) -> None:
+        self._scaler = self._column_scaler(rows, bool(self.standardize), self._centered())
+
+    def _centered(self) -> bool:
         # Where only differences count, centring changes nothing but saves digits.
-        center = self.standardize or all(kernel.translation_invariant for kernel in self._kernels())
-        self._scaler = self._column_scaler(rows, bool(self.standardize), center)
+        return bool(self.standardize) or all(kernel.translation_invariant for kernel in self._kernels())
 
     def _dtype(self, scaled: Array, device: torch.device) -> torch.dtype:
-        size = float(np.abs(scaled).max(initial=0.0))
+        size = float(max(scaled.max(initial=0.0), -scaled.min(initial=0.0)))
         dtype = resolve_dtype(self.dtype, len(scaled), device)
         if dtype == torch.float32 and not (size == 0 or 1e-12 < size < 1e12):
             # Squares of such coordinates do not fit into float32.

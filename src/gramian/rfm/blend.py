@@ -10,9 +10,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from gramian.core import wide_dtype
 from gramian.core.tiles import spans
 from gramian.features import agop
 from gramian.rfm.machine import KernelMachine
+from gramian.rfm.tree import TreeMachine
 
 _AGOP_ROWS = 2000
 
@@ -30,15 +32,15 @@ class Blend:
     tensor([[1.]], dtype=torch.float64)
     """
 
-    machines: tuple[KernelMachine, ...]
+    machines: tuple[KernelMachine | TreeMachine, ...]
     shares: tuple[float, ...]
 
     @property
-    def best(self) -> KernelMachine:
+    def best(self) -> KernelMachine | TreeMachine:
         """The machine that was best on held-out rows: the first."""
         return self.machines[0]
 
-    def mean(self, part: Callable[[KernelMachine], Tensor]) -> Tensor:
+    def mean(self, part: Callable[[KernelMachine | TreeMachine], Tensor]) -> Tensor:
         """``Σ_k share_k part(machine_k)``, for anything that is linear in the machines."""
         parts = [share * part(machine) for machine, share in zip(self.machines, self.shares, strict=True)]
         return torch.stack(parts).sum(dim=0)
@@ -53,9 +55,7 @@ class Blend:
 
     def row_parts(self, X: Float[Tensor, "m d"]) -> Float[Tensor, "m n c"]:
         """What each training row adds to ``f(X)``; the sum over rows is the prediction."""
-        return self.mean(
-            lambda m: m.operator.columns_at(X.to(m.X.dtype))[:, :, None] * m.coef.to(m.operator.wide)[None]
-        )
+        return self.mean(lambda machine: machine.row_parts(X))
 
     @cached_property
     def agop(self) -> Float[Tensor, "d d"]:
@@ -66,7 +66,7 @@ class Blend:
         rows = torch.randperm(first.n, generator=torch.Generator().manual_seed(0))[:_AGOP_ROWS].sort().values
         rows = rows.to(first.X.device)
         weights = None if first.weights is None else first.weights[rows]
-        total = torch.zeros(first.X.shape[1], first.X.shape[1], dtype=first.operator.wide, device=first.X.device)
+        total = torch.zeros(first.X.shape[1], first.X.shape[1], dtype=wide_dtype(first.X.device), device=first.X.device)
         for part in spans(len(rows), 128):
             G = self.gradient(first.X[rows[part]]).to(total.dtype)
             total += agop(G, weights=None if weights is None else weights[part], reduction="sum")

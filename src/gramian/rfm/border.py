@@ -51,6 +51,10 @@ class Border(BaseEstimator):
 
     def _scaled(self, X: Any) -> Array:
         """Rows in the coordinates the machines live in: encoded and standardised columns (n, d_encoded)."""
+        return self._scaler.apply(self._complete(X))
+
+    def _complete(self, X: Any) -> Array:
+        """Rows of encoded columns (n, d_encoded), with no gaps."""
         check_is_fitted(self)
         rows = self._read_X(X)
         gaps = np.isnan(rows)
@@ -60,15 +64,18 @@ class Border(BaseEstimator):
             warnings.warn(
                 f"{int(gaps.sum())} entries of X are missing in column {told}, where no training row had any missing: "
                 "the column's mean takes their place",
-                stacklevel=3,
+                stacklevel=4,
             )
             rows = np.where(gaps, self._column_means, rows)
-        return self._scaler.apply(rows)
+        return rows
 
     def _column_scaler(self, rows: Table, standardize: bool, center: bool) -> Scaler:
         """Mean and standard deviation, but where the encoder knows better: levels of a category share one scale."""
         scaler = Scaler.fit(rows.X, rows.weights_or_ones, center=center, scale=standardize)
         self._column_means = np.average(rows.X, axis=0, weights=rows.weights_or_ones)
+        return self._with_encoder_scales(scaler, standardize)
+
+    def _with_encoder_scales(self, scaler: Scaler, standardize: bool) -> Scaler:
         if not standardize or self.encoder_ is None:
             return scaler
         centers, scales = self.encoder_.centers_, self.encoder_.scales_

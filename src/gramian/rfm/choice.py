@@ -15,6 +15,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from gramian.core.rows import Rows
 from gramian.kernels import Kernel, KernelOperator, Metric
 from gramian.rfm.selection import as_good
 from gramian.solvers import Direct, Workspace
@@ -41,26 +42,8 @@ class Choice:
     ridge: float
     loo: float = float("nan")
     factor: float = 1.0
-
-
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """Training rows as the machine sees them: inputs, targets that are centred and scaled, and weights."""
-
-    X: Float[Tensor, "n d"]
-    Y: Float[Tensor, "n c"]
-    weights: Float[Tensor, " n"] | None = None
-
-    def __len__(self) -> int:
-        return self.X.shape[0]
-
-    def __getitem__(self, rows: Tensor) -> Rows:
-        return Rows(self.X[rows], self.Y[rows], None if self.weights is None else self.weights[rows])
-
-    @property
-    def total_weight(self) -> float:
-        """The number of rows, or the sum of their weights."""
-        return float(len(self) if self.weights is None else self.weights.sum())
+    ridge_at: int | None = None
+    """Where the ridge stands among those that were tried; None where it was not chosen."""
 
 
 class Chooser(ABC):
@@ -69,6 +52,9 @@ class Chooser(ABC):
     @abstractmethod
     def choose(self, index: int, kernel: Kernel, metric: Metric, data: Rows, workspace: Workspace) -> Choice:
         """The choice for round ``index``."""
+
+    def resume(self, last: Choice) -> None:  # noqa: B027
+        """Go on after a round that was finished earlier with this choice; most choosers have no memory."""
 
 
 def median_distance(kernel: Kernel, metric: Metric, X: Float[Tensor, "n d"], seed: int) -> float:
@@ -168,7 +154,8 @@ class LeaveOneOut(Chooser):
         search = _Search(base, metric, data, workspace, ridge)
         if index >= _SEARCHED_ROUNDS and self._ridge_at is not None:
             factor = _FACTORS[self._factor_at]
-            return Choice(base.times(factor), search.ridge_value(self._ridge_at), factor=factor)
+            ridge = search.ridge_value(self._ridge_at)
+            return Choice(base.times(factor), ridge, factor=factor, ridge_at=self._ridge_at)
         at = self._factor_at if kernel.automatic else _FACTORS.index(1.0)
         best = search.at(at, self._ridge_at)
         if kernel.automatic:
@@ -179,7 +166,11 @@ class LeaveOneOut(Chooser):
         error, factor_at, ridge_at = search.plainest(best) if self.cautious else best
         self._factor_at, self._ridge_at = factor_at, ridge_at
         chosen = base.times(_FACTORS[factor_at])
-        return Choice(chosen, search.ridge_value(ridge_at), error, _FACTORS[factor_at])
+        return Choice(chosen, search.ridge_value(ridge_at), error, _FACTORS[factor_at], ridge_at)
+
+    def resume(self, last: Choice) -> None:
+        """See :meth:`Chooser.resume`."""
+        self._factor_at, self._ridge_at = _FACTORS.index(last.factor), last.ridge_at
 
 
 Found = tuple[float, int, int]

@@ -19,7 +19,9 @@ from gramian.rfm.callbacks import watch_for, with_callbacks
 from gramian.rfm.conformal import check_coverage, conformal_quantile
 from gramian.rfm.data import Array
 from gramian.rfm.judged import Judged
+from gramian.rfm.streams import Labels, labels_of
 from gramian.tables import encode_labels, label_codes
+from gramian.tables.blocks import Blocks
 
 
 @with_arguments
@@ -70,11 +72,13 @@ class RFMClassifier(ClassifierMixin, BaseRFM):
         threshold: Any = None,
         bagging: Any = "auto",
         time_limit: Any = None,
+        checkpoint: Any = None,
         dtype: Any = "auto",
         device: Any = "auto",
         max_memory: Any = None,
         n_threads: Any = None,
         n_jobs: Any = None,
+        cluster: Any = "auto",
         random_state: Any = 0,
         verbose: Any = 0,
         class_weight: Any = None,
@@ -88,18 +92,18 @@ class RFMClassifier(ClassifierMixin, BaseRFM):
         Parameters
         ----------
         X : array or frame (n, d)
-            Numbers, booleans, dates, text, categories; entries may be missing.
+            Numbers, booleans, dates, text, categories; entries may be missing. A NumPy memory map, a Parquet or Arrow
+            file (its path, or a Dataset) or a Dask collection need not fit into memory.
         y : array (n,)
-            Labels of any kind; at least two different ones.
+            Labels of any kind; at least two different ones. Or the name of a column of a file or Dask frame.
         sample_weight : array (n,), optional
             A weight of 2 is the same as having the row twice.
         eval_set : pair (X, y), optional
             Rows to choose the round by, instead of folds.
         """
         self.__dict__.pop("temperature_", None)
-        ready = self._ready(X, y, sample_weight, eval_set)
         watch = watch_for(self, X, y, sample_weight)
-        self._fit_rows(ready, watch)
+        self._fit_any(X, y, sample_weight, eval_set, watch)
         _ = self.temperature_  # now, so that predictions change nothing
         watch.end()
         return self
@@ -125,6 +129,19 @@ class RFMClassifier(ClassifierMixin, BaseRFM):
             except ValueError as error:
                 raise ValueError(f"eval_set: {error}") from error
         return Ready(rows, self._codes(labels), labels, evaluation)
+
+    def _target_of(self, blocks: Blocks, y: Any, X: Array) -> Labels:
+        """How labels become numbers: all of them are looked at, since a class may be rare."""
+        classes, counts = labels_of(blocks)
+        if len(classes) < 2:
+            raise ValueError(
+                f"the target holds one class only ({classes[0]!r}): a classifier needs at least two classes"
+            )
+        factors = self._class_factors(classes, np.arange(len(classes)))
+        if isinstance(self.class_weight, str):
+            factors = counts.sum() / (len(classes) * counts)
+        self.classes_, self._factors = classes, factors
+        return Labels(classes, factors)
 
     @cached_property
     def temperature_(self) -> float:

@@ -29,6 +29,11 @@ class Clock:
         """Time since the clock was made."""
         return time.perf_counter() - self.begin
 
+    @property
+    def left(self) -> float | None:
+        """Seconds that are left; None without a limit."""
+        return None if self.limit is None else max(0.0, self.limit - self.seconds)
+
     def check(self, share: float) -> None:
         """Raise :class:`TimeIsUp` once this share of the limit is used."""
         if self.limit is not None and self.seconds >= share * self.limit:

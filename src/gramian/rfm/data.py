@@ -7,6 +7,7 @@ order in which rows come changes nothing.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
+_ROWS = 65_536
+"""Rows handled at a time where all at once would be another copy of the table."""
 
 
 def check_finite(X: Array, names: NDArray[Any] | None) -> None:
@@ -46,13 +49,16 @@ class Scaler:
     def fit(cls, X: Array, weights: Array, center: bool = True, scale: bool = True) -> Scaler:
         """Weighted mean and standard deviation, safe for columns of any magnitude."""
         d = X.shape[1]
-        size = np.abs(X).max(axis=0, initial=0.0)
+        low, high = X.min(axis=0, initial=np.inf), X.max(axis=0, initial=-np.inf)
+        size = np.maximum(np.abs(low), np.abs(high))
         size = np.where(size > 0, size, 1.0)
-        unit = X / size
-        mean = np.average(unit, axis=0, weights=weights)
-        spread = np.sqrt(np.average((unit - mean) ** 2, axis=0, weights=weights))
-        constant = np.ptp(unit, axis=0) <= 4 * np.finfo(float).eps
-        mean = np.where(constant, unit[0], mean)
+        share = weights / weights.sum()
+        # Some rows at a time: a table in units of its own size would be one more copy of it.
+        parts = [slice(start, start + _ROWS) for start in range(0, len(X), _ROWS)]
+        mean = np.sum([share[part] @ (X[part] / size) for part in parts], axis=0)
+        spread = np.sqrt(np.sum([share[part] @ (X[part] / size - mean) ** 2 for part in parts], axis=0))
+        constant = high / size - low / size <= 4 * np.finfo(float).eps
+        mean = np.where(constant, X[0] / size, mean)
         spread = np.where(constant | (spread == 0), 1.0, spread)
         return cls(mean * size if center else np.zeros(d), spread * size if scale else np.ones(d))
 
@@ -63,7 +69,9 @@ class Scaler:
 
     def apply(self, X: Array) -> Array:
         """Scale rows."""
-        return (X - self.center) / self.scale
+        out = X - self.center
+        out /= self.scale  # in place: a large table is not copied twice
+        return out
 
     def undo(self, X: Array) -> Array:
         """Put scaled rows back into the user's units."""
@@ -102,26 +110,32 @@ def merge_rows(X: Array, y: NDArray[Any], weights: Array | None) -> Table:
     keep = w > 0
     if not keep.any():
         raise ValueError("sample_weight is zero for every row: nothing is left to fit")
-    X, y, w = X[keep], y[keep], w[keep]
-    targets = y.reshape(len(y), -1)
-    together = np.hstack([X, targets]) + 0.0  # adding 0 makes the two zeros one
-    order = np.argsort(_row_keys(together), kind="stable")
-    index = np.flatnonzero(keep)[order]
-    X, y, w, together = X[order], y[order], w[order], together[order]
+    if not keep.all():
+        X, y, w = X[keep], y[keep], w[keep]
+    keys = _row_keys(np.ascontiguousarray(np.hstack([X, y.reshape(len(y), -1)])))
+    order = np.argsort(keys, kind="stable")
     new = np.ones(len(X), dtype=bool)
-    new[1:] = (together[1:] != together[:-1]).any(axis=1)
+    for start in range(1, len(X), _ROWS):  # some rows at a time: keys are as large as the table
+        at = order[start - 1 : start + _ROWS]
+        new[start : start + _ROWS] = keys[at[1:]] != keys[at[:-1]]
     starts = np.flatnonzero(new)
-    total = np.add.reduceat(w, starts)
-    plain = bool((total == 1).all())
-    return Table(X[starts], y[starts], None if plain else total, index[starts])
+    total = np.add.reduceat(w[order], starts)
+    plain, first = bool((total == 1).all()), order[starts]
+    return Table(X[first], y[first], None if plain else total, np.flatnonzero(keep)[first])
 
 
 def _row_keys(rows: Array) -> NDArray[Any]:
     """One string of bytes per row, in the rows' lexicographic order: sorting those is far faster than by columns.
 
-    Flipping the sign bit (all bits of a negative number) makes the order of floats that of their big-endian bits.
+    Flipping the sign bit (all bits of a negative number) makes the order of floats that of their big-endian bits. The
+    rows are overwritten.
     """
-    bits = np.ascontiguousarray(rows).view(np.uint64)
+    rows += 0.0  # makes the two zeros one
+    bits = rows.view(np.uint64)
     sign = np.uint64(1 << 63)
-    keys = np.where(bits & sign, ~bits, bits | sign).astype(">u8")
-    return keys.view(np.dtype((np.void, 8 * rows.shape[1]))).ravel()
+    for start in range(0, len(bits), _ROWS):
+        part = bits[start : start + _ROWS]
+        part[...] = np.where(part & sign, ~part, part | sign)
+    if sys.byteorder == "little":
+        bits.byteswap(inplace=True)
+    return bits.view(np.dtype((np.void, 8 * rows.shape[1]))).ravel()

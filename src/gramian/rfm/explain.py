@@ -7,17 +7,14 @@ k(x, xᵢ)``. They say to what the prediction is sensitive, not what causes the 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor
 
-from gramian.core import threads
-from gramian.kernels import KernelOperator
+from gramian.core import threads, wide_dtype
 from gramian.rfm.calibration import log_probabilities
 from gramian.rfm.columns import Columns, as_table
 from gramian.rfm.outputs import Output
@@ -191,13 +188,8 @@ def _path(
 ) -> tuple[Float[np.ndarray, " d"], int]:
     """Contributions of encoded columns along the straight path, and the nodes it took."""
     nodes = _FIRST_NODES
-    ends = model._tensor(np.stack([start, z]))
-
-    def mean_gradient(K: KernelOperator, coef: Tensor) -> Tensor:
-        return K.mean_gradient(ends.to(K.dtype), coef, nodes)[0]
-
     while True:
-        along = _of_output(model, output, mean_gradient) * (z - start)
+        along = _mean_gradient(model, start, z, output, nodes) * (z - start)
         gap = abs(difference - float(along.sum()))
         small = max(_GAP_OF_DIFFERENCE * abs(difference), _GAP_OF_PARTS * float(np.abs(along).sum()))
         if gap <= small or 2 * nodes > _MOST_NODES:
@@ -206,17 +198,17 @@ def _path(
 
 
 def _gradient(model: Any, z: Float[np.ndarray, " d"], output: Output) -> Float[np.ndarray, " d"]:
-    """The gradient of one output at one row: that of ``_gradients_at``, without a tile filled up with other rows."""
-    x = model._tensor(z[None])
-    return _of_output(model, output, lambda K, coef: K.gradient(x.to(K.dtype), coef, stable=False)[0, 0])
+    """The gradient of one output at one row."""
+    return _mean_gradient(model, z, z, output, 1)
 
 
-def _of_output(
-    model: Any, output: Output, gradient: Callable[[KernelOperator, Tensor], Tensor]
+def _mean_gradient(
+    model: Any, start: Float[np.ndarray, " d"], end: Float[np.ndarray, " d"], output: Output, nodes: int
 ) -> Float[np.ndarray, " d"]:
-    """A gradient of every machine's one output, blended, along standardised columns and in the units of y."""
+    """The gradient of one output along a line, blended, in standardised columns and in the units of y."""
+    ends = model._tensor(np.stack([start, end]))
     with threads(model._threads(model.machine_.n)):
-        total = model.blend_.mean(lambda m: gradient(m.operator, m.coef[:, [output.index]]).to(m.operator.wide))
+        total = model.blend_.mean(lambda machine: machine.mean_gradient(ends, output.index, nodes))
     out = np.zeros(len(model.support_))
     out[model.support_] = total.cpu().numpy()
     return out * (output.sign * model._target_scaler.scale[output.index])
@@ -225,7 +217,7 @@ def _of_output(
 def _mean_row(model: Any) -> Float[np.ndarray, " d"]:
     """The mean training row in standardised columns: the origin, unless a column was not centred at its mean."""
     machine = model.machine_
-    X = machine.X.to(machine.operator.wide)
+    X = machine.X.to(wide_dtype(machine.X.device))
     w = X.new_ones(machine.n) if machine.weights is None else machine.weights.to(X.dtype)
     out = np.zeros(len(model.support_))
     out[model.support_] = (w @ X / w.sum()).cpu().numpy()
@@ -243,12 +235,9 @@ def _neighbours(
     rest = np.ones(len(parts), dtype=bool)
     rest[largest] = False
     at = torch.from_numpy(largest).to(model.machine_.X.device)
-    similarity = np.zeros(len(largest))
-    for machine, share in zip(model.blend_.machines, model.blend_.shares, strict=True) if len(largest) else ():
-        kernel, operator = machine.kernel, machine.operator
-        new, rows = operator.prepare(model._tensor(z[None]).to(machine.X.dtype)), operator.points[at]
-        size = (kernel.diagonal(new) * kernel.diagonal(rows)).sqrt()
-        similarity += share * (kernel.block(new, rows)[0] / size).cpu().numpy().astype(np.float64)
+    x, similarity = model._tensor(z[None]), np.zeros(len(largest))
+    if count:
+        similarity += model.blend_.mean(lambda machine: machine.similarity(x, at)).cpu().numpy()
     return Neighbours(
         np.asarray(model.row_index_)[largest], parts[largest], similarity, float(parts[rest].sum()), offset
     )

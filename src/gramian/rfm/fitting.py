@@ -2,85 +2,28 @@
 
 from __future__ import annotations
 
-import itertools
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float
 from torch import Tensor
 
+from gramian.core.pool import Here, Pool
 from gramian.core.progress import progress
-from gramian.features import Update
+from gramian.core.rows import Rows
 from gramian.kernels import Kernel
 from gramian.rfm.blend import Blend
 from gramian.rfm.callbacks import Silent, Watch
-from gramian.rfm.choice import Chooser, Fixed, LeaveOneOut, Replay, Rows
+from gramian.rfm.choice import Replay
 from gramian.rfm.clock import Clock, TimeIsUp
+from gramian.rfm.journal import Journal
 from gramian.rfm.machine import KernelMachine
-from gramian.rfm.rounds import Problem, Round, Step, rounds
+from gramian.rfm.rounds import Problem, Step, rounds
 from gramian.rfm.runs import Run, Stage, scout, without
 from gramian.rfm.selection import HeldOut, Member, Verdict, decide, fold_count, splits, squared_errors
-from gramian.solvers import Solver, Workspace
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What to fit and how to choose; every name resolved, every number checked."""
-
-    kernels: tuple[Kernel, ...]
-    updates: tuple[Update, ...]
-    n_rounds: int
-    select_last: bool
-    ridge: float | None
-    per_row_ridge: bool
-    solver: Solver
-    threshold: float | None
-    max_bytes: int
-    seed: int
-    cautious: bool = False
-    max_machines: int = 1
-    bagging: bool = False
-    time_limit: float | None = None
-    n_jobs: int = 1
-    show_progress: bool = False
-
-    @property
-    def problems(self) -> list[Problem]:
-        """Kernels × updates, where a kernel that sees axes only meets updates that keep them."""
-        pairs = itertools.product(self.kernels, self.updates if self.n_rounds else self.updates[:1])
-        made = [
-            Problem(kernel, _fitting_update(kernel, update), self.solver, self.n_rounds, self.max_bytes, self.seed)
-            for kernel, update in pairs
-        ]
-        return list(dict.fromkeys(made))
-
-    def chooser(self, kernel: Kernel) -> Chooser:
-        """Leave-one-out where something is left to choose, else the user's numbers."""
-        if self.ridge is not None and not kernel.automatic:
-            return Fixed(self.ridge, self.seed, self.per_row_ridge)
-        return LeaveOneOut(self.ridge, self.seed, self.per_row_ridge, self.cautious)
-
-
-@dataclass(frozen=True, eq=False)
-class Fitted:
-    """The machines that were kept, the features the best stands on, and what is known of rows it has not seen."""
-
-    blend: Blend
-    features: Float[Tensor, "d d"]
-    ridge: float
-    round: int
-    problem: Problem
-    records: tuple[Round, ...]
-    support: Bool[Tensor, " d"] | None
-    held_out: HeldOut | None
-    """Predictions of the blend for held-out training rows, or None."""
-    evaluated: Float[Tensor, "m c"] | None
-    """Predictions of the blend for the evaluation set, or None."""
-
-
-EvalSet = tuple[Float[Tensor, "m d"], Float[Tensor, "m c"]]
+from gramian.rfm.settings import EvalSet, Fitted, Settings, threshold_support
+from gramian.solvers import Workspace
 
 
 def fit(
@@ -89,6 +32,8 @@ def fit(
     strata: np.ndarray | None = None,
     eval_set: EvalSet | None = None,
     watch: Watch | None = None,
+    journal: Journal | None = None,
+    pool: Pool | None = None,
 ) -> Fitted:
     """Run the rounds of every problem, judge them, keep the best: one machine or the average of several.
 
@@ -96,7 +41,9 @@ def fit(
     are learned anew with the same ridges and bandwidth factors. With many rows they compete on a part of them, and only
     what is kept is fitted on all rows.
 
-    Ctrl-C or a time limit ends the fit early: what is finished is judged by what is known, with a warning.
+    Ctrl-C or a time limit ends the fit early: what is finished is judged by what is known, with a warning. A journal
+    remembers what is finished, and is closed once everything is. Folds and sums over gradients are done where the pool
+    says, here by default.
     """
     problems = settings.problems
     undecided = len(problems) > 1 or (settings.n_rounds > 0 and not settings.select_last)
@@ -105,7 +52,14 @@ def fit(
     single = parts[0] if folds == 1 else None
     here = data if single is None else data[single[0].to(data.X.device)]
     per_row = settings.per_row_ridge and settings.ridge is not None  # one that is chosen is for these rows already
-    stage = Stage(per_row, Clock(settings.time_limit), Workspace(), watch=watch or Silent())
+    stage = Stage(
+        per_row,
+        Clock(settings.time_limit),
+        Workspace(),
+        watch=watch or Silent(),
+        journal=journal or Journal(),
+        pool=pool or Here(),
+    )
     steps = len(problems) * (settings.n_rounds + 1) * (1 + (folds if folds > 1 else 0))
     with progress("fitting", steps, settings.show_progress) as tick:
         stage.tick = tick
@@ -116,7 +70,7 @@ def fit(
         if single is not None:
             held = [[_predicted(run, data, single[1]) for run in runs]]
         elif folds and judge:
-            held, bags = without(runs, data, parts, stage, settings.n_jobs, settings.bagging)
+            held, bags = without(runs, data, parts, stage, settings.bagging)
     verdict = _verdict(settings, runs, data, held, eval_set, undecided and not folds)
     blend = _kept(verdict, runs, None if single is None else single[0], data, bags, stage)
     best = verdict.members[0]
@@ -141,20 +95,9 @@ def fit(
     evaluated = None
     if eval_set is not None:
         evaluated = blend.predict(eval_set[0] if support is None else eval_set[0][:, support])
+    if not stage.cut:
+        stage.journal.close()
     return Fitted(blend, features, ridge, best.round, run.problem, records, support, held_out, evaluated)
-
-
-def threshold_support(M: Float[Tensor, "d d"], threshold: float) -> Bool[Tensor, " d"]:
-    """Coordinates whose diagonal entry of M, scaled from its smallest (0) to its largest (1), exceeds a threshold.
-
-    >>> threshold_support(torch.diag(torch.tensor([0.0, 0.04, 1.0])), 0.05)
-    tensor([False, False,  True])
-    """
-    diagonal = M.diagonal()
-    spread = diagonal.max() - diagonal.min()
-    if spread == 0:
-        return torch.ones_like(diagonal, dtype=torch.bool)
-    return (diagonal - diagonal.min()) / spread > threshold
 
 
 def _predicted(run: Run, data: Rows, out: Tensor) -> HeldOut:
@@ -199,7 +142,7 @@ def _kept(
         run = runs[member.run]
         machine = run.machines[member.round]
         if part is not None:
-            machine = _again(run, member.round, part, data, stage, openings)
+            machine = _again(member, run, part, data, stage, openings)
         machines = [machine, *(fold[member.run][min(member.round, len(fold[member.run]) - 1)] for fold in bags)]
         for i, machine in enumerate(machines):
             # Runs with one kernel share round 0: two of them that both kept it are one machine with both shares.
@@ -210,18 +153,26 @@ def _kept(
     return Blend(kept, shares)
 
 
-def _again(run: Run, last: int, part: Tensor, data: Rows, stage: Stage, openings: dict[Kernel, Step]) -> KernelMachine:
+def _again(
+    member: Member, run: Run, part: Tensor, data: Rows, stage: Stage, openings: dict[Kernel, Step]
+) -> KernelMachine:
     """The machine of a round, learned on all rows along the path that was found on a part of them."""
-    part = part.to(data.X.device)
+    part, last, name = part.to(data.X.device), member.round, f"all-{member.run}"
+    done = stage.journal.steps(name, data)[0][: last + 1]
+    if not done and run.problem.kernel in openings:
+        done = [openings[run.problem.kernel]]
     chooser = Replay(run.path[: last + 1], run.problem.seed, _growth(part, data, stage))
     problem = replace(run.problem, n_rounds=last)
     try:
-        for step in rounds(problem, data, chooser, stage.workspace, openings.get(problem.kernel)):
-            openings.setdefault(problem.kernel, step)
+        for step in rounds(problem, data, chooser, stage.workspace, done, stage.pool):
+            if step[0].index == 0:
+                openings.setdefault(problem.kernel, step)
             machine = step[1]
+            stage.journal.keep(name, step, run.path[step[0].index], data)
             if step[0].index < last:
                 stage.clock.check(1.0)
     except (KeyboardInterrupt, TimeIsUp) as error:
+        stage.cut = True
         warnings.warn(f"{stage.clock.why(error)}: what is kept stands on {len(part)} of {len(data)} rows", stacklevel=2)
         machine = run.machines[last].embedded(data.X, part, data.weights)
     return machine
@@ -242,16 +193,7 @@ def _thresholded(
     """RFM-T: kernel ridge regression with the base kernel on the coordinates M singles out."""
     assert settings.threshold is not None
     support = threshold_support(M, settings.threshold)
-    if not bool(support.any()):
-        raise ValueError(f"threshold={settings.threshold} leaves no column: lower it")
     chooser = settings.chooser(problem.kernel)
     kept = Rows(data.X[:, support], data.Y, data.weights)
     (record, machine), *_ = rounds(replace(problem, n_rounds=0), kept, chooser, workspace)
     return machine, support, record.ridge
-
-
-def _fitting_update(kernel: Kernel, update: Update) -> Update:
-    """Product kernels can only use the diagonal of M, so their updates are made to keep just that."""
-    if kernel.needs_axis_aligned_metric and not update.get_params().get("diagonal", True):
-        return update.with_params(diagonal=True)
-    return update

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,14 +12,29 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.core import threads
+from gramian.core.tiles import spans
 from gramian.rfm.blend import Blend
 from gramian.rfm.border import Border
 from gramian.rfm.columns import Columns
 from gramian.rfm.data import Array, Scaler
 from gramian.rfm.importance import shares
 from gramian.rfm.machine import KernelMachine
+from gramian.rfm.tree import TreeMachine
+from gramian.tables.blocks import Block, as_blocks
 
 _ONE_THREAD_ROWS = 1000
+_BATCH_ROWS = 2**16
+
+
+@dataclass(frozen=True, eq=False)
+class Outputs:
+    """What a fitted model makes of a block of rows; it goes to where the block is."""
+
+    model: FittedFunction
+
+    def __call__(self, block: Block) -> Array:
+        """Predictions (b, c) in the units of Y."""
+        return self.model._outputs(block.X)
 
 
 class FittedFunction(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Border):
@@ -30,7 +46,7 @@ class FittedFunction(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Border):
     n_threads: Any
     n_jobs: Any
     blend_: Blend
-    machine_: KernelMachine
+    machine_: KernelMachine | TreeMachine
     support_: NDArray[np.bool_]
     feature_matrix_: Array
     components_: Array
@@ -72,8 +88,13 @@ class FittedFunction(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Border):
         return hasattr(self, "machine_")
 
     def _outputs(self, X: Any) -> Array:
-        """Predictions ``(n, c)`` in the units of Y."""
-        return self._outputs_at(self._scaled(X))
+        """Predictions ``(n, c)`` in the units of Y, so many rows at a time that copies of X never add up."""
+        blocks = as_blocks(X)
+        if blocks is not None:
+            return np.concatenate(list(blocks.each(Outputs(self))))
+        rows = self._complete(X)
+        parts = [self._outputs_at(self._scaler.apply(rows[part])) for part in spans(len(rows), _BATCH_ROWS)]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def gradients(self, X: Any) -> Array:
         """Gradients ``∂f_c/∂x (n, c, d)`` of the outputs at new rows, in the user's units, along encoded columns.

@@ -5,13 +5,18 @@ from __future__ import annotations
 from gramian import features, kernels, solvers
 from gramian.files import register
 from gramian.rfm.blend import Blend
+from gramian.rfm.choice import Choice
 from gramian.rfm.classifier import RFMClassifier
+from gramian.rfm.compression import Compression
 from gramian.rfm.data import Scaler
+from gramian.rfm.journal import Lifted
 from gramian.rfm.judged import Judged
 from gramian.rfm.machine import KernelMachine
 from gramian.rfm.regressor import RFMRegressor
 from gramian.rfm.rounds import Round
+from gramian.rfm.selection import HeldOut
 from gramian.rfm.targets import TargetTransform
+from gramian.rfm.tree import Splits, TreeMachine
 from gramian.tables import ColumnRecord, TableEncoder
 from gramian.tables.encodings import Category, Date, Number, Ordered
 
@@ -32,6 +37,8 @@ register(
     kernels.Polynomial,
 )
 register("features", features.Agop, features.Fact)
-register("solvers", solvers.ConjugateGradient, solvers.Direct)
+register("solvers", solvers.ConjugateGradient, solvers.Direct, solvers.EigenPro, solvers.Nystrom, solvers.Partition)
 register("tables", Category, ColumnRecord, Date, Number, Ordered, TableEncoder)
-register("rfm", Blend, Judged, KernelMachine, RFMClassifier, RFMRegressor, Round, Scaler, TargetTransform)
+register("rfm", Blend, Compression, Judged, KernelMachine, RFMClassifier, RFMRegressor, Round, Scaler, TargetTransform)
+register("rfm", Choice, HeldOut, Lifted)  # in checkpoints
+register("rfm", Splits, TreeMachine)

@@ -4,12 +4,49 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol, runtime_checkable
 
+import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from gramian.features import agop_from_moments
 from gramian.kernels import Kernel, KernelOperator, Metric, fact_sum, gradient_moments
+
+
+@runtime_checkable
+class Predictor(Protocol):
+    """A fitted function of rows as a blend needs it: one kernel expansion, or anything made of several."""
+
+    @property
+    def X(self) -> Float[Tensor, "n d"]:
+        """Training rows it stands on."""
+
+    @property
+    def n(self) -> int:
+        """How many they are."""
+
+    def predict(self, X: Float[Tensor, "m d"], *, stable: bool = True) -> Float[Tensor, "m c"]:
+        """``f(X)``."""
+
+    def gradient(self, X: Float[Tensor, "m d"]) -> Float[Tensor, "m c d"]:
+        """``∂f_c/∂x`` at new rows."""
+
+    def mean_gradient(self, ends: Float[Tensor, "2 d"], output: int, nodes: int) -> Float[Tensor, " d"]:
+        """``∂f_output/∂x`` averaged along the line between two rows."""
+
+    def similarity(self, x: Float[Tensor, "1 d"], rows: Int[Tensor, " k"]) -> Float[Tensor, " k"]:
+        """``k(x, xⱼ)`` of some training rows, divided by what equal rows have."""
+
+    def row_parts(self, X: Float[Tensor, "m d"]) -> Float[Tensor, "m n c"]:
+        """What each row it stands on adds to ``f(X)``."""
+
+    @property
+    def agop(self) -> Float[Tensor, "d d"]:
+        """Average gradient outer product of f over the training rows."""
+
+    def matrix(self) -> Float[Tensor, "d d"]:
+        """The feature matrix M."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +86,24 @@ class KernelMachine:
     def gradient(self, X: Float[Tensor, "m d"]) -> Float[Tensor, "m c d"]:
         """``∂f_c/∂x`` at new rows."""
         return self.operator.gradient(X.to(self.X.dtype), self.coef)
+
+    def mean_gradient(self, ends: Float[Tensor, "2 d"], output: int, nodes: int) -> Float[Tensor, " d"]:
+        """See :meth:`Predictor.mean_gradient`; equal ends mean the gradient there, without a tile of other rows."""
+        ends, coef = ends.to(self.X.dtype), self.coef[:, [output]]
+        if torch.equal(ends[0], ends[1]):
+            return self.operator.gradient(ends[:1], coef, stable=False)[0, 0].to(self.operator.wide)
+        return self.operator.mean_gradient(ends, coef, nodes)[0].to(self.operator.wide)
+
+    def similarity(self, x: Float[Tensor, "1 d"], rows: Int[Tensor, " k"]) -> Float[Tensor, " k"]:
+        """See :meth:`Predictor.similarity`."""
+        new, old = self.operator.prepare(x.to(self.X.dtype)), self.operator.points[rows]
+        size = (self.kernel.diagonal(new) * self.kernel.diagonal(old)).sqrt()
+        return self.kernel.block(new, old)[0] / size
+
+    def row_parts(self, X: Float[Tensor, "m d"]) -> Float[Tensor, "m n c"]:
+        """What each row the machine stands on adds to ``f(X)``; their sum is the prediction."""
+        parts = self.operator.columns_at(X.to(self.X.dtype))
+        return parts[:, :, None] * self.coef.to(self.operator.wide)[None]
 
     def moments(
         self, rows: Int[Tensor, " m"] | None = None

@@ -14,8 +14,10 @@ from gramian.rfm.base import BaseRFM, Ready, seed_of
 from gramian.rfm.callbacks import watch_for, with_callbacks
 from gramian.rfm.conformal import check_coverage, conformal_quantile
 from gramian.rfm.data import Array
+from gramian.rfm.streams import Numbers
 from gramian.rfm.targets import TargetTransform, choose_transform
 from gramian.tables import read_target
+from gramian.tables.blocks import Blocks
 
 
 @with_arguments
@@ -61,11 +63,13 @@ class RFMRegressor(RegressorMixin, BaseRFM):
         threshold: Any = None,
         bagging: Any = "auto",
         time_limit: Any = None,
+        checkpoint: Any = None,
         dtype: Any = "auto",
         device: Any = "auto",
         max_memory: Any = None,
         n_threads: Any = None,
         n_jobs: Any = None,
+        cluster: Any = "auto",
         random_state: Any = 0,
         verbose: Any = 0,
         target_transform: Any = "auto",
@@ -79,16 +83,17 @@ class RFMRegressor(RegressorMixin, BaseRFM):
         Parameters
         ----------
         X : array or frame (n, d)
-            Numbers, booleans, dates, text, categories; entries may be missing.
+            Numbers, booleans, dates, text, categories; entries may be missing. A NumPy memory map, a Parquet or Arrow
+            file (its path, or a Dataset) or a Dask collection need not fit into memory.
         y : array (n,) or (n, c)
+            Or the name of a column of a file or Dask frame.
         sample_weight : array (n,), optional
             A weight of 2 is the same as having the row twice.
         eval_set : pair (X, y), optional
             Rows to choose the round by, instead of folds.
         """
-        ready = self._ready(X, y, sample_weight, eval_set)
         watch = watch_for(self, X, y, sample_weight)
-        self._fit_rows(ready, watch)
+        self._fit_any(X, y, sample_weight, eval_set, watch)
         watch.end()
         return self
 
@@ -106,6 +111,13 @@ class RFMRegressor(RegressorMixin, BaseRFM):
                 raise ValueError(f"eval_set has a target of shape {target.shape}, and y has {y.shape}")
             evaluation = evaluation[0], self.target_transform_.apply(target).reshape(len(target), -1)
         return Ready(rows, self.target_transform_.apply(rows.y).reshape(len(rows), -1), None, evaluation)
+
+    def _target_of(self, blocks: Blocks, y: Any, X: Array) -> Numbers:
+        """How targets become numbers, from those of some standardised rows X."""
+        y = read_target(y)
+        self._flat = y.ndim == 1
+        self.target_transform_ = self._transform(y, X, np.ones(len(y)))
+        return Numbers(self.target_transform_)
 
     def predict(self, X: Any) -> Array:
         """Predictions (n,) or (n, c), in the units of y."""

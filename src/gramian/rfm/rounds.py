@@ -8,18 +8,24 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
+from torch import Tensor
 
+from gramian.core.pool import Pool
+from gramian.core.rows import Rows
 from gramian.features import Update
-from gramian.kernels import Identity, Kernel, Metric, as_metric
-from gramian.rfm.choice import Chooser, Rows
+from gramian.kernels import Identity, Kernel, KernelOperator, Metric, as_metric
+from gramian.rfm.choice import Choice, Chooser
 from gramian.rfm.machine import KernelMachine
-from gramian.solvers import Solver, Workspace
+from gramian.rfm.spread import SpreadMachine
+from gramian.solvers import Solution, SolveInfo, Solver, Workspace
 
 log = logging.getLogger(__name__)
+
+_SEED_STRIDE = 1_000_003
 
 
 @dataclass(frozen=True)
@@ -60,7 +66,12 @@ Step = tuple[Round, KernelMachine]
 
 
 def rounds(
-    problem: Problem, data: Rows, chooser: Chooser, workspace: Workspace | None = None, opening: Step | None = None
+    problem: Problem,
+    data: Rows,
+    chooser: Chooser,
+    workspace: Workspace | None = None,
+    done: Sequence[Step] = (),
+    pool: Pool | None = None,
 ) -> Iterator[Step]:
     """Yield the record and the machine of rounds 0, 1, …, ``problem.n_rounds``.
 
@@ -75,55 +86,79 @@ def rounds(
         Says ridge and bandwidth of each round.
     workspace : Workspace, optional
         Memory for the solver, to share between runs.
-    opening : Step, optional
-        Round 0, where another run with the same kernel has it already: it does not depend on the update.
+    done : sequence of Step
+        Rounds 0, 1, … that are there already, and are only repeated: those of a fit that was cut short, or round 0 of
+        another run with the same kernel, since it does not depend on the update.
+    pool : Pool, optional
+        Workers elsewhere, to sum over gradients.
     """
     workspace = Workspace() if workspace is None else workspace
-    rng = torch.Generator().manual_seed(problem.seed)
-    X, Y, weights = data.X, data.Y, data.weights
-    metric: Metric | None = Identity(X.shape[1], X.device)
+    metric: Metric | None = Identity(data.X.shape[1], data.X.device)
     coef = None
-    first = 0
-    if opening is not None:
-        yield opening
-        if problem.n_rounds == 0:
-            return
-        metric, coef, first = _next_metric(problem.update, opening[1], rng), opening[1].coef, 1
-    for index in range(first, problem.n_rounds + 1):
+    yield from done
+    if done and len(done) <= problem.n_rounds:
+        last = done[-1][1]
+        metric, coef = next_metric(problem, last, len(done) - 1, pool), last.coef
+    for index in range(len(done), problem.n_rounds + 1):
         if metric is None:
             return
         begin = time.perf_counter()
         choice = chooser.choose(index, problem.kernel, metric, data, workspace)
-        machine = KernelMachine(choice.kernel, metric, X, Y, weights, problem.max_bytes)
-        solution = problem.solver.solve(
-            machine.operator, Y, choice.ridge, weights=weights, start=coef, workspace=workspace
-        )
-        coef = solution.coef
-        machine = KernelMachine(choice.kernel, metric, solution.operator.X, coef, weights, problem.max_bytes)
-        machine.__dict__["operator"] = solution.operator  # made already: no need to prepare the rows again
-        next_metric = None if index == problem.n_rounds else _next_metric(problem.update, machine, rng)
-        record = Round(
-            index=index,
-            ridge=solution.info.ridge,
-            bandwidth=choice.kernel.length,
-            rank=metric.rank,
-            residual=solution.info.residual,
-            status=solution.info.status,
-            loo=choice.loo,
-            score=float("nan"),
-            seconds=time.perf_counter() - begin,
-            bytes=solution.info.bytes,
-        )
+        machine, info = solved(problem, data, choice, metric, coef, workspace)
+        coef = machine.coef
+        coming = None if index == problem.n_rounds else next_metric(problem, machine, index, pool)
+        record = record_of(index, choice, metric, info, time.perf_counter() - begin)
         log.debug("%s", record)
         machine.__dict__.pop("operator")  # rounds that are kept share X and hold nothing else of size n·d
         yield record, machine
-        metric = next_metric
+        metric = coming
 
 
-def _next_metric(update: Update, machine: KernelMachine, rng: torch.Generator) -> Metric | None:
-    M = update(machine, rng)
+def solved(
+    problem: Problem, data: Rows, choice: Choice, metric: Metric, start: Tensor | None, workspace: Workspace
+) -> tuple[KernelMachine, SolveInfo]:
+    """The machine of one round, with its operator made, and how the solver did."""
+    operator = KernelOperator(choice.kernel, data.X, metric, problem.max_bytes)
+    if start is not None and start.shape != data.Y.shape:
+        start = None
+    solution = problem.solver.solve(
+        operator, data.Y, choice.ridge, weights=data.weights, start=start, workspace=workspace
+    )
+    return machine_of(solution, data.weights), solution.info
+
+
+def machine_of(solution: Solution, weights: Tensor | None) -> KernelMachine:
+    """A solution as a machine; ``weights`` are those of all rows, for a solution that stands on all."""
+    operator = solution.operator
+    weights = weights if solution.rows is None else solution.weights
+    machine = KernelMachine(operator.kernel, operator.metric, operator.X, solution.coef, weights, operator.max_bytes)
+    machine.__dict__["operator"] = operator  # made already: no need to prepare the rows again
+    return machine
+
+
+def record_of(index: int, choice: Choice, metric: Metric, info: SolveInfo, seconds: float) -> Round:
+    """What is told of a round; its score is not known yet."""
+    return Round(
+        index=index,
+        ridge=info.ridge,
+        bandwidth=choice.kernel.length,
+        rank=metric.rank,
+        residual=info.residual,
+        status=info.status,
+        loo=choice.loo,
+        score=float("nan"),
+        seconds=seconds,
+        bytes=info.bytes,
+    )
+
+
+def next_metric(problem: Problem, machine: KernelMachine, index: int, pool: Pool | None = None) -> Metric | None:
+    """The metric a machine teaches; None, after a log line, where there is nothing to learn from it."""
+    # A generator for each round: a run that is taken up in the middle draws what it would have drawn.
+    rng = torch.Generator().manual_seed(problem.seed + _SEED_STRIDE * index)
+    M = problem.update(SpreadMachine(machine, pool) if pool is not None and pool.remote else machine, rng)
     if not bool(torch.isfinite(M).all()):
-        log.warning("the update %r gave entries that are not finite; no further rounds", update)
+        log.warning("the update %r gave entries that are not finite; no further rounds", problem.update)
         return None
     if not bool((M != 0).any()):
         log.info("the predictor is constant, so there are no features to learn; no further rounds")

@@ -12,13 +12,19 @@ May import ``core`` and ``kernels``.
 
 from gramian.solvers.base import SingularKernelError, Solution, SolveInfo, Solver, Workspace
 from gramian.solvers.cg import ConjugateGradient
-from gramian.solvers.choose import BY_NAME, choose
+from gramian.solvers.choose import BY_NAME, choose, fit_forecast
 from gramian.solvers.direct import Direct, RidgePoint
+from gramian.solvers.eigenpro import EigenPro
+from gramian.solvers.nystrom import Nystrom
+from gramian.solvers.partition import Partition
 
 __all__ = [
     "BY_NAME",
     "ConjugateGradient",
     "Direct",
+    "EigenPro",
+    "Nystrom",
+    "Partition",
     "RidgePoint",
     "SingularKernelError",
     "Solution",
@@ -26,4 +32,5 @@ __all__ = [
     "Solver",
     "Workspace",
     "choose",
+    "fit_forecast",
 ]

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from sklearn.exceptions import ConvergenceWarning
 from torch import Tensor
 
 from gramian.core.options import Options
-from gramian.kernels import KernelOperator
+from gramian.core.rows import RowSource
+from gramian.kernels import Kernel, KernelOperator, Metric
 
 
 class SingularKernelError(ValueError):
@@ -47,6 +49,10 @@ class Solution:
     coef: Float[Tensor, "n c"]
     info: SolveInfo
     operator: KernelOperator
+    rows: Int[Tensor, " n"] | None = None
+    """Which training rows the coefficients belong to, where the operator stands on some of them only."""
+    weights: Float[Tensor, " n"] | None = None
+    """Then, how much of the training set each of those rows speaks for."""
 
 
 class Workspace:
@@ -66,6 +72,22 @@ class Workspace:
     def square(self, n: int, like: Tensor, dtype: torch.dtype) -> Float[Tensor, "n n"]:
         """An ``n × n`` matrix of undefined content, in that memory."""
         return self.flat(n * n, like, dtype).view(n, n)
+
+
+class Deadline:
+    """When to stop on the way: so many seconds from now, or never.
+
+    >>> Deadline(None).passed, Deadline(0.0).passed
+    (False, True)
+    """
+
+    def __init__(self, seconds: float | None) -> None:
+        self._at = float("inf") if seconds is None else time.perf_counter() + seconds
+
+    @property
+    def passed(self) -> bool:
+        """Whether it is time to stop."""
+        return time.perf_counter() >= self._at
 
 
 @dataclass(frozen=True)
@@ -99,6 +121,41 @@ class Solver(Options, ABC):
         workspace : Workspace, optional
             Memory to use again.
         """
+
+    @abstractmethod
+    def bytes_needed(self, n: int, dtype: torch.dtype, outputs: int = 1) -> int:
+        """Peak memory of a solve with n rows, besides the rows themselves."""
+
+    def stands_on(self, n: int) -> int:
+        """How many of n rows carry a coefficient: all of them, unless the solver says otherwise."""
+        return n
+
+    def solve_rows(
+        self,
+        kernel: Kernel,
+        metric: Metric,
+        source: RowSource,
+        ridge: float,
+        *,
+        max_bytes: int | None = None,
+        seconds: float | None = None,
+    ) -> Solution:
+        """Solve for rows that may not be in memory; a solver that needs them there brings them.
+
+        Parameters
+        ----------
+        kernel, metric
+            What rows are compared by.
+        source : RowSource
+        ridge : float
+        max_bytes : int, optional
+            What temporary tiles, and the solver, may take.
+        seconds : float, optional
+            Time to spend, for a solver that can stop on the way.
+        """
+        rows = source.take(torch.arange(source.n_rows))
+        operator = KernelOperator(kernel, rows.X, metric, max_bytes)
+        return self.solve(operator, rows.Y, ridge, weights=rows.weights)
 
 
 def relative_residual(R: Float[Tensor, "n c"], Y: Float[Tensor, "n c"]) -> Float[Tensor, " c"]:

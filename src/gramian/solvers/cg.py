@@ -29,8 +29,8 @@ from gramian.solvers.base import (
     warn_numbers,
 )
 from gramian.solvers.direct import Direct
-from gramian.solvers.nystrom import NystromPreconditioner
 from gramian.solvers.packed import PackedMatrix
+from gramian.solvers.preconditioner import NystromPreconditioner
 
 Product = Callable[[Tensor], Tensor]
 _PATIENCE = 6
@@ -74,6 +74,8 @@ class ConjugateGradient(Solver):
         Steps between two computations of the true residual, at most.
     seed : int
         Chooses the preconditioner's columns.
+    hold : bool
+        Hold half of the matrix where there is room for it; else every step computes it again.
 
     >>> import torch
     >>> from gramian.kernels import Gaussian, KernelOperator
@@ -87,11 +89,13 @@ class ConjugateGradient(Solver):
     centers: int = 1000
     refresh: int = 25
     seed: int = 0
+    hold: bool = True
 
-    def bytes_needed(self, n: int, dtype: torch.dtype) -> int:
-        """Peak memory without the matrix: the preconditioner's columns, at worst in the wide format too."""
+    def bytes_needed(self, n: int, dtype: torch.dtype, outputs: int = 1) -> int:
+        """Peak memory: the preconditioner's columns, at worst in the wide format too; vectors; the matrix if held."""
         m = min(self.centers, n)
-        return int(n * m * (torch.finfo(dtype).bits // 8 + 8) + 3 * m * m * 8)
+        besides = int(n * m * (torch.finfo(dtype).bits // 8 + 8) + 3 * m * m * 8 + 6 * n * outputs * 8)
+        return besides + (PackedMatrix.bytes_needed(n, dtype) if self.hold else 0)
 
     def solve(
         self,
@@ -150,7 +154,7 @@ class ConjugateGradient(Solver):
         """Columns of the preconditioner, first try to last: twice as many once, or while memory lasts."""
         n, tries = operator.n, [min(self.centers, operator.n)]
         while 0 < 2 * tries[-1] <= n // 2 and len(tries) < (2 if direct_fits else 4):
-            more = replace(self, centers=2 * tries[-1])
+            more = replace(self, centers=2 * tries[-1], hold=False)
             if operator.max_bytes is not None and more.bytes_needed(n, operator.dtype) > operator.max_bytes:
                 break
             tries.append(more.centers)
@@ -161,7 +165,8 @@ class ConjugateGradient(Solver):
     ) -> System:
         """The products, from a matrix held where the budget has room for one."""
         size = PackedMatrix.bytes_needed(operator.n, operator.dtype, operator.tile)
-        room = operator.max_bytes is None or size + self.bytes_needed(operator.n, operator.dtype) <= operator.max_bytes
+        need = replace(self, hold=False).bytes_needed(operator.n, operator.dtype) + size
+        room = self.hold and (operator.max_bytes is None or need <= operator.max_bytes)
         multiply: Product = lambda Vt: operator.matmul(Vt.mT).mT  # noqa: E731
         columns: Product = operator.columns
         if room:

@@ -68,7 +68,7 @@ class Direct(Solver):
     tol: float = 1e-4
     max_refinements: int = 8
 
-    def bytes_needed(self, n: int, dtype: torch.dtype) -> int:
+    def bytes_needed(self, n: int, dtype: torch.dtype, outputs: int = 1) -> int:
         """Peak memory of a solve: the matrix, and the inverses of the panels."""
         return int(n * (n + 2048) * torch.finfo(dtype).bits // 8)
 

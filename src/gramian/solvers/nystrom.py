@@ -1,112 +1,281 @@
-"""Nyström preconditioner: the kernel matrix seen through m of its columns.
+"""A machine on m centres, fitted to n rows that are only ever seen in blocks (Nyström regression, as in Falkon).
 
-With ``C = K[:, S] (n, m)`` and ``K[S, S] = L Lᵀ``, ``B = C L⁻ᵀ`` gives ``K ≈ B Bᵀ``, and by Woodbury
-``(B Bᵀ + σI)⁻¹ = (I − B (σI + BᵀB)⁻¹ Bᵀ)/σ``. What the columns do not see is ``K − B Bᵀ``, of trace ``n·rest``: its
-eigenvalues lie around ``rest``, so ``σ = ridge + rest``. With the ridge alone, thousands of times smaller for a kernel
-such as Laplace's, conjugate gradients took up to twice the steps, and ``1/σ`` multiplies round-off.
+With ``C = K[rows, centres] (n, m)`` and ``K_mm`` the kernel matrix of the centres, minimise
+``Σᵢ wᵢ ‖yᵢ − Cᵢ a‖² + ridge · tr aᵀ K_mm a``, that is solve ``H a = Cᵀ W Y`` with ``H = Cᵀ W C + ridge · K_mm``. With
+all rows as centres that is ``(K + ridge/w) a = Y``, the exact solution.
+
+C is never held: each product with H is one pass over the rows, blocks in the working format, sums in the wide one. H
+is estimated from a part of the rows, some times as many as there are centres, and its Cholesky factor preconditions
+conjugate gradients; with few rows that part is all of them, and one step solves. The error is measured in the norm of
+H, which is how far predictions at the training rows are from those of the solution.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
+from gramian.core import wide_dtype
+from gramian.core.rows import MemoryRows, Rows, RowSource
 from gramian.core.tiles import spans
-from gramian.solvers.base import SingularKernelError
+from gramian.kernels import Kernel, KernelOperator, Metric
+from gramian.solvers.base import (
+    Deadline,
+    SingularKernelError,
+    Solution,
+    SolveInfo,
+    Solver,
+    Workspace,
+    check_system,
+    warn_numbers,
+)
+from gramian.solvers.centers import Centers, choose_centers
 
-_ROWS = 4096
-_STRIPS = 4
-_JITTERS = 8
-_CLEAR = 4
-"""σ must stand so far above round-off of the largest eigenvalue, or the wide format is used."""
+_STRIP = 1024
+_JITTERS = 12
 
 
-class NystromPreconditioner:
-    """Applies ``(K̂ + σI)⁻¹`` with K̂ the Nyström approximation from some columns.
+@dataclass(frozen=True)
+class Nystrom(Solver):
+    """Least squares on ``centers`` of the rows: memory ``2·8·centers²``, a pass over the rows per step.
 
     Parameters
     ----------
-    columns : callable
-        Makes ``C (n, m)``; what it gives is overwritten.
-    chosen : Tensor of int (m,)
-        Indices of the columns.
-    diagonal : Tensor (n,)
-        Diagonal of K.
-    ridge : float
-    wide : torch.dtype
-        Format to turn to where the one of C has not the digits.
+    centers : int
+        Rows the machine stands on; with as many as there are rows the solution is exact.
+    choice : "leverage" or "uniform"
+        How they are drawn: by approximate ridge leverage under the metric, or each row alike.
+    tol : float
+        Relative error, in the norm of predictions at the training rows, at which a column stops.
+    max_steps : int
+        Passes over the rows, at most.
+    sketch : int
+        Rows the preconditioner is made from, as a multiple of ``centers``.
+    seed : int
+        Draws centres and the rows of the preconditioner.
 
-    >>> K = torch.tensor([[2.0, 1.0], [1.0, 2.0]], dtype=torch.float64)
-    >>> exact = NystromPreconditioner(K.clone, torch.arange(2), K.diagonal(), 1.0, torch.float64)
-    >>> exact(torch.tensor([[1.0, 0.0]], dtype=torch.float64))
-    tensor([[ 0.3750, -0.1250]], dtype=torch.float64)
+    >>> import torch
+    >>> from gramian.kernels import Gaussian, KernelOperator
+    >>> K = KernelOperator(Gaussian(1.0), torch.tensor([[0.0], [1.0]], dtype=torch.float64))
+    >>> Nystrom().solve(K, torch.tensor([[1.0], [0.0]], dtype=torch.float64), ridge=0.5).coef.squeeze()
+    tensor([ 0.7970, -0.3223], dtype=torch.float64)
     """
 
-    def __init__(
+    centers: int = 4000
+    choice: str = "leverage"
+    tol: float = 1e-3
+    max_steps: int = 60
+    sketch: int = 5
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.centers < 1:
+            raise ValueError(f"centers must be at least 1, got {self.centers!r}")
+        if self.choice not in ("leverage", "uniform"):
+            raise ValueError(f'choice must be "leverage" or "uniform", got {self.choice!r}')
+
+    def bytes_needed(self, n: int, dtype: torch.dtype, outputs: int = 1) -> int:
+        """Peak memory of a solve besides the rows: factor, kernel matrix of the centres, a block, vectors."""
+        m, size = min(self.centers, n), torch.finfo(dtype).bits // 8
+        return int(m * m * (8 + 8 + size) + _STRIP * m * 8 + _block_rows(m) * m * (2 * size + 8) + 8 * m * outputs * 8)
+
+    def stands_on(self, n: int) -> int:
+        return min(n, self.centers)
+
+    def solve(
         self,
-        columns: Callable[[], Tensor],
-        chosen: Int[Tensor, " m"],
-        diagonal: Float[Tensor, " n"],
+        operator: KernelOperator,
+        Y: Float[Tensor, "n c"],
         ridge: float,
-        wide: torch.dtype,
-    ) -> None:
-        C = columns()
-        corner = C[chosen].to(wide)
-        scale = float(corner.diagonal().mean())
-        L = _corner_factor((corner + corner.mT) / 2, torch.finfo(C.dtype).eps * scale)
-        del corner
-        # The largest eigenvalue of K is at most its trace; its round-off must not drown σ.
-        floor = _CLEAR * torch.finfo(C.dtype).eps * float(diagonal.sum())
-        self.B = _whitened(C, L)
-        self.shift = self._shift(diagonal, ridge, scale)
-        if C.dtype != wide and self.shift < floor:
-            self.B = _whitened(columns().to(wide), L)
-            self.shift = self._shift(diagonal, ridge, scale)
-        m = self.B.shape[1]
-        gram = torch.zeros(m, m, dtype=wide, device=C.device)
-        for rows in spans(len(self.B), _ROWS):
-            part = self.B[rows]
-            for strip in spans(m, -(-m // _STRIPS)):  # the lower triangle is all that is needed
-                gram[strip.start :, strip] += part[:, strip.start :].mT @ part[:, strip]
-        gram.diagonal().add_(self.shift)
-        self.inner = torch.cholesky_inverse(torch.linalg.cholesky(gram))
+        *,
+        weights: Float[Tensor, " n"] | None = None,
+        start: Float[Tensor, "n c"] | None = None,
+        workspace: Workspace | None = None,
+    ) -> Solution:
+        """See :meth:`Solver.solve`; the solution stands on the centres, and so does its operator."""
+        check_system(operator, Y, ridge, weights)
+        source = MemoryRows(Rows(operator.X, Y.to(operator.wide), weights))
+        return self.solve_rows(operator.kernel, operator.metric, source, ridge, max_bytes=operator.max_bytes)
 
-    @property
-    def bytes(self) -> int:
-        """Memory it holds."""
-        return self.B.nbytes + self.inner.nbytes
+    def solve_rows(
+        self,
+        kernel: Kernel,
+        metric: Metric,
+        source: RowSource,
+        ridge: float,
+        *,
+        max_bytes: int | None = None,
+        seconds: float | None = None,
+        earlier: Solution | None = None,
+    ) -> Solution:
+        """See :meth:`Solver.solve_rows`; ``earlier`` is a solution whose centres are kept and that is begun with."""
+        deadline = Deadline(seconds)
+        if earlier is None or earlier.rows is None:
+            centers = choose_centers(kernel, metric, source, self.centers, self.choice, ridge, self.seed)
+            start = None
+        else:
+            centers = Centers(earlier.rows, earlier.operator.X, earlier.weights)
+            start = earlier.coef
+        operator = KernelOperator(kernel, centers.X, metric, max_bytes)
+        corner = operator.dense()
+        factor, jitter = self._factor(operator, corner, source, ridge)
+        system = _System(_Product(operator), corner, source, ridge, jitter)
+        run = _iterate(system, factor, source.n_outputs, start, self.tol, self.max_steps, deadline)
+        dtype = str(operator.dtype).removeprefix("torch.")
+        status = f"{operator.n:,} centers for {source.n_rows:,} rows, "
+        status += f"{'converged' if run.error <= self.tol else 'stopped'} in {run.steps} steps"
+        if run.error > self.tol:
+            warn_numbers(
+                f"Nyström regression stopped after {run.steps} steps at a relative error of {run.error:.2g}, "
+                f"tol={self.tol:.2g}: raise max_steps, sketch or ridge"
+            )
+        held = self.bytes_needed(source.n_rows, operator.dtype, source.n_outputs)
+        info = SolveInfo("nystrom", status, run.steps, run.error, ridge, jitter, dtype, held)
+        return Solution(run.coef, info, operator, centers.index, centers.weights)
 
-    def __call__(self, Rt: Float[Tensor, "c n"]) -> Float[Tensor, "c n"]:
-        """``Rᵀ (K̂ + σI)⁻¹``, in the format of ``Rᵀ``."""
-        R = Rt.to(self.B.dtype)
-        inside = (R @ self.B).to(self.inner.dtype) @ self.inner
-        return (R - inside.to(R.dtype) @ self.B.mT).to(Rt.dtype) / self.shift
+    def _factor(
+        self, operator: KernelOperator, corner: Float[Tensor, "m m"], source: RowSource, ridge: float
+    ) -> tuple[Float[Tensor, "m m"], float]:
+        """Cholesky factor of H as a part of the rows shows it, and the jitter that took."""
+        n = source.n_rows
+        rows = torch.randperm(n, generator=torch.Generator().manual_seed(self.seed + 1))[: self.sketch * operator.n]
+        part = source.take(rows.sort().values)
+        total = source.reduce(_weight)[0]
+        H = torch.zeros(operator.n, operator.n, dtype=operator.wide, device=part.X.device)
+        product = _Product(operator)
+        for span in spans(len(part), _block_rows(operator.n)):
+            C = product.block(part.X[span]).to(H.dtype)
+            if part.weights is not None:
+                C.mul_(part.weights[span, None].sqrt())
+            for strip in spans(operator.n, _STRIP):  # the lower triangle is all that is needed
+                H[strip.start :, strip].addmm_(C[:, strip.start :].mT, C[:, strip])
+        H.mul_(float(total) / part.total_weight)
+        for strip in spans(operator.n, _STRIP):  # all at once would be a copy of the corner in the wide format
+            H[strip].add_(corner[strip], alpha=ridge)
+        noise, jitter = operator.n * torch.finfo(operator.wide).eps * float(H.diagonal().mean()), 0.0
+        for _ in range(_JITTERS):
+            L, failed = torch.linalg.cholesky_ex(H)
+            if not int(failed) and bool(torch.isfinite(L.diagonal()).all()):
+                return L, jitter
+            more = 9 * jitter or noise
+            H.diagonal().add_(more)
+            jitter += more
+        raise SingularKernelError("the kernel's values at these rows are not finite, or far from positive definite")
 
-    def _shift(self, diagonal: Tensor, ridge: float, scale: float) -> float:
-        """``ridge + rest``, with the mean of what the columns do not see of the diagonal."""
-        seen = torch.cat([self.B[rows].square().sum(dim=1) for rows in spans(len(self.B), _ROWS)])
-        rest = float((diagonal.to(seen.dtype) - seen).clamp_min(0).mean())
-        return max(ridge + rest, 1e-9 * scale)
+
+@dataclass(frozen=True, eq=False)
+class _Product:
+    """``Cᵀ w (Y − C a)`` of a block of rows, or without Y; what is sent to where the rows are."""
+
+    operator: KernelOperator
+
+    def block(self, X: Float[Tensor, "b d"]) -> Float[Tensor, "b m"]:
+        """``C`` of some rows."""
+        op = self.operator
+        return op.kernel.block(op.prepare(X), op.points, quick=True)
+
+    def __call__(self, rows: Rows, a: Float[Tensor, "m c"], with_targets: bool) -> tuple[Tensor, ...]:
+        op = self.operator
+        # Vectors lie in rows: BLAS is up to ten times faster at ``aᵀCᵀ`` than at ``C a`` for two to ten columns.
+        at = a.to(op.dtype).mT.contiguous()
+        out = torch.zeros(at.shape, dtype=wide_dtype(op.X.device), device=op.X.device)
+        for span in spans(len(rows), _block_rows(op.n)):
+            C = self.block(rows.X[span].to(op.dtype))
+            R = (at @ C.mT).to(out.dtype)
+            if with_targets:
+                R = rows.Y[span].mT - R
+            if rows.weights is not None:
+                R = R * rows.weights[span]
+            out += R.to(C.dtype) @ C
+        return (out.mT,)
 
 
-def _corner_factor(corner: Float[Tensor, "m m"], noise: float) -> Float[Tensor, "m m"]:
-    """``L`` of ``K[S, S]`` plus the jitter that round-off of its entries (``noise`` each) calls for, or more."""
-    jitter = len(corner) ** 0.5 * noise
-    for _ in range(_JITTERS):
-        corner.diagonal().add_(jitter)
-        L, failed = torch.linalg.cholesky_ex(corner)
-        if not int(failed):
-            return L
-        jitter *= 10
-    raise SingularKernelError("the kernel matrix has columns that are not finite or far from positive definite")
+@dataclass(frozen=True, eq=False)
+class _System:
+    """Products with H, each a pass over the rows."""
+
+    product: _Product
+    corner: Float[Tensor, "m m"]
+    source: RowSource
+    ridge: float
+    jitter: float
+    """Added to H where centres repeat each other: of many equal solutions it takes a small one."""
+
+    def times(self, V: Float[Tensor, "m c"]) -> Float[Tensor, "m c"]:
+        """``H V``."""
+        return self.source.reduce(self.product, V, False)[0] + self._penalty(V)
+
+    def residual(self, a: Float[Tensor, "m c"]) -> Float[Tensor, "m c"]:
+        """``Cᵀ W (Y − C a) − ridge K_mm a``."""
+        return self.source.reduce(self.product, a, True)[0] - self._penalty(a)
+
+    def _penalty(self, V: Float[Tensor, "m c"]) -> Float[Tensor, "m c"]:
+        product = torch.cat([self.corner[s].to(V.dtype) @ V for s in spans(len(V), _STRIP)])
+        return self.ridge * product + self.jitter * V
 
 
-def _whitened(C: Float[Tensor, "n m"], L: Float[Tensor, "m m"]) -> Float[Tensor, "n m"]:
-    """``C L⁻ᵀ``, written over C."""
-    Lt = L.mT.to(C.dtype)
-    for rows in spans(len(C), _ROWS):
-        C[rows] = torch.linalg.solve_triangular(Lt, C[rows], upper=True, left=False)
-    return C
+@dataclass(frozen=True, eq=False)
+class _Run:
+    coef: Float[Tensor, "m c"]
+    steps: int
+    error: float
+
+
+def _iterate(
+    system: _System,
+    L: Float[Tensor, "m m"],
+    outputs: int,
+    start: Tensor | None,
+    tol: float,
+    max_steps: int,
+    deadline: Deadline,
+) -> _Run:
+    """Preconditioned conjugate gradients on all columns at once; the error at the end is measured, not carried along.
+
+    ``√(rᵀ H̃⁻¹ r / bᵀ H̃⁻¹ b)`` with H̃ the preconditioner is the relative error of the predictions, up to how well H̃
+    stands for H.
+    """
+    a = torch.zeros(len(L), outputs, dtype=L.dtype, device=L.device)
+    R = system.residual(a)
+    size = _dot(R, torch.cholesky_solve(R, L))
+    size = torch.where(size > 0, size, 1)
+    if start is not None:
+        a = start.to(L.dtype)
+        R = system.residual(a)
+    steps, before_restart = 0, float("inf")
+    while True:
+        Z = torch.cholesky_solve(R, L)
+        P, rz = Z, _dot(R, Z)
+        begun = steps
+        # Without a single step there would be no function at all, however late it is.
+        while steps < max_steps and (steps == 0 or not deadline.passed) and float((rz / size).max()) > tol**2:
+            Q = system.times(P)
+            curvature = _dot(P, Q)
+            alpha = torch.where(curvature > 0, rz / torch.where(curvature > 0, curvature, 1), 0)
+            a, R = a + alpha * P, R - alpha * Q
+            steps += 1
+            Z = torch.cholesky_solve(R, L)
+            before, rz = rz, _dot(R, Z)
+            P = Z + torch.where(before > 0, rz / torch.where(before > 0, before, 1), 0) * P
+        R = system.residual(a) if steps > begun else R
+        error = float((_dot(R, torch.cholesky_solve(R, L)) / size).clamp_min(0).max().sqrt())
+        stalled = error > 0.5 * before_restart  # as good as the format of the blocks allows
+        if error <= tol or steps >= max_steps or steps == begun or stalled or deadline.passed:
+            return _Run(a, steps, error)
+        before_restart = error
+
+
+def _dot(A: Float[Tensor, "m c"], B: Float[Tensor, "m c"]) -> Float[Tensor, " c"]:
+    return (A * B).sum(dim=0)
+
+
+def _weight(rows: Rows) -> tuple[Tensor, ...]:
+    return (torch.tensor(rows.total_weight, dtype=wide_dtype(rows.X.device), device=rows.X.device),)
+
+
+def _block_rows(m: int) -> int:
+    """Rows of C at a time: they stay in the cache, but are enough for a product to be worth its call."""
+    return max(128, min(2048, 2**19 // max(1, m)))

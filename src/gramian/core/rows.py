@@ -1,0 +1,285 @@
+"""Training rows that may not be in memory: what a large fit does with them, and nothing else.
+
+Everything that sees all rows of a large training set (normal equations, gradients, statistics) is a sum over blocks of
+rows, :meth:`RowSource.reduce`, or something kept for each row, :meth:`RowSource.map`; a few rows to stand on come from
+:meth:`RowSource.take`. Who can do these three on a file or on a cluster can be fitted to.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from gramian.core.machine import wide_dtype
+from gramian.core.tiles import spans
+
+BLOCK_ROWS = 8192
+"""Rows of a block in memory: large enough for a product to use all threads, small beside what it is multiplied with."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows as a machine sees them: inputs, targets that are centred and scaled, and weights.
+
+    A whole training set, or a block of a larger one that begins at row ``start`` of it.
+    """
+
+    X: Float[Tensor, "n d"]
+    Y: Float[Tensor, "n c"]
+    weights: Float[Tensor, " n"] | None = None
+    start: int = 0
+
+    def __len__(self) -> int:
+        return self.X.shape[0]
+
+    def __getitem__(self, rows: Tensor) -> Rows:
+        return Rows(self.X[rows], self.Y[rows], None if self.weights is None else self.weights[rows])
+
+    @property
+    def total_weight(self) -> float:
+        """The number of rows, or the sum of their weights."""
+        return float(len(self) if self.weights is None else self.weights.sum())
+
+
+@runtime_checkable
+class RowSource(Protocol):
+    """Rows of a training set that may not be in memory.
+
+    A function that is handed to :meth:`reduce` or :meth:`map` gets a block (:class:`Rows`) and, after it, ``args``. It
+    must not change the block, nor depend on how rows are cut into blocks. What it holds itself (centres, a metric) may
+    be large and is the same from call to call; ``args`` change and are small: whoever sends functions to other
+    processes sends the first once.
+    """
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows n."""
+
+    @property
+    def n_columns(self) -> int:
+        """Number of input columns d."""
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of target columns c."""
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Format of X in the blocks; Y and the weights are wide."""
+
+    @property
+    def device(self) -> torch.device:
+        """Where blocks, and what comes out of all three, lie."""
+
+    def reduce(self, function: Callable[..., tuple[Tensor, ...]], *args: Any) -> tuple[Tensor, ...]:
+        """``Σ function(block, *args)`` over all blocks, tensor by tensor, added in the wide format."""
+
+    def map(self, function: Callable[..., Tensor], *args: Any) -> Tensor:
+        """``function(block, *args)``, one row for each row of a block, for all rows in their order: ``(n, …)``."""
+
+    def take(self, indices: Int[Tensor, " m"]) -> Rows:
+        """The rows with these indices, in this order."""
+
+
+@dataclass(frozen=True, eq=False)
+class MemoryRows:
+    """A :class:`RowSource` over tensors.
+
+    Parameters
+    ----------
+    rows : Rows
+    block : int
+        Rows of a block.
+
+    >>> source = MemoryRows(Rows(torch.ones(5, 2), torch.ones(5, 1)), block=2)
+    >>> source.reduce(lambda block: (block.X.mT @ block.Y,))[0].squeeze()
+    tensor([5., 5.], dtype=torch.float64)
+    >>> source.map(lambda block, factor: factor * block.X[:, 0], 3.0)
+    tensor([3., 3., 3., 3., 3.])
+    """
+
+    rows: Rows
+    block: int = BLOCK_ROWS
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.rows)
+
+    @property
+    def n_columns(self) -> int:
+        return self.rows.X.shape[1]
+
+    @property
+    def n_outputs(self) -> int:
+        return self.rows.Y.shape[1]
+
+    @property
+    def dtype(self) -> torch.dtype:
+        return self.rows.X.dtype
+
+    @property
+    def device(self) -> torch.device:
+        return self.rows.X.device
+
+    def reduce(self, function: Callable[..., tuple[Tensor, ...]], *args: Any) -> tuple[Tensor, ...]:
+        total: tuple[Tensor, ...] | None = None
+        for part in spans(self.n_rows, self.block):
+            total = add_wide(total, function(self._at(part), *args))
+        assert total is not None, "a training set has rows"
+        return total
+
+    def map(self, function: Callable[..., Tensor], *args: Any) -> Tensor:
+        return torch.cat([function(self._at(part), *args) for part in spans(self.n_rows, self.block)])
+
+    def take(self, indices: Int[Tensor, " m"]) -> Rows:
+        return self.rows[indices.to(self.device)]
+
+    def _at(self, part: slice) -> Rows:
+        X, Y, weights = self.rows.X, self.rows.Y, self.rows.weights
+        return Rows(X[part], Y[part], None if weights is None else weights[part], part.start)
+
+
+@dataclass(frozen=True, eq=False)
+class _View(ABC):
+    """A :class:`RowSource` that shows another one's blocks changed."""
+
+    source: RowSource
+
+    @property
+    def n_rows(self) -> int:
+        return self.source.n_rows
+
+    @property
+    def n_columns(self) -> int:
+        return self.source.n_columns
+
+    @property
+    def n_outputs(self) -> int:
+        return self.source.n_outputs
+
+    @property
+    def dtype(self) -> torch.dtype:
+        return self.source.dtype
+
+    @property
+    def device(self) -> torch.device:
+        return self.source.device
+
+    @property
+    @abstractmethod
+    def seen(self) -> Callable[[Rows], Rows]:
+        """What is shown of a block: a function without the source in it, since it goes to where the blocks are."""
+
+    def reduce(self, function: Callable[..., tuple[Tensor, ...]], *args: Any) -> tuple[Tensor, ...]:
+        return self.source.reduce(_Seen(function, self.seen), *args)
+
+    def map(self, function: Callable[..., Tensor], *args: Any) -> Tensor:
+        return self.source.map(_Seen(function, self.seen), *args)
+
+
+@dataclass(frozen=True, eq=False)
+class Kept(_View):
+    """A source reduced to some of its rows: what is held out of a fit is never seen by it.
+
+    Parameters
+    ----------
+    source : RowSource
+    index : Tensor of int (k,)
+        The rows that stay, rising.
+
+    >>> source = MemoryRows(Rows(torch.arange(5.0)[:, None], torch.ones(5, 1)), block=2)
+    >>> Kept(source, torch.tensor([1, 4])).map(lambda block: block.X[:, 0])
+    tensor([1., 4.])
+    """
+
+    index: Int[Tensor, " k"]
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.index)
+
+    @property
+    def seen(self) -> Callable[[Rows], Rows]:
+        return _SomeRows(self.index)
+
+    def take(self, indices: Int[Tensor, " m"]) -> Rows:
+        return self.source.take(self.index[indices.cpu()])
+
+
+@dataclass(frozen=True, eq=False)
+class Columns(_View):
+    """A source reduced to some of its columns.
+
+    Parameters
+    ----------
+    source : RowSource
+    chosen : Tensor of bool (d,)
+
+    >>> source = MemoryRows(Rows(torch.eye(2), torch.ones(2, 1)))
+    >>> Columns(source, torch.tensor([False, True])).take(torch.arange(2)).X
+    tensor([[0.],
+            [1.]])
+    """
+
+    chosen: Bool[Tensor, " d"]
+
+    @property
+    def n_columns(self) -> int:
+        return int(self.chosen.sum())
+
+    @property
+    def seen(self) -> Callable[[Rows], Rows]:
+        return _SomeColumns(self.chosen)
+
+    def take(self, indices: Int[Tensor, " m"]) -> Rows:
+        return self.seen(self.source.take(indices))
+
+
+@dataclass(frozen=True, eq=False)
+class _SomeRows:
+    index: Int[Tensor, " k"]
+
+    def __call__(self, block: Rows) -> Rows:
+        ends = torch.tensor([block.start, block.start + len(block)])
+        first, last = torch.searchsorted(self.index, ends).tolist()
+        here = block[(self.index[first:last] - block.start).to(block.X.device)]
+        return Rows(here.X, here.Y, here.weights, first)
+
+
+@dataclass(frozen=True, eq=False)
+class _SomeColumns:
+    chosen: Bool[Tensor, " d"]
+
+    def __call__(self, block: Rows) -> Rows:
+        return Rows(block.X[:, self.chosen.to(block.X.device)], block.Y, block.weights, block.start)
+
+
+@dataclass(frozen=True, eq=False)
+class _Seen:
+    """A function of blocks, handed what a view shows of each."""
+
+    function: Callable[..., Any]
+    seen: Callable[[Rows], Rows]
+
+    def __call__(self, block: Rows, *args: Any) -> Any:
+        return self.function(self.seen(block), *args)
+
+
+def add_wide(total: tuple[Tensor, ...] | None, parts: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    """Add a block's tensors to a sum that is kept in the wide format, in place; None is the empty sum.
+
+    >>> add_wide(None, (torch.ones(1),))
+    (tensor([1.], dtype=torch.float64),)
+    """
+    if total is None:
+        # A copy even where the format is wide already: the function may have handed out something it keeps.
+        return tuple(part.to(wide_dtype(part.device), copy=True) for part in parts)
+    for whole, part in zip(total, parts, strict=True):
+        whole += part
+    return total

@@ -1,0 +1,240 @@
+"""Kernel machines at the leaves of a tree: each stands on the rows of its own part of space.
+
+A row goes down the tree along one direction after the other. In a band around each threshold it goes both ways, with
+shares that change linearly across the band, so the prediction has no jumps:
+``f(x) = Σ_l s_l(x) f_l(x)`` with ``Σ_l s_l = 1``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from gramian.core import wide_dtype
+from gramian.core.tiles import rowwise_matmul, spans
+from gramian.features import agop
+from gramian.kernels import Kernel, Metric
+from gramian.kernels.paths import gauss_legendre
+from gramian.rfm.machine import KernelMachine
+
+_AGOP_ROWS = 2000
+_ROWS = 128
+"""Rows whose shares are differentiated at a time: a number per row, leaf and column is held."""
+
+
+@dataclass(frozen=True, eq=False)
+class Splits:
+    """The inner nodes of a binary tree, the root first.
+
+    Attributes
+    ----------
+    directions : Tensor (s, d)
+    thresholds, widths : Tensor (s,)
+        A row with ``x·v`` below ``threshold − width`` goes left, above ``threshold + width`` right, between both ways.
+    children : Tensor of int (s, 2)
+        Left and right: the number of another node, or ``−1 − l`` for leaf l.
+
+    >>> one = Splits(torch.ones(1, 1), torch.zeros(1), torch.ones(1), torch.tensor([[-1, -2]]))
+    >>> one.shares(torch.tensor([[-2.0], [0.5]]))
+    tensor([[1.0000, 0.0000],
+            [0.2500, 0.7500]], dtype=torch.float64)
+    """
+
+    directions: Float[Tensor, "s d"]
+    thresholds: Float[Tensor, " s"]
+    widths: Float[Tensor, " s"]
+    children: Int[Tensor, "s 2"]
+
+    @property
+    def n_leaves(self) -> int:
+        """How many leaves there are: one more than nodes."""
+        return len(self.thresholds) + 1
+
+    def shares(self, X: Float[Tensor, "m d"]) -> Float[Tensor, "m l"]:
+        """``s_l(x)``: how much each leaf has to say about each row."""
+        right, _ = self._rights(X)
+        out = right.new_zeros(len(X), self.n_leaves)
+        for leaf, path in self._paths():
+            out[:, leaf] = torch.stack([self._share(right, step) for step in path]).prod(dim=0)
+        return out
+
+    def share_gradients(self, X: Float[Tensor, "m d"]) -> Float[Tensor, "m l d"]:
+        """``∂s_l/∂x``: nonzero in bands only."""
+        right, slope = self._rights(X)
+        out = right.new_zeros(len(X), self.n_leaves, X.shape[1])
+        directions = self.directions.to(right.dtype)
+        for leaf, path in self._paths():
+            shares = torch.stack([self._share(right, step) for step in path])
+            for i, (node, side) in enumerate(path):
+                others = torch.cat([shares[:i], shares[i + 1 :]]).prod(dim=0)
+                rate = others * slope[:, node] * (1 if side else -1)
+                out[:, leaf] += rate[:, None] * directions[node]
+        return out
+
+    def _rights(self, X: Float[Tensor, "m d"]) -> tuple[Float[Tensor, "m s"], Float[Tensor, "m s"]]:
+        """The share that goes right at each node, and its derivative along the node's direction."""
+        wide = wide_dtype(X.device)
+        past = rowwise_matmul(X.to(wide), self.directions.to(wide).mT.contiguous()) - self.thresholds.to(wide)
+        widths = self.widths.to(wide)
+        soft = widths > 0
+        ramp = past / (2 * torch.where(soft, widths, 1)) + 0.5
+        right = torch.where(soft, ramp.clamp(0, 1), (past > 0).to(wide))
+        inside = soft & (ramp > 0) & (ramp < 1)
+        return right, torch.where(inside, 1 / (2 * torch.where(soft, widths, 1)), 0.0)
+
+    def _share(self, right: Float[Tensor, "m s"], step: tuple[int, int]) -> Float[Tensor, " m"]:
+        node, side = step
+        return right[:, node] if side else 1 - right[:, node]
+
+    def _paths(self) -> Iterator[tuple[int, list[tuple[int, int]]]]:
+        """For each leaf the nodes on the way to it, and which side was taken."""
+        open_: list[tuple[int, list[tuple[int, int]]]] = [(0, [])]
+        children = self.children.tolist()
+        while open_:
+            node, path = open_.pop()
+            for side, child in enumerate(children[node]):
+                way = [*path, (node, side)]
+                if child < 0:
+                    yield -1 - child, way
+                else:
+                    open_.append((child, way))
+
+
+@dataclass(frozen=True, eq=False)
+class TreeMachine:
+    """A :class:`~gramian.rfm.machine.Predictor` that is a machine per leaf.
+
+    Attributes
+    ----------
+    splits : Splits
+    leaves : tuple of KernelMachine
+    rows : tuple of Tensor of int
+        For each leaf, which training rows it stands on; those in bands stand in several leaves.
+    metric : Metric
+        The features the leaves have in common.
+
+    >>> from gramian.kernels import Gaussian, Identity
+    >>> def leaf(at, value):
+    ...     return KernelMachine(Gaussian(1.0), Identity(1), torch.tensor([[at]]), torch.tensor([[value]]))
+    >>> splits = Splits(torch.ones(1, 1), torch.zeros(1), torch.ones(1), torch.tensor([[-1, -2]]))
+    >>> rows = torch.tensor([0]), torch.tensor([1])
+    >>> tree = TreeMachine(splits, (leaf(-2.0, 1.0), leaf(2.0, 3.0)), rows, Identity(1))
+    >>> tree.predict(torch.tensor([[-2.0], [2.0]])).squeeze()
+    tensor([1., 3.], dtype=torch.float64)
+    """
+
+    splits: Splits
+    leaves: tuple[KernelMachine, ...]
+    rows: tuple[Int[Tensor, " _"], ...]
+    metric: Metric
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel of the largest leaf; those of the others differ in the bandwidth."""
+        return max(self.leaves, key=lambda leaf: leaf.n).kernel
+
+    @property
+    def n(self) -> int:
+        """Number of training rows in the leaves."""
+        return 1 + max(int(rows.max()) for rows in self.rows)
+
+    @cached_property
+    def X(self) -> Float[Tensor, "n d"]:
+        """Training rows, in their order."""
+        out = self.leaves[0].X.new_zeros(self.n, self.leaves[0].X.shape[1])
+        for leaf, rows in zip(self.leaves, self.rows, strict=True):
+            out[rows.to(out.device)] = leaf.X
+        return out
+
+    @property
+    def weights(self) -> Float[Tensor, " n"] | None:
+        """Weights of the training rows; None where all count the same."""
+        out = torch.ones(self.n, dtype=wide_dtype(self.X.device), device=self.X.device)
+        for leaf, rows in zip(self.leaves, self.rows, strict=True):
+            if leaf.weights is None:
+                return None
+            out[rows.to(out.device)] = leaf.weights.to(out.dtype)
+        return out
+
+    @property
+    def coef(self) -> Float[Tensor, "n c"]:
+        """Coefficients of the training rows, added over the leaves they stand in."""
+        first = self.leaves[0].coef
+        out = first.new_zeros(self.n, first.shape[1])
+        for leaf, rows in zip(self.leaves, self.rows, strict=True):
+            out.index_add_(0, rows.to(out.device), leaf.coef)
+        return out
+
+    def predict(self, X: Float[Tensor, "m d"], *, stable: bool = True) -> Float[Tensor, "m c"]:
+        """``f(X)``; only leaves that have a share in a row are asked about it."""
+        out = torch.zeros(len(X), self.leaves[0].coef.shape[1], dtype=wide_dtype(X.device), device=X.device)
+        for block in spans(len(X), 2**16):
+            shares = self.splits.shares(X[block])
+            for leaf, share in zip(self.leaves, shares.mT, strict=True):
+                at = share.nonzero().squeeze(1)
+                if len(at):
+                    out[block][at] += share[at, None] * leaf.predict(X[block][at], stable=stable).to(out.dtype)
+        return out
+
+    def gradient(self, X: Float[Tensor, "m d"]) -> Float[Tensor, "m c d"]:
+        """``∂f_c/∂x = Σ_l s_l ∂f_l/∂x + f_l ∂s_l/∂x``."""
+        wide = wide_dtype(X.device)
+        out = torch.zeros(len(X), self.leaves[0].coef.shape[1], X.shape[1], dtype=wide, device=X.device)
+        for block in spans(len(X), _ROWS):
+            here, shares, rates = X[block], self.splits.shares(X[block]), self.splits.share_gradients(X[block])
+            for index, leaf in enumerate(self.leaves):
+                at = shares[:, index].nonzero().squeeze(1)
+                if not len(at):
+                    continue
+                slopes, values = leaf.gradient(here[at]).to(wide), leaf.predict(here[at]).to(wide)
+                out[block][at] += shares[at, index, None, None] * slopes + values[:, :, None] * rates[at, index, None]
+        return out.to(X.dtype)
+
+    def mean_gradient(self, ends: Float[Tensor, "2 d"], output: int, nodes: int) -> Float[Tensor, " d"]:
+        """The gradient averaged along the line between two rows, at Gauss–Legendre nodes."""
+        t, w = (ends.new_tensor(part) for part in gauss_legendre(nodes))
+        G = self.gradient(torch.lerp(ends[0], ends[1], t[:, None]))[:, output]
+        return (w @ G).to(wide_dtype(ends.device))
+
+    def similarity(self, x: Float[Tensor, "1 d"], rows: Int[Tensor, " k"]) -> Float[Tensor, " k"]:
+        """Normalised kernel values of training rows, each leaf's times its share; rows of other leaves have 0."""
+        out = torch.zeros(len(rows), dtype=wide_dtype(x.device), device=x.device)
+        for leaf, own, share in zip(self.leaves, self.rows, self.splits.shares(x)[0], strict=True):
+            if share > 0:
+                place = torch.full((self.n,), -1, device=x.device)
+                place[own.to(x.device)] = torch.arange(len(own), device=x.device)
+                here = place[rows] >= 0
+                out[here] += share * leaf.similarity(x, place[rows[here]])
+        return out
+
+    def row_parts(self, X: Float[Tensor, "m d"]) -> Float[Tensor, "m n c"]:
+        """What each training row adds to ``f(X)``, over all leaves it stands in."""
+        out = torch.zeros(len(X), self.n, self.leaves[0].coef.shape[1], dtype=wide_dtype(X.device), device=X.device)
+        shares = self.splits.shares(X)
+        for leaf, rows, share in zip(self.leaves, self.rows, shares.mT, strict=True):
+            at = share.nonzero().squeeze(1)
+            if len(at):
+                parts = torch.zeros_like(out[at]).index_add_(
+                    1, rows.to(out.device), leaf.row_parts(X[at]).to(out.dtype)
+                )
+                out[at] += share[at, None, None] * parts
+        return out
+
+    @cached_property
+    def agop(self) -> Float[Tensor, "d d"]:
+        """Average gradient outer product of f over at most 2,000 random training rows."""
+        rng = torch.Generator().manual_seed(0)
+        rows = torch.randperm(self.n, generator=rng)[:_AGOP_ROWS].sort().values.to(self.X.device)
+        return agop(self.gradient(self.X[rows]).to(wide_dtype(self.X.device)))
+
+    def matrix(self) -> Float[Tensor, "d d"]:
+        """The feature matrix M."""
+        return self.metric.matrix()
+
+    def __getstate__(self) -> dict[str, object]:
+        return {name: self.__dict__[name] for name in ("splits", "leaves", "rows", "metric")}

@@ -1,0 +1,215 @@
+"""Preconditioned stochastic gradient descent (EigenPro, Ma and Belkin 2019): what paper B uses beyond 100,000 rows.
+
+Gradient descent on ``½αᵀ(K + λI)α − Yᵀα``, some rows B at a time, needs a step below one over the largest eigenvalue,
+and so crawls along all others. Seen through a part S of the rows, ``K_SS = V Σ Vᵀ``, its leading q directions can be
+brought down to the size of the next one (or of the ridge, where that is larger):
+
+``α_B ← α_B − τ r``, ``α_S ← α_S + τ V D Vᵀ K_SB r``, with ``r = (Kα + λα − Y)_B`` and ``D = (1 − σ_{q+1}/σ)/σ``,
+
+and τ may be ``1/(β + (b − 1) σ_{q+1}/s + λ)``, with β the largest of what is left of the diagonal of K. Nothing but
+coefficients and ``s²`` numbers is held; an epoch computes each entry of K once. Where the residual grows, the epoch is
+taken back and the step halved.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from gramian.core.rows import RowSource
+from gramian.kernels import Kernel, KernelOperator, Metric
+from gramian.solvers.base import Deadline, Solution, SolveInfo, Solver, Workspace, check_system, warn_numbers
+
+log = logging.getLogger(__name__)
+
+_HALVINGS = 6
+_LEAST_BATCH, _BATCH = 512, 4096
+"""Rows of a step: enough for a product to use all threads, at most."""
+
+
+@dataclass(frozen=True)
+class EigenPro(Solver):
+    """Epochs of preconditioned gradient steps until the residual is below ``tol``; memory is ``n · outputs``.
+
+    Parameters
+    ----------
+    tol : float
+        Relative residual ``‖Y − (K + λ)α‖ / ‖Y‖``, taken on the way through an epoch, at which the epochs end.
+    epochs : int
+        Passes over all pairs of rows, at most. A few are what large data need: the noise is fitted last.
+    subsample : int
+        Rows the leading directions are found from.
+    directions : int, optional
+        How many of them are brought down; a tenth of the subsample by default.
+    seed : int
+        Draws the subsample and the order of the rows.
+
+    >>> import torch
+    >>> from gramian.kernels import Gaussian, KernelOperator
+    >>> K = KernelOperator(Gaussian(1.0), torch.tensor([[0.0], [1.0]], dtype=torch.float64))
+    >>> solver = EigenPro(tol=1e-8, epochs=200)
+    >>> solver.solve(K, torch.tensor([[1.0], [0.0]], dtype=torch.float64), ridge=0.5).coef.squeeze()
+    tensor([ 0.7970, -0.3223], dtype=torch.float64)
+    """
+
+    tol: float = 1e-2
+    epochs: int = 5
+    subsample: int = 3000
+    directions: int | None = None
+    seed: int = 0
+
+    def bytes_needed(self, n: int, dtype: torch.dtype, outputs: int = 1) -> int:
+        """Peak memory of a solve besides the rows: eigenvectors, coefficients twice, a strip of the matrix."""
+        s = min(n, self.subsample)
+        return int(4 * s * s * 8 + 4 * n * outputs * 8 + _BATCH * s * 12)
+
+    def solve(
+        self,
+        operator: KernelOperator,
+        Y: Float[Tensor, "n c"],
+        ridge: float,
+        *,
+        weights: Float[Tensor, " n"] | None = None,
+        start: Float[Tensor, "n c"] | None = None,
+        workspace: Workspace | None = None,
+    ) -> Solution:
+        """See :meth:`Solver.solve`."""
+        check_system(operator, Y, ridge, weights)
+        return self._descend(operator, Y, ridge, weights, start, Deadline(None))
+
+    def solve_rows(
+        self,
+        kernel: Kernel,
+        metric: Metric,
+        source: RowSource,
+        ridge: float,
+        *,
+        max_bytes: int | None = None,
+        seconds: float | None = None,
+    ) -> Solution:
+        """See :meth:`Solver.solve_rows`; when time is up the steps end, within an epoch too."""
+        deadline = Deadline(seconds)
+        rows = source.take(torch.arange(source.n_rows))
+        operator = KernelOperator(kernel, rows.X, metric, max_bytes)
+        return self._descend(operator, rows.Y, ridge, rows.weights, None, deadline)
+
+    def _descend(
+        self,
+        operator: KernelOperator,
+        Y: Tensor,
+        ridge: float,
+        weights: Tensor | None,
+        start: Tensor | None,
+        deadline: Deadline,
+    ) -> Solution:
+        root = torch.ones(operator.n, 1, dtype=operator.wide, device=operator.X.device)
+        root = root if weights is None else weights.to(operator.wide).sqrt()[:, None]
+        system = _System(operator, root, Y.to(operator.wide) * root, ridge)
+        rng = torch.Generator().manual_seed(self.seed)
+        chosen = torch.randperm(operator.n, generator=rng)[: self.subsample].sort().values.to(operator.X.device)
+        leading = _leading(system, chosen, self.directions)
+        # With weights the system is that of √w K √w, whose coefficients are α/√w.
+        best = torch.zeros_like(system.target) if start is None else start.to(operator.wide) / root
+        halvings, done, residual = 0, 0, 1.0 if start is None else float("inf")
+        # Beyond β s/σ rows a larger batch only makes the step smaller: the pass then does less for the same price.
+        fair = int(leading.beta * len(leading.rows) / leading.next)
+        batch = min(operator.n, max(_LEAST_BATCH, min(_BATCH, fair)))
+        while done < self.epochs and halvings <= _HALVINGS and (done == 0 or not deadline.passed):
+            step = 0.5**halvings / (leading.beta + (batch - 1) * leading.next / len(leading.rows) + ridge)
+            alpha = best.clone()
+            now = _epoch(system, alpha, leading, step, torch.randperm(operator.n, generator=rng).split(batch), deadline)
+            done += 1
+            if not now < 2 * residual:
+                halvings += 1
+                log.info("epoch %d made the residual %.3g from %.3g: half the step", done, now, residual)
+                continue
+            best, residual = alpha, now
+            log.debug("epoch %d: residual %.3g", done, residual)
+            if residual <= self.tol:
+                break
+        if halvings > _HALVINGS:
+            warn_numbers(
+                f"EigenPro found no step that makes the residual smaller (relative residual {residual:.2g}): "
+                "raise ridge or subsample"
+            )
+        if deadline.passed and done <= 1:
+            warn_numbers("EigenPro had no time for one epoch: rows were left unseen; raise time_limit, or take Nystrom")
+        ended = "time was up" if deadline.passed else "converged" if residual <= self.tol else "stopped"
+        held = self.bytes_needed(operator.n, operator.dtype, Y.shape[1])
+        dtype = str(operator.dtype).removeprefix("torch.")
+        info = SolveInfo("eigenpro", f"{ended} in epoch {done}", done, residual, ridge, 0.0, dtype, held)
+        return Solution(best * root, info, operator)
+
+
+@dataclass(frozen=True, eq=False)
+class _System:
+    """``(√w K √w + ridge) α = target``, with the square roots of the weights as ``root (n, 1)``."""
+
+    operator: KernelOperator
+    root: Float[Tensor, "n 1"]
+    target: Float[Tensor, "n c"]
+    ridge: float
+
+    def residual(self, alpha: Float[Tensor, "n c"], rows: Int[Tensor, " b"]) -> Float[Tensor, "b c"]:
+        """What the equations of some rows are off by."""
+        at = self.operator.predict(self.operator.X[rows], alpha * self.root, stable=False) * self.root[rows]
+        return at + self.ridge * alpha[rows] - self.target[rows]
+
+    def columns(self, rows: Int[Tensor, " b"], cols: Int[Tensor, " s"]) -> Float[Tensor, "b s"]:
+        """``√w K √w`` between some rows and others."""
+        points = self.operator.points
+        C = self.operator.kernel.block(points[rows], points[cols], quick=True)
+        return C.to(self.root.dtype).mul_(self.root[rows]).mul_(self.root[cols].mT)
+
+
+@dataclass(frozen=True, eq=False)
+class _Leading:
+    """Leading directions of the matrix of a subsample: rows, vectors, the weights D, the next eigenvalue, and β."""
+
+    rows: Int[Tensor, " s"]
+    V: Float[Tensor, "s q"]
+    D: Float[Tensor, " q"]
+    next: float
+    beta: float
+
+
+def _leading(system: _System, chosen: Int[Tensor, " s"], directions: int | None) -> _Leading:
+    s, root = len(chosen), system.root
+    q = min(s - 1, max(1, s // 10) if directions is None else directions)
+    K = system.columns(chosen, chosen)
+    values, vectors = torch.linalg.eigh((K + K.mT) / 2)
+    values, vectors = values.flip(0).clamp_min(0), vectors.flip(1)
+    # Directions below the ridge slow nothing down, and dividing by them would bring round-off into the coefficients.
+    floor = max(1e-10 * float(values[0]), system.ridge * s / len(root))
+    q = min(q, int((values > floor).sum()))
+    V, sigma = vectors[:, :q], values[:q]
+    below = max(float(values[q]) if q < s else 0.0, floor)
+    D = (1 - below / sigma) / sigma
+    left = K.diagonal() - ((K @ V).square() * D).sum(dim=1)
+    return _Leading(chosen, V, D, below, float(left.max().clamp_min(1e-12 * float(values[0]) + 1e-300)))
+
+
+def _epoch(
+    system: _System,
+    alpha: Float[Tensor, "n c"],
+    leading: _Leading,
+    step: float,
+    batches: tuple[Tensor, ...],
+    deadline: Deadline,
+) -> float:
+    """One pass over the rows, alpha changed in place; the relative residual as it was met on the way."""
+    squares = torch.zeros(2, alpha.shape[1], dtype=alpha.dtype, device=alpha.device)
+    for batch in batches:
+        rows = batch.to(alpha.device)
+        R = system.residual(alpha, rows)
+        squares += torch.stack([R.square().sum(dim=0), system.target[rows].square().sum(dim=0)])
+        C = system.columns(rows, leading.rows)
+        alpha[rows] -= step * R
+        alpha[leading.rows] += step * (leading.V @ (leading.D[:, None] * (leading.V.mT @ (C.mT @ R))))
+        if deadline.passed:
+            break
+    return float((squares[0] / torch.where(squares[1] > 0, squares[1], 1)).max().sqrt())

@@ -1,0 +1,68 @@
+"""The exact solver on parts of the rows: a choice of the estimator's that is carried out above, leaf by leaf."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from gramian.kernels import KernelOperator
+from gramian.solvers.base import Solution, Solver, Workspace
+from gramian.solvers.cg import ConjugateGradient
+from gramian.solvers.direct import Direct
+
+
+@dataclass(frozen=True)
+class Partition(Solver):
+    """Split the rows by a tree and solve exactly in each leaf; up to ``leaf_rows`` rows that is the exact solver.
+
+    Parameters
+    ----------
+    leaf_rows : int
+        Rows of a leaf, at most.
+    overlap : float
+        Share of a node's rows that go into both of its children, where the prediction passes from one to the other.
+    seed : int
+        Chooses the rows that directions are found on.
+
+    >>> Partition(leaf_rows=2000).stands_on(1_000_000)
+    1000000
+    """
+
+    leaf_rows: int = 8000
+    overlap: float = 0.1
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.leaf_rows < 2:
+            raise ValueError(f"Partition needs leaf_rows of at least 2, got {self.leaf_rows}")
+        if not 0 <= self.overlap < 0.5:
+            raise ValueError(f"Partition needs an overlap from 0 to below 0.5, got {self.overlap}")
+
+    def leaf(self, n: int) -> Solver:
+        """The exact solver for n rows, by what is faster."""
+        return Direct() if n <= 4000 else ConjugateGradient(tol=Direct().tol, centers=int(8 * n**0.5))
+
+    def bytes_needed(self, n: int, dtype: torch.dtype, outputs: int = 1) -> int:
+        """Peak memory: a leaf's solve, and the coefficients of all."""
+        here = min(n, self.leaf_rows)
+        return self.leaf(here).bytes_needed(here, dtype, outputs) + 2 * n * outputs * 8
+
+    def splits(self, n: int) -> bool:
+        """Whether n rows are more than a leaf holds."""
+        return n > self.leaf_rows
+
+    def solve(
+        self,
+        operator: KernelOperator,
+        Y: Float[Tensor, "n c"],
+        ridge: float,
+        *,
+        weights: Float[Tensor, " n"] | None = None,
+        start: Float[Tensor, "n c"] | None = None,
+        workspace: Workspace | None = None,
+    ) -> Solution:
+        """One leaf's system, exactly: see :meth:`Solver.solve`."""
+        return self.leaf(operator.n).solve(operator, Y, ridge, weights=weights, start=start, workspace=workspace)

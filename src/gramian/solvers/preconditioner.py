@@ -1,0 +1,112 @@
+"""Nyström preconditioner: the kernel matrix seen through m of its columns.
+
+With ``C = K[:, S] (n, m)`` and ``K[S, S] = L Lᵀ``, ``B = C L⁻ᵀ`` gives ``K ≈ B Bᵀ``, and by Woodbury
+``(B Bᵀ + σI)⁻¹ = (I − B (σI + BᵀB)⁻¹ Bᵀ)/σ``. What the columns do not see is ``K − B Bᵀ``, of trace ``n·rest``: its
+eigenvalues lie around ``rest``, so ``σ = ridge + rest``. With the ridge alone, thousands of times smaller for a kernel
+such as Laplace's, conjugate gradients took up to twice the steps, and ``1/σ`` multiplies round-off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from gramian.core.tiles import spans
+from gramian.solvers.base import SingularKernelError
+
+_ROWS = 4096
+_STRIPS = 4
+_JITTERS = 8
+_CLEAR = 4
+"""σ must stand so far above round-off of the largest eigenvalue, or the wide format is used."""
+
+
+class NystromPreconditioner:
+    """Applies ``(K̂ + σI)⁻¹`` with K̂ the Nyström approximation from some columns.
+
+    Parameters
+    ----------
+    columns : callable
+        Makes ``C (n, m)``; what it gives is overwritten.
+    chosen : Tensor of int (m,)
+        Indices of the columns.
+    diagonal : Tensor (n,)
+        Diagonal of K.
+    ridge : float
+    wide : torch.dtype
+        Format to turn to where the one of C has not the digits.
+
+    >>> K = torch.tensor([[2.0, 1.0], [1.0, 2.0]], dtype=torch.float64)
+    >>> exact = NystromPreconditioner(K.clone, torch.arange(2), K.diagonal(), 1.0, torch.float64)
+    >>> exact(torch.tensor([[1.0, 0.0]], dtype=torch.float64))
+    tensor([[ 0.3750, -0.1250]], dtype=torch.float64)
+    """
+
+    def __init__(
+        self,
+        columns: Callable[[], Tensor],
+        chosen: Int[Tensor, " m"],
+        diagonal: Float[Tensor, " n"],
+        ridge: float,
+        wide: torch.dtype,
+    ) -> None:
+        C = columns()
+        corner = C[chosen].to(wide)
+        scale = float(corner.diagonal().mean())
+        L = _corner_factor((corner + corner.mT) / 2, torch.finfo(C.dtype).eps * scale)
+        del corner
+        # The largest eigenvalue of K is at most its trace; its round-off must not drown σ.
+        floor = _CLEAR * torch.finfo(C.dtype).eps * float(diagonal.sum())
+        self.B = _whitened(C, L)
+        self.shift = self._shift(diagonal, ridge, scale)
+        if C.dtype != wide and self.shift < floor:
+            self.B = _whitened(columns().to(wide), L)
+            self.shift = self._shift(diagonal, ridge, scale)
+        m = self.B.shape[1]
+        gram = torch.zeros(m, m, dtype=wide, device=C.device)
+        for rows in spans(len(self.B), _ROWS):
+            part = self.B[rows]
+            for strip in spans(m, -(-m // _STRIPS)):  # the lower triangle is all that is needed
+                gram[strip.start :, strip] += part[:, strip.start :].mT @ part[:, strip]
+        gram.diagonal().add_(self.shift)
+        self.inner = torch.cholesky_inverse(torch.linalg.cholesky(gram))
+
+    @property
+    def bytes(self) -> int:
+        """Memory it holds."""
+        return self.B.nbytes + self.inner.nbytes
+
+    def __call__(self, Rt: Float[Tensor, "c n"]) -> Float[Tensor, "c n"]:
+        """``Rᵀ (K̂ + σI)⁻¹``, in the format of ``Rᵀ``."""
+        R = Rt.to(self.B.dtype)
+        inside = (R @ self.B).to(self.inner.dtype) @ self.inner
+        return (R - inside.to(R.dtype) @ self.B.mT).to(Rt.dtype) / self.shift
+
+    def _shift(self, diagonal: Tensor, ridge: float, scale: float) -> float:
+        """``ridge + rest``, with the mean of what the columns do not see of the diagonal."""
+        seen = torch.cat([self.B[rows].square().sum(dim=1) for rows in spans(len(self.B), _ROWS)])
+        rest = float((diagonal.to(seen.dtype) - seen).clamp_min(0).mean())
+        return max(ridge + rest, 1e-9 * scale)
+
+
+def _corner_factor(corner: Float[Tensor, "m m"], noise: float) -> Float[Tensor, "m m"]:
+    """``L`` of ``K[S, S]`` plus the jitter that round-off of its entries (``noise`` each) calls for, or more."""
+    jitter = len(corner) ** 0.5 * noise
+    for _ in range(_JITTERS):
+        corner.diagonal().add_(jitter)
+        L, failed = torch.linalg.cholesky_ex(corner)
+        if not int(failed):
+            return L
+        jitter *= 10
+    raise SingularKernelError("the kernel matrix has columns that are not finite or far from positive definite")
+
+
+def _whitened(C: Float[Tensor, "n m"], L: Float[Tensor, "m m"]) -> Float[Tensor, "n m"]:
+    """``C L⁻ᵀ``, written over C."""
+    Lt = L.mT.to(C.dtype)
+    for rows in spans(len(C), _ROWS):
+        C[rows] = torch.linalg.solve_triangular(Lt, C[rows], upper=True, left=False)
+    return C

@@ -1,0 +1,175 @@
+"""Tables that are not in memory, as blocks of rows that are.
+
+A memory-mapped array, a Parquet or Arrow file, a Dask collection: each says how many rows it has and shows them some at
+a time. Whoever needs all rows asks for something of each block, in order.
+"""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gramian.core.plugins import package_of, plugin
+from gramian.core.tiles import spans
+
+BLOCK_ROWS = 2**14
+_ARROW_ENDINGS = (".parquet", ".pq", ".arrow", ".feather", ".ipc")
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Some rows of a table: an array or frame X, targets and weights where there are any, and the first row's number.
+
+    >>> len(Block(np.zeros((3, 2)), np.zeros(3)))
+    3
+    """
+
+    X: Any
+    y: Any = None
+    weights: Any = None
+    start: int = 0
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+
+class Blocks(ABC):
+    """The rows of a table, some at a time."""
+
+    @property
+    @abstractmethod
+    def n_rows(self) -> int:
+        """Number of rows."""
+
+    @property
+    @abstractmethod
+    def n_columns(self) -> int:
+        """Number of columns, as they are stored."""
+
+    @property
+    def elsewhere(self) -> bool:
+        """Whether other processes look at the blocks."""
+        return False
+
+    @abstractmethod
+    def each(self, function: Callable[[Block], Any]) -> Iterator[Any]:
+        """``function(block)`` for every block, in the order of rows. It may be called elsewhere: it must pickle."""
+
+    def rows(self, indices: NDArray[np.intp]) -> Block:
+        """The rows with these rising indices, in memory: found in one reading of the table."""
+        parts = [part for part in self.each(_Pick(indices)) if len(part)]
+        return _joined(parts)
+
+    def whole(self) -> Block:
+        """All rows, in memory."""
+        return _joined(list(self.each(_itself)))
+
+
+@dataclass(frozen=True, eq=False)
+class ArrayBlocks(Blocks):
+    """An array whose rows can be sliced, such as a memory map; targets and weights alike.
+
+    >>> blocks = ArrayBlocks(np.arange(6.0).reshape(3, 2), np.arange(3), size=2)
+    >>> [float(total) for total in blocks.each(lambda block: block.X.sum())]
+    [6.0, 9.0]
+    """
+
+    X: Any
+    y: Any = None
+    weights: Any = None
+    size: int = BLOCK_ROWS
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.X.shape[0])
+
+    @property
+    def n_columns(self) -> int:
+        return int(self.X.shape[1])
+
+    def each(self, function: Callable[[Block], Any]) -> Iterator[Any]:
+        for part in spans(self.n_rows, self.size):
+            y, weights = (None if values is None else values[part] for values in (self.y, self.weights))
+            yield function(Block(np.array(self.X[part]), y, weights, part.start))
+
+
+def as_blocks(X: Any, y: Any = None, weights: Any = None) -> Blocks | None:
+    """The blocks of a table that is not in memory; None for anything that is.
+
+    Recognised are NumPy memory maps, Parquet and Arrow (a path, or an object of pyarrow), and Dask arrays and frames.
+    The target is an array of as many rows, or the name of a column of a table that has names.
+
+    >>> as_blocks(np.zeros((3, 2))) is None
+    True
+    """
+    if isinstance(X, np.memmap):
+        if X.ndim != 2:
+            return None  # whoever validates it says what is wrong
+        check_rows(len(X), y, weights)
+        return ArrayBlocks(X, y, weights)
+    if isinstance(X, str | os.PathLike):
+        return _from_path(Path(X), y, weights)
+    if package_of(X) == "pyarrow":
+        from gramian.tables.arrow import ArrowBlocks
+
+        return ArrowBlocks.of(X, y, weights)
+    reader = plugin(package_of(X))
+    return None if reader is None else reader.as_blocks(X, y, weights)
+
+
+def _from_path(path: Path, y: Any, weights: Any) -> Blocks:
+    if not path.exists():
+        raise ValueError(f"X is the path {str(path)!r}, and there is no such file or folder")
+    if path.suffix == ".npy":
+        return ArrayBlocks(np.load(path, mmap_mode="r"), y, weights)
+    if path.is_dir() or path.suffix in _ARROW_ENDINGS:
+        from gramian.tables.arrow import ArrowBlocks
+
+        return ArrowBlocks.of(path, y, weights)
+    raise ValueError(
+        f"X is the path {str(path)!r}: a table is read from .npy, {', '.join(_ARROW_ENDINGS)} or a folder of those"
+    )
+
+
+def check_rows(n: int, y: Any, weights: Any) -> None:
+    """Raise a ValueError where targets or weights are not as many as rows."""
+    for name, values in (("y", y), ("sample_weight", weights)):
+        if values is not None and not isinstance(values, str) and len(values) != n:
+            raise ValueError(f"X has {n} rows and {name} has {len(values)}: they must be as many")
+
+
+@dataclass(frozen=True, eq=False)
+class _Pick:
+    indices: NDArray[np.intp]
+
+    def __call__(self, block: Block) -> Block:
+        low, high = np.searchsorted(self.indices, [block.start, block.start + len(block)])
+        at = self.indices[low:high] - block.start
+        X = block.X.iloc[at] if hasattr(block.X, "iloc") else block.X[at]
+        y, weights = (None if part is None else np.asarray(part)[at] for part in (block.y, block.weights))
+        return Block(X, y, weights, int(low))
+
+
+def _itself(block: Block) -> Block:
+    return block
+
+
+def _joined(parts: list[Block]) -> Block:
+    if hasattr(parts[0].X, "iloc"):
+        import pandas as pd
+
+        X: Any = pd.concat([part.X for part in parts], ignore_index=True)
+    else:
+        X = np.concatenate([part.X for part in parts])
+    y, weights = (
+        None if one[0] is None else np.concatenate([np.asarray(value) for value in one])
+        for one in ([part.y for part in parts], [part.weights for part in parts])
+    )
+    return Block(X, y, weights)
