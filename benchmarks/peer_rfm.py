@@ -72,7 +72,7 @@ def fit_ours(task: str, train, val, test):
     )
     begin = time.perf_counter()
     model.fit(*train, eval_set=val)
-    return time.perf_counter() - begin, model.score(*test)
+    return time.perf_counter() - begin, scored(task, model.predict(test[0]), test[1])
 
 
 def fit_peer(task: str, train, val, test):
@@ -101,10 +101,15 @@ def fit_peer(task: str, train, val, test):
     seconds = time.perf_counter() - begin
     out = np.asarray(model.predict(Xt))
     if task == "one output":
-        truth = np.asarray(targets(test[1]))
-        return seconds, 1 - ((out - truth) ** 2).sum() / ((truth - truth.mean()) ** 2).sum()
-    labels = out.argmax(axis=1) if out.ndim == 2 and out.shape[1] > 1 else out.ravel()
-    return seconds, float((labels == test[1]).mean())
+        return seconds, scored(task, out.ravel() * train[1].std() + train[1].mean(), test[1])
+    return seconds, scored(task, out.argmax(axis=1) if out.ndim == 2 and out.shape[1] > 1 else out.ravel(), test[1])
+
+
+def scored(task: str, out, truth) -> float:
+    """R² or accuracy by the same lines for both: a library of metrics would count as memory of whoever loads it."""
+    if task == "one output":
+        return 1 - ((out - truth) ** 2).sum() / ((truth - truth.mean()) ** 2).sum()
+    return float((out == truth).mean())
 
 
 def child(who: str, task: str, n: int) -> None:
