@@ -44,7 +44,7 @@ def source():
 def tree(source):
     spare = exactly(source.take(torch.arange(100)))[0], torch.arange(100)
     partition = Partition(leaf_rows=300, overlap=0.2)
-    machine, _ = fit_tree(partition, source, Identity(3), exactly, spare, pool=Here(), clock=Clock(None))
+    machine, _, _ = fit_tree(partition, source, Identity(3), exactly, spare, pool=Here(), clock=Clock(None))
     return machine
 
 
@@ -103,13 +103,45 @@ def test_rows_that_are_all_alike_stay_together():
 def test_leaves_that_time_did_not_reach_have_a_spare_machine(source):
     spare = exactly(source.take(torch.arange(100)))[0], torch.arange(100)
     with pytest.warns(UserWarning, match=r"time_limit=0: \d of \d leaves predict with the machine .* 100 rows"):
-        machine, info = fit_tree(
+        machine, info, rows = fit_tree(
             Partition(leaf_rows=300), source, Identity(3), exactly, spare, pool=Here(), clock=Clock(0.0)
         )
     assert sum(leaf is spare[0] for leaf in machine.leaves) == len(machine.leaves) - 1
     assert info.status.startswith("1 of")
     X = source.rows.X[:20]
     torch.testing.assert_close(machine.row_parts(X).sum(dim=1), machine.predict(X))
+    torch.testing.assert_close(machine.X, source.rows.X[rows])  # no row is made up
+
+
+def test_rows_that_tie_go_where_they_were_trained():
+    """Many rows with few values, on both sides of every threshold to the last digit."""
+    rng = np.random.default_rng(0)
+    B = rng.integers(0, 2, size=(1500, 6)).astype(float)
+    X, truth = np.hstack([B, rng.normal(size=(1500, 3))]), B[:, 0] + 0.7 * B[:, 1] - 0.4 * B[:, 2]
+    options = {"kernel": Gaussian(), "update": "agop", "n_rounds": 1, "threshold": 0.02}
+    model = RFMRegressor(solver=Partition(leaf_rows=200), **options).fit(X, truth + 0.01 * rng.normal(size=1500))
+    assert np.abs(model.predict(X) - truth).max() < 0.05
+
+
+def test_leaves_may_differ_in_format(tree):
+    first, *others = tree.leaves
+    narrow = KernelMachine(first.kernel, first.metric, first.X.float(), first.coef)
+    mixed = TreeMachine(tree.splits, (narrow, *others), tree.rows, tree.metric)
+    assert mixed.X.dtype == torch.float64
+    X = torch.from_numpy(made(20, seed=4)[0])
+    torch.testing.assert_close(mixed.predict(X), tree.predict(X), rtol=1e-3, atol=1e-3)
+
+
+def test_weights_count_in_the_agop(source):
+    weights = torch.where(source.rows.X[:, 0] > 0, 1.0, 1e-6).double()
+    rows = Rows(source.rows.X, source.rows.Y, weights)
+    spare = exactly(rows[torch.arange(100)])[0], torch.arange(100)
+    machine, _, _ = fit_tree(
+        Partition(leaf_rows=300), MemoryRows(rows), Identity(3), exactly, spare, pool=Here(), clock=Clock(None)
+    )
+    G = machine.gradient(machine.X)
+    heavy = G[rows.X[:, 0] > 0, 0]
+    torch.testing.assert_close(machine.agop, heavy.mT @ heavy / len(heavy), rtol=1e-3, atol=1e-4)
 
 
 @pytest.mark.parametrize("options", [{"leaf_rows": 1}, {"overlap": 0.5}, {"overlap": -0.1}])

@@ -69,6 +69,8 @@ def gradient_moments(
         second, total = _by_pairs(operator, coef, chosen, w)
     elif _gradients_fit(operator, coef):
         points = operator.points
+        if rows is not None and len(chosen) > len(chosen.unique()):
+            raise ValueError("rows must be distinct: give a row that counts twice a weight of 2")
         if rows is not None:  # they come first, so that tiles meet themselves on the diagonal only
             others = torch.ones(operator.n, dtype=torch.bool, device=chosen.device).index_fill_(0, chosen, False)
             order = torch.cat([chosen, others.nonzero().squeeze(1)])

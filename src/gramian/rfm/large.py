@@ -225,6 +225,8 @@ class _Learner:
         plain = Identity(sample.X.shape[1], self.source.device)
         chooser = self.settings.chooser(self.run.problem.kernel)
         choice = chooser.choose(0, self.run.problem.kernel, plain, sample, self.stage.workspace)
+        if self.stage.per_row_ridge:  # chosen for the sample's weight
+            choice = replace(choice, ridge=choice.ridge * _total_weight(rest) / sample.total_weight)
         return self.last_round(Columns(rest, support), plain, choice)
 
     def last_round_by_parts(self, partition: Partition, rest: RowSource, metric: Metric, choice: Choice) -> _Found:
@@ -235,11 +237,11 @@ class _Learner:
         rng = torch.Generator().manual_seed(self.settings.seed)
         few = torch.randperm(rest.n_rows, generator=rng)[:_SCOUT_ROWS].sort().values
         spare = fit(rest.take(few))[0], few
-        machine, info = fit_tree(
+        machine, info, rows = fit_tree(
             partition, rest, metric, fit, spare, pool=self.stage.pool or Here(), clock=self.stage.clock
         )
         record = record_of(self.last, choice, metric, info, time.perf_counter() - begin)
-        return _Found(machine, record, few if machine is spare[0] else None)
+        return _Found(machine, record, rows)
 
     def _growth(self, rows: Rows) -> float:
         """How much larger a ridge per row is on these rows than on those it was chosen on."""

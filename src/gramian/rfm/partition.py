@@ -18,7 +18,7 @@ from torch import Tensor
 
 from gramian.core.pool import Pool
 from gramian.core.rows import Rows, RowSource
-from gramian.core.tiles import spans
+from gramian.core.tiles import rowwise_matmul, spans
 from gramian.kernels import Metric
 from gramian.rfm.clock import Clock, TimeIsUp
 from gramian.rfm.machine import KernelMachine
@@ -32,6 +32,8 @@ _PROBE_ROWS = 1500
 """Rows of a node that a machine is fitted to in order to find a direction."""
 _BATCH = 8
 """Leaves whose rows are brought into memory at a time."""
+_BLOCK_ROWS = 2**16
+"""Rows that are projected at a time."""
 _DIRECTIONS = 5
 """Eigenvectors that are tried before a node counts as one that cannot be split."""
 _UNEVEN = 0.2
@@ -48,8 +50,10 @@ def fit_tree(
     pool: Pool,
     clock: Clock,
     tick: Callable[[], object] = lambda: None,
-) -> tuple[TreeMachine | KernelMachine, SolveInfo]:
+) -> tuple[TreeMachine | KernelMachine, SolveInfo, Int[Tensor, " k"] | None]:
     """Split the rows, and fit a machine to each leaf; one machine where nothing can be split.
+
+    The third result says which rows carry the machine, where those are not all.
 
     Parameters
     ----------
@@ -88,34 +92,33 @@ def fit_tree(
             )
     told = _told(infos, parts)
     if splits is None:
-        return leaves[0] or spare[0], told
+        return (spare[0], told, spare[1]) if leaves[0] is None else (leaves[0], told, None)
     found = [spare if leaf is None else (leaf, rows) for leaf, rows in zip(leaves, parts, strict=True)]
     machines, stands_on = zip(*found, strict=True)
-    return TreeMachine(splits, machines, stands_on, metric), told
+    if None not in leaves:
+        return TreeMachine(splits, machines, stands_on, metric), told, None
+    present = torch.cat(stands_on).unique()
+    return (
+        TreeMachine(splits, machines, tuple(torch.searchsorted(present, rows) for rows in stands_on), metric),
+        told,
+        present,
+    )
 
 
 def grow(partition: Partition, source: RowSource, fit: Fit) -> tuple[Splits | None, list[Int[Tensor, " _"]]]:
-    """The splits, level by level, and the rows of each leaf; None where all rows are in one leaf.
-
-    All nodes of a level are projected in one pass over the rows, which may be on a disk.
-    """
+    """The splits, level by level, and the rows of each leaf; None where all rows are in one leaf."""
     rng = torch.Generator().manual_seed(partition.seed)
-    n = source.n_rows
     nodes: list[tuple[Tensor, float, float]] = []
     children: list[list[int]] = []
     leaves: list[Tensor] = []
-    level: list[tuple[Tensor, tuple[int, int] | None]] = [(torch.arange(n), None)]
+    level: list[tuple[Tensor, tuple[int, int] | None]] = [(torch.arange(source.n_rows), None)]
     while level:
-        found = [_directions(source, rows, fit, rng) if len(rows) > partition.leaf_rows else None for rows, _ in level]
-        wanted = [directions for directions in found if directions is not None]
-        heights = source.map(_project, torch.cat(wanted)).cpu() if wanted else torch.empty(n, 0)
         following: list[tuple[Tensor, tuple[int, int] | None]] = []
-        at = 0
-        for (rows, parent), directions in zip(level, found, strict=True):
+        for rows, parent in level:
             split = None
-            if directions is not None:
-                split = _split(heights[rows, at : at + len(directions)], partition.overlap)
-                at += len(directions)
+            if len(rows) > partition.leaf_rows:
+                directions = _directions(source, rows, fit, rng)
+                split = _split(_heights(source, rows, directions), partition.overlap)
             number = -1 - len(leaves) if split is None else len(nodes)
             if parent is not None:
                 children[parent[0]][parent[1]] = number
@@ -124,7 +127,6 @@ def grow(partition: Partition, source: RowSource, fit: Fit) -> tuple[Splits | No
                     log.warning("%d rows could not be split: they are too much alike", len(rows))
                 leaves.append(rows)
                 continue
-            assert directions is not None
             nodes.append((directions[split.direction], split.threshold, split.width))
             children.append([0, 0])
             following += [(rows[split.left], (number, 0)), (rows[split.right], (number, 1))]
@@ -175,8 +177,13 @@ def _told(infos: list[SolveInfo], parts: list[Tensor]) -> SolveInfo:
     )
 
 
-def _project(block: Rows, directions: Float[Tensor, "k d"]) -> Float[Tensor, "n k"]:
-    return block.X.to(directions.dtype) @ directions.mT
+def _heights(source: RowSource, rows: Int[Tensor, " k"], directions: Float[Tensor, "e d"]) -> Float[Tensor, "k e"]:
+    """Rows of a node along its directions, a block at a time; to the digit as :class:`Splits` computes them."""
+    right = directions.mT.contiguous()
+    parts = [
+        rowwise_matmul(source.take(rows[part]).X.to(right.dtype), right).cpu() for part in spans(len(rows), _BLOCK_ROWS)
+    ]
+    return torch.cat(parts)
 
 
 def _directions(source: RowSource, rows: Tensor, fit: Fit, rng: torch.Generator) -> Float[Tensor, "k d"]:
@@ -188,17 +195,24 @@ def _directions(source: RowSource, rows: Tensor, fit: Fit, rng: torch.Generator)
 
 
 def _split(heights: Float[Tensor, "n k"], overlap: float) -> _Split | None:
-    """At the median of the first direction that has about as many rows on either side."""
+    """Near the median of the first direction that has about as many rows on either side, between two heights."""
     for index, height in enumerate(heights.mT):
-        threshold = float(height.quantile(0.5) if len(height) < 2**20 else height.sort().values[len(height) // 2])
-        right = height > threshold
-        share = float(right.float().mean())
+        order = height.sort().values
+        # A threshold in the middle of a gap: rows that tie stay together, whatever the last digit of a product.
+        gaps = order.diff()
+        real = (gaps > 1e-9 * order.abs().max()).nonzero().squeeze(1)
+        if not len(real):
+            continue
+        cut = int(real[(real + 1 - len(order) / 2).abs().argmin()])
+        share = (cut + 1) / len(order)
         if min(share, 1 - share) < _UNEVEN:
             continue
+        threshold = float((order[cut] + order[cut + 1]) / 2)
         away = (height - threshold).abs()
         width = float(away.sort().values[int(overlap * len(away))]) if overlap > 0 else 0.0
-        if width == 0:
-            return _Split(index, threshold, 0.0, (~right).nonzero().squeeze(1), right.nonzero().squeeze(1))
-        left, right = height < threshold + width, height > threshold - width
+        if width <= 0.5001 * float(gaps[cut]):
+            left, right, width = height < threshold, height > threshold, 0.0
+        else:
+            left, right = height < threshold + width, height > threshold - width
         return _Split(index, threshold, width, left.nonzero().squeeze(1), right.nonzero().squeeze(1))
     return None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 
 import torch
 from jaxtyping import Float, Int
@@ -146,9 +146,11 @@ class TreeMachine:
     @cached_property
     def X(self) -> Float[Tensor, "n d"]:
         """Training rows, in their order."""
-        out = self.leaves[0].X.new_zeros(self.n, self.leaves[0].X.shape[1])
+        # A leaf may have needed a wider format than the others.
+        dtype = reduce(torch.promote_types, (leaf.X.dtype for leaf in self.leaves))
+        out = self.leaves[0].X.new_zeros(self.n, self.leaves[0].X.shape[1], dtype=dtype)
         for leaf, rows in zip(self.leaves, self.rows, strict=True):
-            out[rows.to(out.device)] = leaf.X
+            out[rows.to(out.device)] = leaf.X.to(dtype)
         return out
 
     @property
@@ -159,15 +161,6 @@ class TreeMachine:
             if leaf.weights is None:
                 return None
             out[rows.to(out.device)] = leaf.weights.to(out.dtype)
-        return out
-
-    @property
-    def coef(self) -> Float[Tensor, "n c"]:
-        """Coefficients of the training rows, added over the leaves they stand in."""
-        first = self.leaves[0].coef
-        out = first.new_zeros(self.n, first.shape[1])
-        for leaf, rows in zip(self.leaves, self.rows, strict=True):
-            out.index_add_(0, rows.to(out.device), leaf.coef)
         return out
 
     def predict(self, X: Float[Tensor, "m d"], *, stable: bool = True) -> Float[Tensor, "m c"]:
@@ -228,9 +221,13 @@ class TreeMachine:
     @cached_property
     def agop(self) -> Float[Tensor, "d d"]:
         """Average gradient outer product of f over at most 2,000 random training rows."""
-        rng = torch.Generator().manual_seed(0)
+        rng, wide = torch.Generator().manual_seed(0), wide_dtype(self.X.device)
         rows = torch.randperm(self.n, generator=rng)[:_AGOP_ROWS].sort().values.to(self.X.device)
-        return agop(self.gradient(self.X[rows]).to(wide_dtype(self.X.device)))
+        weights = torch.ones(len(rows), dtype=wide, device=rows.device) if self.weights is None else self.weights[rows]
+        total = torch.zeros(self.X.shape[1], self.X.shape[1], dtype=wide, device=rows.device)
+        for part in spans(len(rows), _ROWS):
+            total += agop(self.gradient(self.X[rows[part]]).to(wide), weights=weights[part], reduction="sum")
+        return total / weights.sum()
 
     def matrix(self) -> Float[Tensor, "d d"]:
         """The feature matrix M."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -27,7 +28,7 @@ class Partition(Solver):
     seed : int
         Chooses the rows that directions are found on.
 
-    >>> Partition(leaf_rows=2000).stands_on(1_000_000)
+    >>> Partition(leaf_rows=2000, overlap=0.0).stands_on(1_000_000)
     1000000
     """
 
@@ -48,7 +49,14 @@ class Partition(Solver):
     def bytes_needed(self, n: int, dtype: torch.dtype, outputs: int = 1) -> int:
         """Peak memory: a leaf's solve, and the coefficients of all."""
         here = min(n, self.leaf_rows)
-        return self.leaf(here).bytes_needed(here, dtype, outputs) + 2 * n * outputs * 8
+        return self.leaf(here).bytes_needed(here, dtype, outputs) + self.stands_on(n) * outputs * 8
+
+    def stands_on(self, n: int) -> int:
+        """Rows of all leaves together: those in bands stand in several."""
+        if not self.splits(n):
+            return n
+        depth = math.ceil(math.log(n / self.leaf_rows) / math.log(2 / (1 + self.overlap)))
+        return int(n * (1 + self.overlap) ** depth)
 
     def splits(self, n: int) -> bool:
         """Whether n rows are more than a leaf holds."""
