@@ -81,3 +81,10 @@ def test_the_examples_for_the_search_run():
     )
     assert result.attempted > 10
     assert result.failed == 0
+
+
+def test_the_page_on_many_rows_quotes_the_recorded_runs():
+    spec = importlib.util.spec_from_file_location("scale", ROOT / "benchmarks/scale.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert module.table() in (ROOT / "docs/scale.md").read_text()
