@@ -10,13 +10,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from gramian.core import wide_dtype
-from gramian.core.tiles import spans
-from gramian.features import agop
-from gramian.rfm.machine import KernelMachine
+from gramian.rfm.machine import KernelMachine, sampled_agop
 from gramian.rfm.tree import TreeMachine
-
-_AGOP_ROWS = 2000
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,14 +58,7 @@ class Blend:
         first = self.machines[0]
         if len(self.machines) == 1:
             return first.agop
-        rows = torch.randperm(first.n, generator=torch.Generator().manual_seed(0))[:_AGOP_ROWS].sort().values
-        rows = rows.to(first.X.device)
-        weights = None if first.weights is None else first.weights[rows]
-        total = torch.zeros(first.X.shape[1], first.X.shape[1], dtype=wide_dtype(first.X.device), device=first.X.device)
-        for part in spans(len(rows), 128):
-            G = self.gradient(first.X[rows[part]]).to(total.dtype)
-            total += agop(G, weights=None if weights is None else weights[part], reduction="sum")
-        return total / (len(rows) if weights is None else weights.sum())
+        return sampled_agop(self.gradient, first.X, first.weights)
 
     def __getstate__(self) -> dict[str, object]:
         return {"machines": self.machines, "shares": self.shares}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol, runtime_checkable
@@ -10,8 +11,13 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from gramian.features import agop_from_moments
+from gramian.core import wide_dtype
+from gramian.core.tiles import spans
+from gramian.features import agop, agop_from_moments
 from gramian.kernels import Kernel, KernelOperator, Metric, fact_sum, gradient_moments
+
+_AGOP_ROWS, _BLOCK = 2000, 128
+"""Rows an average of gradients is taken over, and how many at a time."""
 
 
 @runtime_checkable
@@ -136,3 +142,21 @@ class KernelMachine:
 
     def __getstate__(self) -> dict[str, object]:
         return {name: value for name, value in self.__dict__.items() if name != "operator"}
+
+
+def sampled_agop(
+    gradient: Callable[[Tensor], Tensor], X: Float[Tensor, "n d"], weights: Float[Tensor, " n"] | None
+) -> Float[Tensor, "d d"]:
+    """Average gradient outer product of a function over at most 2,000 random rows, the same ones each time.
+
+    >>> sampled_agop(lambda X: X[:, None, :], torch.eye(2), None)
+    tensor([[0.5000, 0.0000],
+            [0.0000, 0.5000]], dtype=torch.float64)
+    """
+    rows = torch.randperm(len(X), generator=torch.Generator().manual_seed(0))[:_AGOP_ROWS].sort().values.to(X.device)
+    weights = None if weights is None else weights[rows]
+    total = torch.zeros(X.shape[1], X.shape[1], dtype=wide_dtype(X.device), device=X.device)
+    for part in spans(len(rows), _BLOCK):
+        G = gradient(X[rows[part]]).to(total.dtype)
+        total += agop(G, weights=None if weights is None else weights[part], reduction="sum")
+    return total / (len(rows) if weights is None else weights.sum())

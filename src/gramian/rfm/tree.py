@@ -17,12 +17,10 @@ from torch import Tensor
 
 from gramian.core import wide_dtype
 from gramian.core.tiles import rowwise_matmul, spans
-from gramian.features import agop
 from gramian.kernels import Kernel, Metric
 from gramian.kernels.paths import gauss_legendre
-from gramian.rfm.machine import KernelMachine
+from gramian.rfm.machine import KernelMachine, sampled_agop
 
-_AGOP_ROWS = 2000
 _ROWS = 128
 """Rows whose shares are differentiated at a time: a number per row, leaf and column is held."""
 
@@ -221,13 +219,7 @@ class TreeMachine:
     @cached_property
     def agop(self) -> Float[Tensor, "d d"]:
         """Average gradient outer product of f over at most 2,000 random training rows."""
-        rng, wide = torch.Generator().manual_seed(0), wide_dtype(self.X.device)
-        rows = torch.randperm(self.n, generator=rng)[:_AGOP_ROWS].sort().values.to(self.X.device)
-        weights = torch.ones(len(rows), dtype=wide, device=rows.device) if self.weights is None else self.weights[rows]
-        total = torch.zeros(self.X.shape[1], self.X.shape[1], dtype=wide, device=rows.device)
-        for part in spans(len(rows), _ROWS):
-            total += agop(self.gradient(self.X[rows[part]]).to(wide), weights=weights[part], reduction="sum")
-        return total / weights.sum()
+        return sampled_agop(self.gradient, self.X, self.weights)
 
     def matrix(self) -> Float[Tensor, "d d"]:
         """The feature matrix M."""
