@@ -79,8 +79,8 @@ def fit_large(
         journal=journal or Journal(),
         pool=pool or Here(),
     )
-    problems = [replace(p, solver=settings.part_solver(len(part))) for p in settings.problems]
     here = source.take(part)
+    problems = [replace(p, solver=settings.part_solver(here)) for p in settings.problems]
     steps = len(problems) * (settings.n_rounds + 1) + 2
     with progress("fitting", steps, settings.show_progress) as tick:
         stage.tick = tick
@@ -178,7 +178,7 @@ class _Learner:
                 rows = self.source.take(self.order[:count].sort().values)
                 chooser = Replay(self.run.path, seed, self._growth(rows))
                 choice = chooser.choose(index, problem.kernel, metric, rows, self.stage.workspace)
-                enough = replace(problem, solver=self.settings.part_solver(count).for_features())
+                enough = replace(problem, solver=self.settings.part_solver(rows).for_features())
                 machine, _ = solved(enough, rows, choice, metric, None, self.stage.workspace)
                 learned = next_metric(problem, machine, index, self.stage.pool)
                 if learned is None:
@@ -266,7 +266,7 @@ class _Exactly:
         part = 1.0 if self.total_weight is None else rows.total_weight / self.total_weight
         base = base_kernel(self.problem.kernel, self.metric, rows.X, self.problem.seed)
         choice = replace(self.like, kernel=base.times(self.like.factor), ridge=part * self.like.ridge)
-        problem = replace(self.problem, solver=self.settings.part_solver(len(rows)))
+        problem = replace(self.problem, solver=self.settings.part_solver(rows))
         return solved(problem, rows, choice, self.metric, None, Workspace())
 
 

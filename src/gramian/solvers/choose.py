@@ -29,6 +29,8 @@ _BARE_ROWS = 30_000
 """Up to so many rows conjugate gradients can do without the matrix: each step computes it again."""
 _FEATURE_TOL = 3e-3
 """Residual at which M is what it will be: R² at 10,000 rows is the same to four digits, in two thirds of the time."""
+_FEWEST_CENTERS = 100
+"""Columns below which a preconditioner is not worth its place."""
 _LEAVES = (8000, 4000, 2000)
 """Rows in a leaf of a tree, the best first."""
 _CENTERS = (10_000, 7000, 5000, 3500, 2500, 1700, 1200, 800, 500)
@@ -160,7 +162,7 @@ def _exact(n: int, dtype: torch.dtype, max_bytes: int, columns: int, outputs: in
     def need(solver: Solver) -> int:
         return forecast(solver, n, columns, outputs, dtype).peak
 
-    budget, size = format_bytes(max_bytes), torch.finfo(dtype).bits // 8
+    budget = format_bytes(max_bytes)
     # Steps fall with the number of columns m, and their price rises with m²; a Cholesky factor is worth n/100 steps.
     cg = ConjugateGradient(
         tol=Direct().tol, feature_tol=_FEATURE_TOL, centers=min(3000, int(8 * n**0.5)), max_steps=max(100, n // 100)
@@ -171,8 +173,9 @@ def _exact(n: int, dtype: torch.dtype, max_bytes: int, columns: int, outputs: in
         return _Exact(Chosen(cg, f"iterative: {format_bytes(held)} of {budget}, {faster}"), True, held, held)
     if direct <= max_bytes:
         return _Exact(Chosen(Direct(), f"direct: {format_bytes(direct)} of {budget}"), True, direct, direct)
-    centers = max(100, min(cg.centers, int(max_bytes / (2 * n * (size + 8)))))
-    bare = replace(cg, centers=centers, max_steps=ConjugateGradient().max_steps, hold=False)
+    bare = replace(cg, max_steps=ConjugateGradient().max_steps, hold=False)
+    while need(bare) > max_bytes and bare.centers > _FEWEST_CENTERS:
+        bare = replace(bare, centers=max(_FEWEST_CENTERS, bare.centers * 3 // 4))
     why = f"conjugate gradients: a direct solve needs {format_bytes(direct)}, more than {budget}"
     fits = n <= _BARE_ROWS and need(bare) <= max_bytes
     return _Exact(Chosen(bare, why, forced=True), fits, need(bare), min(direct, held))
