@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from inspect import signature
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 from gramian.core.version import __version__
 from gramian.report.model.evidence import Evidence, read_table
 from gramian.report.model.learned import MOST_LINES, records_table
-from gramian.report.web import Section, cell, facts, folded, label, note, number, row, shown, table, tag, text
+from gramian.report.web import Section, cell, facts, folded, note, number, row, shown, table, tag, text
 from gramian.rfm.columns import Columns
 
 _CARD = ("intended use", "not meant for", "authors", "licence", "date of the data", "source of the data", "contact")
@@ -41,22 +42,33 @@ def data_section(model: Any, found: Evidence, X: Any = None) -> Section:
 def settings_section(model: Any) -> Section:
     """The arguments, those that are not the default marked, and what "auto" became."""
     defaults = {name: p.default for name, p in signature(type(model).__init__).parameters.items()}
-    rows = []
+    given: list[str] = []
+    others: list[str] = []
     for name, value in sorted(model.get_params(deep=False).items()):
         changed = repr(value) != repr(defaults.get(name))
-        mark = label("changed") if changed else ""
-        rows.append(row(name, cell(tag("code", text(repr(value)))), cell(mark, int(changed))))
+        (given if changed else others).append(row(name, cell(tag("code", text(said(value))))))
     became: list[tuple[str, object]] = [
-        ("kernel", repr(model.kernel_)),
-        ("update of M", repr(model.update_)),
+        ("kernel", said(model.kernel_)),
+        ("update of M", said(model.update_)),
         ("ridge", shown(float(model.ridge_))),
         ("round kept", f"{model.best_round_} of {len(model.rounds_) - 1}"),
-        ("machines", f"{len(model.blend_.machines)}, with the shares {', '.join(map(_share, model.blend_.shares))}"),
+        ("machines", " + ".join(map(_share, model.blend_.shares)) + " of one prediction"),
     ]
     if hasattr(model, "temperature_"):
         became.append(("temperature of probabilities", shown(float(model.temperature_))))
-    arguments = table(("argument", "value", "changed?"), rows, sort=True, title="Arguments")
-    return Section("Settings", facts(became, "What was chosen") + arguments)
+    heads = ("argument", "value")
+    first = table(heads, given, title="Arguments that were given") if given else note("No argument was given.")
+    rest = folded(f"{len(others)} arguments with their defaults", table(heads, others)) if others else ""
+    return Section("Settings", facts(became, "What was chosen") + first + rest)
+
+
+def said(value: Any) -> str:
+    """A setting as code, its numbers with five digits.
+
+    >>> said({"bandwidth": 44.13096165443141})
+    "{'bandwidth': 44.131}"
+    """
+    return re.sub(r"\d+\.\d{5,}(e-?\d+)?", lambda found: f"{float(found[0]):.5g}", repr(value))
 
 
 def records_section(model: Any) -> Section:
@@ -105,16 +117,17 @@ def card_section(model: Any, found: Evidence, card: Mapping[str, str] | None = N
         ("model", f"{type(model).__name__}, a kernel machine that learns its features ({kind})"),
         ("written by", f"gramian {__version__}"),
         ("fitted to", f"{len(model.row_index_):,} distinct rows of {len(columns.names):,} columns"),
-        ("judged on", f"{len(found):,} rows: {found.source}"),
+        ("judged on", found.words),
     ]
     known += [(name, given.pop(name, None)) for name in _CARD]
     known += list(given.items())
     limits = [
         "Intervals and sets of classes hold for new rows that come from where the training rows came from.",
         "Importances, directions and explanations say to what predictions are sensitive, not what causes the target.",
-        "Far from all training rows predictions go back to the mean.",
         "Whether errors differ between groups of people has not been looked at.",
     ]
+    if model.kernel_.translation_invariant:
+        limits.append("Far from all training rows predictions go back to the mean.")
     few = [name for c, name in enumerate(found.classes) if 0 < int((found.y == c).sum()) < 20]
     if few:
         limits.append(f"Judged on fewer than 20 rows: class {', '.join(few[:8])}{' …' if len(few) > 8 else ''}.")

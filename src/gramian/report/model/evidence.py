@@ -39,6 +39,13 @@ class Evidence:
     def __len__(self) -> int:
         return len(self.y)
 
+    @property
+    def words(self) -> str:
+        """How many rows, and where from."""
+        return (
+            f"{len(self):,} {self.source}" if self.source.startswith("rows") else f"{len(self):,} rows: {self.source}"
+        )
+
 
 def evidence(model: Any, X: Any = None, y: Any = None) -> Evidence:
     """Predictions for the user's rows, at most 20,000 random ones, or for rows the fit had held out.
@@ -59,11 +66,11 @@ def evidence(model: Any, X: Any = None, y: Any = None) -> Evidence:
     check_consistent_length(table, y)
     n = len(y)
     rows = np.arange(n)
-    source = f"{n:,} rows given with the report"
+    source = "rows given with the report"
     if n > _MOST_ROWS:
         rows = np.sort(np.random.default_rng(0).permutation(n)[:_MOST_ROWS])
         table, y = take(table, rows), y[rows]
-        source = f"{_MOST_ROWS:,} random rows of the {n:,} given with the report"
+        source = f"random ones of the {n:,} given with the report"
     ones = np.ones(len(y))
     if not hasattr(model, "classes_"):
         return _made(model, y, model.predict(table), None, ones, source, rows)

@@ -98,7 +98,9 @@ def _chosen(model: Any, found: Evidence, rows: Any) -> tuple[Any, list[tuple[str
 def _headline(why: Explanation) -> str:
     if why.probabilities is None:
         at = f"{why.output.name} {value_of(why.score)}"
-        return at if why.prediction == why.score else f"Prediction {value_of(why.prediction)} · {at}"
+        return (
+            at[0].upper() + at[1:] if why.prediction == why.score else f"Prediction {value_of(why.prediction)} · {at}"
+        )
     sure = why.probabilities[why.prediction]
     return f"Class {why.prediction} ({sure:.1%}) · {why.output.name} {value_of(why.score)}"
 

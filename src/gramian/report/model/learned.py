@@ -141,7 +141,8 @@ def rounds_section(model: Any) -> Section:
         "Round 0 is plain kernel ridge regression, where M is the identity. Each further round takes M from the "
         "gradients of the one before. The colours of each picture are scaled to its own largest entry."
     )
-    return Section("Rounds", note(about) + slider("round", frames, kept) + errors)
+    charts = errors + _cosines(changed, kept) if len(frames) > 1 else ""
+    return Section("Rounds", note(about) + slider("round", frames, kept) + tag("div", charts, class_="side"))
 
 
 def errors_chart(models: Sequence[tuple[str, Any]]) -> str:
@@ -159,6 +160,13 @@ def errors_chart(models: Sequence[tuple[str, Any]]) -> str:
     marked = float(models[0][1].best_round_) if len(models) == 1 else None
     caption = "Of the scaled target." + (" Dashed: the round that was kept." if marked is not None else "")
     return lines(series, alt, x="round", y=what, marked=marked, caption=caption)
+
+
+def _cosines(changed: Evolution, kept: int) -> str:
+    values = changed.cosines.astype(float).tolist()
+    alt = "Cosine to the kept M: " + ", ".join(f"{value:.3f}" for value in values)
+    line = Line("cosine", list(range(len(values))), values)
+    return lines([line], alt, x="round", y="cosine to the kept M", marked=float(kept), caption="How far M has come.")
 
 
 def records_table(model: Any) -> str:
@@ -179,8 +187,13 @@ def records_table(model: Any) -> str:
                 cell(text(record.status)),
             )
         )
-    heads = ("round", "kept?", "held-out error", "leave-one-out error", "ridge", "bandwidth", "rank", "residual")
-    return table((*heads, "time", "how it was solved"), rows, sort=True, title="Rounds")
+    heads = ("round", "kept?", "held-out", "leave-one-out", "ridge", "bandwidth", "rank", "residual")
+    return table(
+        (*heads, "time", "how it was solved"),
+        rows,
+        sort=True,
+        title="Rounds: mean squared errors of the scaled target, and how each was solved",
+    )
 
 
 def _along(model: Any, i: int, output: Any) -> str:

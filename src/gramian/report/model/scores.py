@@ -8,7 +8,7 @@ import numpy as np
 
 from gramian.report.model.evidence import Evidence, read_table, take
 from gramian.report.model.measures import LEVEL, Score, r2_of_each
-from gramian.report.web import Section, lines, note, number, row, shown, span, table, text, tiles
+from gramian.report.web import Section, lines, note, number, row, shown, span, table, tag, text, tiles
 from gramian.report.web.charts import Line
 
 _BINS = 10
@@ -29,7 +29,7 @@ def scores_section(found: Evidence, measured: list[Score]) -> Section:
     ]
     heads = ("score", "value", f"{LEVEL:.0%} interval", "better")
     more = _classes(found) if found.probabilities is not None else _targets(found)
-    about = f"On {len(found):,} rows: {found.source}. Intervals come from 200 resamplings of these rows, one fit."
+    about = f"On {found.words}. Intervals come from 200 resamplings of these rows, one fit."
     return Section("Scores", note(text(about)) + table(heads, rows) + more)
 
 
@@ -44,7 +44,7 @@ def calibration_section(model: Any, found: Evidence, X: Any = None, y: Any = Non
     if X is None or y is None:
         held = "Coverage of intervals and sets can be checked on new rows only: give X and y to the report."
         return Section("Calibration", body + note(held))
-    return Section("Calibration", body + _coverage(model, found, X))
+    return Section("Calibration", tag("div", body + tag("div", _coverage(model, found, X)), class_="side"))
 
 
 def _classes(found: Evidence) -> str:
@@ -76,7 +76,7 @@ def _reliability(found: Evidence) -> str:
     said = found.probabilities[:, 1] if two else found.probabilities.max(axis=1)
     hit = (found.y == 1) if two else (found.y == found.predicted)
     x, observed, low, high, gap = [], [], [], [], 0.0
-    for inside in _bins(said):
+    for inside in _tenths(said):
         w = found.weights[inside]
         mean, share, n = np.average(said[inside], weights=w), np.average(hit[inside], weights=w), len(w)
         x.append(float(mean))
@@ -93,10 +93,10 @@ def _reliability(found: Evidence) -> str:
         x=what,
         y="observed share",
         diagonal=True,
-        caption=f"Each point is up to a tenth of the rows, with a {LEVEL:.0%} interval; dashed: perfect calibration.",
+        caption=f"A point for each tenth of the axis that has rows, with a {LEVEL:.0%} interval; dashed: calibrated.",
     )
-    said_so = f"Calibration error {gap:.3f}: the mean distance from the dashed line. On {found.source}."
-    return note(text(said_so)) + chart
+    said_so = f"Calibration error {gap:.3f}: the mean distance from the dashed line. On {found.words}."
+    return tag("div", note(text(said_so)) + chart)
 
 
 def _predicted_and_observed(found: Evidence) -> str:
@@ -115,9 +115,8 @@ def _predicted_and_observed(found: Evidence) -> str:
     said = zip(series[0].x, series[0].y, strict=True)
     alt = "Predicted and observed means. " + "; ".join(f"predicted {shown(a)}, observed {shown(b)}" for a, b in said)
     caption = f"Means over tenths of the rows, by prediction, with {LEVEL:.0%} intervals; dashed: as predicted."
-    return note(text(f"On {found.source}.")) + lines(
-        series, alt, x="mean prediction", y="mean of y", diagonal=True, caption=caption
-    )
+    chart = lines(series, alt, x="mean prediction", y="mean of y", diagonal=True, caption=caption)
+    return tag("div", note(text(f"On {found.words}.")) + chart)
 
 
 def _coverage(model: Any, found: Evidence, X: Any) -> str:
@@ -146,6 +145,12 @@ def _bins(values: np.ndarray) -> list[np.ndarray]:
     edges = np.unique(np.quantile(values, np.linspace(0, 1, _BINS + 1)[1:-1]))
     which = np.searchsorted(edges, values, side="right")
     return [which == b for b in range(len(edges) + 1) if (which == b).any()]
+
+
+def _tenths(values: np.ndarray) -> list[np.ndarray]:
+    """Rows by tenths of the axis from 0 to 1."""
+    which = np.minimum((values * _BINS).astype(int), _BINS - 1)
+    return [which == b for b in range(_BINS) if (which == b).any()]
 
 
 def _wilson(share: float, n: int) -> tuple[float, float]:
