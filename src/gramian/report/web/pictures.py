@@ -83,7 +83,7 @@ def drawn(svg: str, alt: str, caption: str = "") -> str:
     # matplotlib asks for its own font in a style that takes "font: 10px 'DejaVu Sans'"; the page's is narrower
     svg = re.sub(r"'?DejaVu Sans'?(, [^;\"]*)?", "system-ui, sans-serif", svg)
     svg = _own_ids(svg)
-    return _framed(svg.replace("<svg ", f'<svg role="img" aria-label="{text(alt)}" ', 1), caption)
+    return _framed(svg.replace("<svg", f'<svg role="img" aria-label="{text(alt)}"', 1), caption)
 
 
 def heat_map(
