@@ -13,6 +13,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from gramian.core import pearson, wide_dtype
+from gramian.core.plugins import room_for
 from gramian.nets.batches import can_repeat
 from gramian.nets.decay import resolve_decay
 from gramian.nets.inspection import inspect
@@ -182,9 +183,8 @@ class Monitor:
 
     def plot(self, columns: Sequence[str] = ("nfa_cos", "c_nfa_cos"), layers: Sequence[str] | None = None) -> Figure:
         """Columns over training, one panel per layer, and the loss (paper A, Fig. 2)."""
-        from gramian.nets.plots import plot_history
-
-        return plot_history(self, columns, layers)
+        figure: Figure = room_for("matplotlib").plot_history(self, columns, layers)
+        return figure
 
     def series(self, key: str) -> list[float]:
         """One number over training, NaN where it was not measured."""
