@@ -40,7 +40,7 @@ from gramian.report.network_displays import (
     SpectraDisplay,
     TrajectoryDisplay,
 )
-from gramian.report.networks import (
+from gramian.report.network_figures import (
     plot_alignment,
     plot_geometry,
     plot_layer_directions,

@@ -7,7 +7,7 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from gramian.report import networks
+from gramian.report import network_figures
 from gramian.report.displays import D, Display
 
 
@@ -29,7 +29,7 @@ class AlignmentDisplay(ReportDisplay):
     'cosine with WᵀW'
     """
 
-    _draw = staticmethod(networks.plot_alignment)
+    _draw = staticmethod(network_figures.plot_alignment)
 
 
 class RanksDisplay(ReportDisplay):
@@ -41,7 +41,7 @@ class RanksDisplay(ReportDisplay):
     'effective rank'
     """
 
-    _draw = staticmethod(networks.plot_ranks)
+    _draw = staticmethod(network_figures.plot_ranks)
 
 
 class GeometryDisplay(ReportDisplay):
@@ -55,7 +55,7 @@ class GeometryDisplay(ReportDisplay):
     1
     """
 
-    _draw = staticmethod(networks.plot_geometry)
+    _draw = staticmethod(network_figures.plot_geometry)
 
 
 class SpectraDisplay(ReportDisplay):
@@ -68,7 +68,7 @@ class SpectraDisplay(ReportDisplay):
     2
     """
 
-    _draw = staticmethod(networks.plot_spectra)
+    _draw = staticmethod(network_figures.plot_spectra)
 
 
 class LayerMatrixDisplay(ReportDisplay):
@@ -81,7 +81,7 @@ class LayerMatrixDisplay(ReportDisplay):
     'AGOP (cos 1.000)'
     """
 
-    _draw = staticmethod(networks.plot_layer_matrix)
+    _draw = staticmethod(network_figures.plot_layer_matrix)
 
 
 class LayerDirectionsDisplay(ReportDisplay):
@@ -94,7 +94,7 @@ class LayerDirectionsDisplay(ReportDisplay):
     1
     """
 
-    _draw = staticmethod(networks.plot_layer_directions)
+    _draw = staticmethod(network_figures.plot_layer_directions)
 
 
 class TrajectoryDisplay(Display):
@@ -108,7 +108,7 @@ class TrajectoryDisplay(Display):
     'training step'
     """
 
-    _draw = staticmethod(networks.plot_trajectory)
+    _draw = staticmethod(network_figures.plot_trajectory)
 
     @classmethod
     def from_monitor(

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from gramian.nets.record import Unavailable
-from gramian.report.networks import (
+from gramian.report.network_figures import (
     has_geometry,
     plot_alignment,
     plot_geometry,
