@@ -31,6 +31,7 @@ from gramian.report.figures import (
     plot_importances,
     plot_rounds,
 )
+from gramian.report.layer_figures import plot_layer_directions, plot_layer_matrix
 from gramian.report.network_displays import (
     AlignmentDisplay,
     GeometryDisplay,
@@ -43,8 +44,6 @@ from gramian.report.network_displays import (
 from gramian.report.network_figures import (
     plot_alignment,
     plot_geometry,
-    plot_layer_directions,
-    plot_layer_matrix,
     plot_ranks,
     plot_spectra,
     plot_trajectory,

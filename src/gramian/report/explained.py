@@ -141,7 +141,7 @@ def plot_reliability(result: Any, ax: Axes | None = None) -> Axes:
     'probability of the predicted class'
     """
     ax = axes_or_new(ax, 3.6, 3.4)
-    ax.plot([0, 1], [0, 1], color="#909090", linewidth=0.9, linestyle="--")
+    ax.plot([0, 1], [0, 1], color="#808080", linewidth=0.9, linestyle="--")
     whiskers = np.stack([result.accuracy - result.low, result.high - result.accuracy])
     ax.errorbar(result.confidence, result.accuracy, yerr=whiskers, fmt="none", ecolor=BLUE, elinewidth=1.2, capsize=2)
     areas = 14 + 160 * result.count / result.count.sum()

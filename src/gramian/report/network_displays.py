@@ -7,7 +7,7 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from gramian.report import network_figures
+from gramian.report import layer_figures, network_figures
 from gramian.report.displays import D, Display
 
 
@@ -81,7 +81,7 @@ class LayerMatrixDisplay(ReportDisplay):
     'AGOP (cos 1.000)'
     """
 
-    _draw = staticmethod(network_figures.plot_layer_matrix)
+    _draw = staticmethod(layer_figures.plot_layer_matrix)
 
 
 class LayerDirectionsDisplay(ReportDisplay):
@@ -94,7 +94,7 @@ class LayerDirectionsDisplay(ReportDisplay):
     1
     """
 
-    _draw = staticmethod(network_figures.plot_layer_directions)
+    _draw = staticmethod(layer_figures.plot_layer_directions)
 
 
 class TrajectoryDisplay(Display):

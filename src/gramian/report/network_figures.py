@@ -14,8 +14,18 @@ from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, ScalarFormatter
 
-from gramian.report.figures import image_of, plot_feature_matrix
-from gramian.report.style import AMOUNT, BLUE, GREEN, GREY, INK, ORANGE, PURPLE, SIGNED, SKY, axes_or_new, finish
+from gramian.report.style import (
+    BLUE,
+    GREEN,
+    GREY,
+    INK,
+    ORANGE,
+    PURPLE,
+    SERIES,
+    SKY,
+    axes_or_new,
+    finish,
+)
 
 LINES = {
     "nfa_cos": ("AGOP (UC-NFA)", BLUE, "o"),
@@ -28,8 +38,6 @@ LINES = {
 """Column → label, colour, marker: colour is never the only difference."""
 TITLES = {"nfm": "WᵀW", "agop": "AGOP", "enfa": "eNFA", "fact": "FACT", "vcs": "VCS"}
 """Matrix → how it is written."""
-WIDEST = 256
-"""A matrix with more rows is shown by its diagonal: its entries would be smaller than a printed dot."""
 _NAMED = 8
 """Layers that are called by name; more of them are numbered."""
 _FLOOR = 1e-6
@@ -116,7 +124,7 @@ def plot_spectra(
     report : FeatureReport
     ax : Axes, optional
     layers : sequence of str, optional
-        All by default, from dark to light in the order of the forward pass.
+        All by default; more than five go from dark to light in the order of the forward pass.
     names : sequence of str
         Positive semi-definite matrices, such as ``("nfm", "agop")``; the first is solid, the others are dashed.
 
@@ -130,12 +138,12 @@ def plot_spectra(
     ax = axes_or_new(ax, 4.2, 3.2)
     longest, smallest = 1, 0.1
     for i, layer in enumerate(chosen):
-        shade = colormaps["viridis"](0.1 + 0.75 * i / max(1, len(chosen) - 1))
-        for style, colour, name in zip(("-", "--", ":", "-."), (shade, BLUE, ORANGE, GREEN), names, strict=False):
+        shade = SERIES[i] if len(chosen) <= len(SERIES) else colormaps["viridis"](0.3 + 0.5 * i / (len(chosen) - 1))
+        for style, colour, name in zip(("-", "--", ":", "-."), (INK, BLUE, ORANGE, GREEN), names, strict=False):
             values = np.asarray(report.spectrum(layer, name), dtype=float)
             values = values[values > 0]
             longest, smallest = max(longest, len(values)), min([smallest, *(values / values[:1] / 2)])
-            label = _short(layer) if len(names) == 1 else TITLES.get(name, name)
+            label = short(layer) if len(names) == 1 else TITLES.get(name, name)
             dot = "o" if len(values) == 1 else None  # one eigenvalue is a point, and a line of one point is nothing
             where = np.arange(1, len(values) + 1)
             paint = shade if len(chosen) > 1 else colour
@@ -143,110 +151,10 @@ def plot_spectra(
     ax.set(xscale="log", yscale="log", ylim=(max(_FLOOR, smallest), 1.6), xlim=(0.9, 1.15 * max(longest, 2)))
     ax.xaxis.set_minor_formatter(NullFormatter())
     ax.set_xlabel("direction")
-    ax.set_ylabel(f"eigenvalue of {' and '.join(TITLES.get(n, n) for n in names)}")
+    ax.set_ylabel("eigenvalue / largest" if len(names) > 1 else f"eigenvalue of {TITLES.get(names[0], names[0])}")
     if len(chosen) <= _NAMED:
         ax.legend(frameon=False, fontsize=7, loc="lower left")
     finish(ax, grid="y")
-    return ax
-
-
-def plot_layer_matrix(
-    report: Any, ax: Axes | None = None, *, layer: str, name: str = "nfm", shape: tuple[int, ...] | None = None
-) -> Axes:
-    """One feature matrix of one layer: red above 0, blue below; its diagonal where it has more than 256 rows.
-
-    Parameters
-    ----------
-    report : FeatureReport
-    ax : Axes, optional
-    layer : str
-        One of ``report.layers``.
-    name : str
-        As for :meth:`gramian.nets.FeatureReport.matrix`: ``"nfm"``, ``"agop"``, ``"fact"``, …
-    shape : (height, width) or (channels, height, width), optional
-        Of the layer's input where that is an image: the diagonal is then drawn as one, channels added up. A square
-        number of inputs above 256 is taken for a grey image.
-
-    >>> import torch
-    >>> from gramian.nets import inspect
-    >>> report = inspect(torch.nn.Linear(4, 2), torch.eye(4))
-    >>> plot_layer_matrix(report, layer="model", shape=(2, 2)).images[0].get_array().shape
-    (2, 2)
-    """
-    M = np.asarray(report.matrix(layer, name), dtype=float)
-    d = len(M)
-    side = math.isqrt(d)
-    if shape is None and d > WIDEST and side * side == d:
-        shape = (side, side)
-    if shape is not None:
-        ax = axes_or_new(ax, 3.2, 3.2)
-        ax.imshow(image_of(M.diagonal(), shape).sum(axis=0), cmap=AMOUNT, vmin=0, interpolation="nearest")
-        ax.set_xlabel("diagonal, as an image", fontsize=8)
-        _bare(ax)
-    elif d > WIDEST:
-        ax = axes_or_new(ax, 3.2, 3.2)
-        ax.plot(M.diagonal(), lw=0.6, color=INK)
-        ax.set_xlabel("input")
-        ax.set_ylabel("diagonal")
-        finish(ax)
-    else:
-        # A few large entries would leave the rest blank.
-        ax = plot_feature_matrix(M, ax, scale_bar=False, quantile=0.995)
-        _bare(ax)
-    close = "" if name == "nfm" else f" (cos {report.similarity(layer, 'nfm', name):.3f})"
-    ax.set_title(TITLES.get(name, name) + close, fontsize=9)
-    return ax
-
-
-def plot_layer_directions(
-    report: Any,
-    ax: Axes | None = None,
-    *,
-    shape: tuple[int, ...],
-    layer: str | None = None,
-    name: str = "agop",
-    k: int = 5,
-) -> Axes:
-    """The k strongest directions of a layer that reads images, side by side as images: red above 0, blue below.
-
-    Parameters
-    ----------
-    report : FeatureReport
-    ax : Axes, optional
-    shape : (height, width) or (channels, height, width)
-        Of the layer's input, or of the patch a convolution reads. Three channels are shown as colours around grey.
-    layer : str, optional
-        The first by default.
-    name : str
-        A positive semi-definite matrix.
-    k : int
-        Directions at most.
-
-    >>> import torch
-    >>> from gramian.nets import inspect
-    >>> ax = plot_layer_directions(inspect(torch.nn.Linear(4, 2), torch.eye(4)), shape=(2, 2))
-    >>> len(ax.images)
-    2
-    """
-    layer = report.layers[0] if layer is None else layer
-    found = np.asarray(report.directions(layer, name, k), dtype=float)
-    spectrum = np.asarray(report.spectrum(layer, name), dtype=float)
-    images = [image_of(vector, shape) for vector in found]
-    height, width = images[0].shape[1:]
-    step = 1.12 * width
-    ax = axes_or_new(ax, 1.35 * len(images), 1.35 * height / width + 0.35)
-    for i, image in enumerate(images):
-        bound = float(np.abs(image).max()) or 1.0
-        colour = len(image) == 3
-        shown = np.moveaxis(0.5 + image / (2 * bound), 0, 2) if colour else image.sum(axis=0)
-        extent = (i * step, i * step + width, height, 0)
-        ax.imshow(shown, cmap=SIGNED, vmin=-bound, vmax=bound, interpolation="nearest", extent=extent)
-        share = spectrum[i] / spectrum.sum()
-        ax.text(i * step + width / 2, 1.04 * height, f"{share:.0%}", ha="center", va="top", fontsize=8, color=GREY)
-    ax.set(xlim=(0, (len(images) - 1) * step + width), ylim=(1.04 * height, 0))
-    _bare(ax)
-    ax.spines[:].set_visible(False)
-    ax.set_title(f"directions of {TITLES.get(name, name)}, layer {_short(layer)}", fontsize=9)
     return ax
 
 
@@ -313,9 +221,9 @@ def _layer_axis(report: Any, ax: Axes) -> range:
         ax.set_xlabel("layer (number in report.layers)")
         ax.xaxis.set_major_locator(MaxNLocator(6, integer=True))
     else:
-        short = [_short(name) for name in names]
-        ax.set_xticks(range(len(names)), short, fontsize=8)
-        if sum(map(len, short)) > 9 * ax.get_window_extent().width / ax.figure.dpi:
+        called = [short(name) for name in names]
+        ax.set_xticks(range(len(names)), called, fontsize=8)
+        if sum(map(len, called)) > 9 * ax.get_window_extent().width / ax.figure.dpi:
             ax.tick_params(axis="x", rotation=35)
             for label in ax.get_xticklabels():
                 label.set_horizontalalignment("right")
@@ -338,10 +246,6 @@ def _legend(ax: Axes) -> None:
     finish(ax, grid="y")
 
 
-def _short(layer: str) -> str:
+def short(layer: str) -> str:
+    """The end of a long name, which says more than its beginning."""
     return layer if len(layer) <= 16 else "…" + layer[-15:]
-
-
-def _bare(ax: Axes) -> None:
-    ax.set_xticks([])
-    ax.set_yticks([])

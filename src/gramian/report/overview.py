@@ -9,11 +9,11 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from gramian.nets.record import Unavailable
+from gramian.report.layer_figures import plot_layer_matrix
 from gramian.report.network_figures import (
     has_geometry,
     plot_alignment,
     plot_geometry,
-    plot_layer_matrix,
     plot_ranks,
     plot_spectra,
     plot_trajectory,

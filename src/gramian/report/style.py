@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 BLUE, ORANGE, GREEN, PURPLE, SKY, GREY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#6E6E6E"
 """From the palette of Okabe and Ito, which survives every common colour blindness and a grey printer."""
-INK = "#24292F"
+INK = "#303030"
 """Near black, for the line all others are compared with."""
 SERIES = (BLUE, ORANGE, GREEN, PURPLE, SKY)
 SIGNED = "RdBu_r"
