@@ -130,8 +130,8 @@ def _words(found: Any, both: bool, names: tuple[str, str]) -> str:
         near = " and ".join(f"{TITLES[str(entry['matrix'])]} {float(entry['cosine']):.3f}" for entry in found.rows)
         what = TITLES[str(best["matrix"])]
         return (
-            f"Of the layer's matrices {what} is nearest to the matrix beside it (cosines: {near}). The diagonals, which "
-            f"say how much each input counts, have a correlation of {float(best['diagonal_pearson']):.3f} with it."
+            f"Of the layer's matrices {what} is nearest to the matrix beside it (cosines: {near}). The diagonals, "
+            f"which say how much each input counts, correlate at {float(best['diagonal_pearson']):.3f}."
         )
     moved = max(found.rows, key=lambda entry: float(entry["weight_change"]))
     turned = min(found.rows, key=lambda entry: float(entry["nfm_cos"]))
@@ -155,9 +155,9 @@ def _reports(a: Any, b: Any, names: tuple[str, str], layer: str | None, found: A
     across = ""
     for draw, about in _DRAWN:
         axes = [draw(report, axes_or_new(None, 3.4, 2.7)) for _, report in pairs]
-        low, high = (pick(*ends) for pick, ends in zip((min, max), zip(*(ax.get_ylim() for ax in axes)), strict=True))
+        ends = [end for ax in axes for end in ax.get_ylim()]
         for ax in axes:  # one scale, so that the two can be compared
-            ax.set_ylim(low, high)
+            ax.set_ylim(min(ends), max(ends))
         made = [
             figure(ax, f"{about}, {called}", f"{called}: {about}") for ax, (called, _) in zip(axes, pairs, strict=True)
         ]
@@ -184,8 +184,11 @@ def _beside(a: Any, b: Any, names: tuple[str, str], layer: str | None, found: An
     name = layer or report.layers[0]
     M = np.asarray(getattr(other, "feature_matrix_", other), dtype=float)
     matrices = [(called, np.diag(M) if M.ndim == 1 else M)]
-    matrices += [(f"{TITLES[kind]} of layer {name}", _matrix(report, name, kind)) for kind in ("nfm", "agop")]
-    return [Section("Side by side", _pictures([(words, part) for words, part in matrices if part is not None]))]
+    for kind in ("nfm", "agop"):
+        part = _matrix(report, name, kind)
+        if part is not None:
+            matrices.append((f"{TITLES[kind]} of layer {name}", part))
+    return [Section("Side by side", _pictures(matrices))]
 
 
 def _matrix(report: Any, layer: str, kind: str) -> np.ndarray | None:
