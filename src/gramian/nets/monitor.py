@@ -186,6 +186,12 @@ class Monitor:
         figure: Figure = room_for("matplotlib").plot_history(self, columns, layers)
         return figure
 
+    def _repr_html_(self) -> str:
+        if self.report is None:
+            return "<p>Monitor: nothing was measured yet</p>"
+        when = f"Monitor, measured {len(self.steps)} times, last at step {self.steps[-1]}"
+        return f"<p>{when}</p>{self.report._repr_html_()}"
+
     def series(self, key: str) -> list[float]:
         """One number over training, NaN where it was not measured."""
         return [entry.get(key, math.nan) for entry in self.history]
