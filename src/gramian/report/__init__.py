@@ -1,10 +1,12 @@
-"""Figures of what was learned: functions ``(result, ax) → ax`` that draw recorded numbers and compute nothing new.
+"""Figures of what was learned, and pages to send on.
 
-Each has a display beside it in the manner of scikit-learn (``ImportancesDisplay.from_estimator(model)``,
-``AlignmentDisplay.from_report(report)``), which asks for the result, lets the function draw it, and shows itself in a
-notebook. Matplotlib's objects are used directly: no global figure, no window, no style that leaks.
+Figures are functions ``(result, ax) → ax`` that draw recorded numbers and compute nothing new. Each has a display beside
+it in the manner of scikit-learn (``ImportancesDisplay.from_estimator(model)``, ``AlignmentDisplay.from_report(report)``),
+which asks for the result, lets the function draw it, and shows itself in a notebook. Pages are single HTML files,
+:func:`write_report` for one thing and :func:`write_comparison` for two, made of the parts in :mod:`gramian.report.web`.
 
-May import everything below; it asks models for their attributes only, so that anything with the same ones can be drawn.
+May import everything below; figures ask models for their attributes only, so that anything with the same ones can be
+drawn. Matplotlib's objects are used directly: no global figure, no window, no style that leaks.
 
 >>> import numpy as np
 >>> from gramian.report import plot_feature_matrix
@@ -49,6 +51,7 @@ from gramian.report.network_figures import (
     plot_trajectory,
 )
 from gramian.report.overview import plot_history, plot_layer, plot_report
+from gramian.report.pages import write_comparison, write_report
 
 __all__ = [
     "AlignmentDisplay",
@@ -85,4 +88,6 @@ __all__ = [
     "plot_rounds",
     "plot_spectra",
     "plot_trajectory",
+    "write_comparison",
+    "write_report",
 ]

@@ -48,7 +48,7 @@ def lines(
     x, y : str
         Names of the axes.
     diagonal : bool
-        Draw the line y = x, where a calibrated model lies; both axes then go from 0 to 1.
+        Draw the line y = x, where a calibrated model lies; both axes then have one range, 0 to 1 if all is in there.
     marked : float, optional
         A position on the x axis to draw a line at.
     caption : str
@@ -59,8 +59,10 @@ def lines(
     """
     xs = [value for line in series for value in line.x if math.isfinite(value)] or [0.0, 1.0]
     ys = [v for line in series for part in (line.y, line.low, line.high) for v in part or () if math.isfinite(v)]
-    across = (0.0, 1.0) if diagonal else _reach(xs, 0.04)
-    along = (0.0, 1.0) if diagonal else _reach(ys or [0.0, 1.0], 0.08)
+    across, along = _reach(xs, 0.04), _reach(ys or [0.0, 1.0], 0.08)
+    if diagonal:
+        shares = min(xs + ys) >= 0 and max(xs + ys) <= 1
+        across = along = (0.0, 1.0) if shares else _reach(xs + ys, 0.04)
 
     def at(px: float, py: float) -> tuple[float, float]:
         right = (px - across[0]) / (across[1] - across[0])
@@ -72,7 +74,7 @@ def lines(
 
     marks = _axes(at, across, along, x, y, whole=all(value == int(value) for value in xs) and not diagonal)
     if diagonal:
-        marks += _stroke([at(0, 0), at(1, 1)], "ideal")
+        marks += _stroke([at(along[0], along[0]), at(along[1], along[1])], "ideal")
     if marked is not None:
         marks += _stroke([at(marked, along[0]), at(marked, along[1])], "ideal")
     for i, line in enumerate(series):

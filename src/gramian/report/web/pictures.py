@@ -13,10 +13,12 @@ import matplotlib as mpl
 import numpy as np
 from jaxtyping import Float
 from matplotlib import colormaps
+from matplotlib.colors import to_hex
 from PIL import Image
 
 from gramian.report.style import SIGNED
 from gramian.report.web.html import tag, text
+from gramian.report.web.numbers import shown
 
 _THEMED = {
     "#000000": "currentColor",
@@ -144,7 +146,10 @@ def heat_map(
         class_="heat",
         style=f"max-width:{round(1.15 * (left + wide))}px",
     )
-    return _framed(svg, caption)
+    low = f"−{shown(top, 2)}" if colours == SIGNED else "0"
+    stops = ", ".join(to_hex(colormaps[colours](share)) for share in np.linspace(0, 1, 9))
+    strip = tag("i", style=f"background:linear-gradient(90deg, {stops})")
+    return _framed(svg + tag("p", f"{low} {strip} {shown(top, 2)}", class_="scale"), caption)
 
 
 def _framed(svg: str, caption: str) -> str:

@@ -26,6 +26,7 @@ def number(value: str, sort: float | None = None, label: str | None = None) -> s
     >>> number("0.5 ± 0.1", 0.5)
     '<td class="num" data-value="0.5"><span>0.5</span> <span>± 0.1</span></td>'
     """
+    value = "−" + value[1:] if value.startswith("-") else value
     mean, sign, half = text(value).partition(" ± ")
     content = tag("span", mean) if value else ""
     content += " " + tag("span", f"± {half}") if sign else ""
