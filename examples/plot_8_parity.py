@@ -2,9 +2,9 @@
 A sudden insight: sparse parity
 ===============================
 
-The product of three of twenty bits: no bit alone tells anything about the label, and a plain kernel machine predicts
-hardly better than a coin. A recursive feature machine finds the three bits, with AGOP as with FACT, and then predicts
-almost everything (paper D, Fig. 1 and 5).
+The product of three of twenty bits: no bit alone tells anything about the label, and from 400 rows a plain kernel
+machine (round 0) predicts hardly better than a coin. Within a few rounds a recursive feature machine finds the three
+bits, with AGOP as with FACT, and then predicts everything (paper D, Fig. 1 and 5).
 """
 
 import matplotlib.pyplot as plt
@@ -18,7 +18,7 @@ from gramian.kernels import Gaussian
 from gramian.report import FeatureMatrixDisplay
 from gramian.report.style import BLUE, ORANGE, finish
 
-n, rounds = 700, 5
+n, rounds = 400, 6
 data = sparse_parity(n + 500, d=20, k=3, seed=0)
 X, y, X_out, y_out = data.X[:n], data.y[:n], data.X[n:], data.y[n:]
 support = np.flatnonzero(np.diag(data.egop))
@@ -26,6 +26,7 @@ updates = {"AGOP^½": Agop(power=0.5, scale="mean"), "FACT": Fact(geometric=True
 
 
 def machine(update, n_rounds):
+    """A machine after so many rounds."""
     return RFMClassifier(
         kernel=Gaussian(5.0), update=update, ridge=1e-8, n_rounds=n_rounds, select_round="last", standardize=False
     ).fit(X, y)

@@ -1,9 +1,10 @@
 """Figures of what was learned, and pages to send on.
 
-Figures are functions ``(result, ax) → ax`` that draw recorded numbers and compute nothing new. Each has a display beside
-it in the manner of scikit-learn (``ImportancesDisplay.from_estimator(model)``, ``AlignmentDisplay.from_report(report)``),
-which asks for the result, lets the function draw it, and shows itself in a notebook. Pages are single HTML files,
-:func:`write_report` for one thing and :func:`write_comparison` for two, made of the parts in :mod:`gramian.report.web`.
+Figures are functions ``(result, ax) → ax`` that draw recorded numbers and compute nothing new. Each has a display
+beside it in the manner of scikit-learn (``ImportancesDisplay.from_estimator(model)``,
+``AlignmentDisplay.from_report(report)``), which asks for the result, lets the function draw it, and shows itself in a
+notebook. Pages are single HTML files, :func:`write_report` for one thing and :func:`write_comparison` for two, made of
+the parts in :mod:`gramian.report.web`.
 
 May import everything below; figures ask models for their attributes only, so that anything with the same ones can be
 drawn. Matplotlib's objects are used directly: no global figure, no window, no style that leaks.
