@@ -267,17 +267,19 @@ def _pictures(report: Any, layer: str, names: Sequence[str], shape: tuple[int, .
     pick = np.arange(d) if d <= 4 * MOST_INPUTS else np.sort(np.argsort(-weights, kind="stable")[:MOST_INPUTS])
     made, images = "", ""
     for name, M in matrices.items():
-        close = "" if name == "nfm" else f", cosine with WᵀW {report.similarity(layer, 'nfm', name):.3f}"
+        cosine = "" if name == "nfm" else f"{report.similarity(layer, 'nfm', name):.3f}"
+        alt = f"matrix {TITLES[name]}" + (f", cosine with WᵀW {cosine}" if cosine else "")
+        caption = TITLES[name] + (f" (cos {cosine})" if cosine else "")
         part = M[np.ix_(pick, pick)]
         bound = float(np.quantile(np.abs(part), 0.995)) or float(np.abs(part).max())
-        made += heat_map(part, f"matrix {TITLES[name]}{close}", caption=TITLES[name] + close, bound=bound)
+        made += heat_map(part, alt, caption=caption, bound=bound)
         if shape is not None:
             image = np.abs(image_of(M.diagonal(), shape)).sum(axis=0)
             images += heat_map(
                 image, f"diagonal of {TITLES[name]}", caption=f"diagonal of {TITLES[name]}", colours=AMOUNT
             )
     which = "" if len(pick) == d else f" The {len(pick)} of {d} inputs with the largest weights are shown."
-    about = f"Red above 0, blue below. Each picture has its own scale, which 0.5% of its entries exceed.{which}"
+    about = f"cos: cosine with WᵀW. Each picture has its own scale, which 0.5% of its entries exceed.{which}"
     made = tag("div", made, class_="side tight") + note(text(about))
     if not images:
         return made
