@@ -17,6 +17,7 @@ from gramian.report.network_comparison import network_comparison_page
 from gramian.report.network_page import network_page
 from gramian.report.network_words import layer_words, report_words
 from html_checks import check
+from nets.models import CASES, seeded
 from report.drawn import monitor
 
 
@@ -134,6 +135,21 @@ def test_convolutions_and_groups():
     images = torch.randn(10, 3, 6, 6, generator=torch.Generator().manual_seed(0))
     text = check(network_page(look(build(make), images), image_shape=(3, 3, 3))).text
     assert "The channels of a picture stand side by side" in text
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_architecture_has_a_page(name):
+    make, data = CASES[name]
+    inputs = data()
+
+    def ready():
+        model = make()
+        model(inputs.float() if inputs.is_floating_point() else inputs)  # lazy layers take their shape here
+        return model
+
+    report = look(seeded(ready), inputs)
+    text = check(network_page(report)).text
+    assert all(layer in text for layer in report.layers)
 
 
 def test_image_shape_must_fit():
