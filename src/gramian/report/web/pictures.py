@@ -82,13 +82,8 @@ def drawn(svg: str, alt: str, caption: str = "") -> str:
     svg = re.sub(r"#[0-9a-fA-F]{6}\b", lambda found: _THEMED.get(found[0].lower(), found[0]), svg)
     # matplotlib asks for its own font in a style that takes "font: 10px 'DejaVu Sans'"; the page's is narrower
     svg = re.sub(r"'?DejaVu Sans'?(, [^;\"]*)?", "system-ui, sans-serif", svg)
-<<<<<<< HEAD
     svg = _own_ids(svg, alt)
-    return _framed(svg.replace("<svg ", f'<svg role="img" aria-label="{text(alt)}" ', 1), caption)
-=======
-    svg = _own_ids(svg)
     return _framed(svg.replace("<svg", f'<svg role="img" aria-label="{text(alt)}"', 1), caption)
->>>>>>> pages
 
 
 def heat_map(
