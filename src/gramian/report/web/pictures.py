@@ -173,7 +173,7 @@ def _short(name: str) -> str:
 
 def _room(names: Sequence[str] | None) -> float:
     longest = max((min(len(name), _LONGEST) for name in names or ()), default=0)
-    return round(8 + 0.56 * _FONT * longest, 1)
+    return round(8 + 0.63 * _FONT * longest, 1)
 
 
 def _own_ids(svg: str, alt: str) -> str:
