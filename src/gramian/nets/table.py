@@ -13,6 +13,8 @@ from rich.console import Console, ConsoleOptions
 from rich.table import Table
 from rich.text import Text
 
+from gramian.nets.metrics import COLUMNS
+
 Row = Mapping[str, float | int | str]
 
 # Column → (heading, group, digits, good: None neutral, 1 high is aligned, 0 low is converged)
@@ -127,7 +129,7 @@ def _style(name: str, value: float) -> str:
     return "green" if value <= 0.05 else "yellow" if value <= 0.5 else "red"
 
 
-_CSS = """
+CSS = """
 .gramian{font:13px/1.45 system-ui,sans-serif;color:#1b1f24;background:#fff;max-width:100%;overflow-x:auto}
 .gramian table{border-collapse:collapse;font-variant-numeric:tabular-nums}
 .gramian caption{text-align:left;font-weight:600;padding:4px 0 8px}
@@ -157,7 +159,9 @@ def html(rows: Sequence[Row], skipped: Mapping[str, str], settings: Mapping[str,
     top = "".join(f'<th class="start" colspan="{count}"><span>{escape(title)}</span></th>' for title, count in groups)
     starts = {name for before, name in zip(["", *names], names, strict=False) if _group(before) != _group(name)}
     heads = "".join(
-        f"<th{_start(name in starts)}>{escape(SHOWN[name][0].removeprefix('rank '))}</th>" for name in names
+        f'<th{_start(name in starts)} title="{escape(COLUMNS[name])}">'
+        f"{escape(SHOWN[name][0].removeprefix('rank '))}</th>"
+        for name in names
     )
     body = "".join(
         f'<tr><td class="name">{escape(str(entry["layer"]))}</td>'
@@ -170,7 +174,7 @@ def html(rows: Sequence[Row], skipped: Mapping[str, str], settings: Mapping[str,
     lines = "".join(f"<li>{escape(line)}</li>" for line in skipped_lines(skipped))
     notes = f"<details><summary>not measured: {len(skipped)}</summary><ul>{lines}</ul></details>" if lines else ""
     return (
-        f'<div class="gramian"><style>{_CSS}</style><table>'
+        f'<div class="gramian"><style>{CSS}</style><table>'
         f"<caption>{escape(headline(rows, settings))}</caption>"
         f'<thead><tr><th class="name"></th><th></th><th></th>{top}</tr>'
         f'<tr><th class="name">layer</th><th>type</th><th>shape</th>{heads}</tr></thead>'

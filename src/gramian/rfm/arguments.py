@@ -63,7 +63,7 @@ _ARGUMENTS = """Parameters
     random_state : int, RandomState or None, default=0
         For folds and samples. The same data gives the same model unless you ask for another.
     verbose : int, default=0
-        1 shows a progress bar on a terminal.
+        1 shows a progress bar, on a terminal and in a notebook.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ _ARGUMENTS = """Parameters
         What turned raw columns into numbers; None where all were numbers and none missing.
     components_ : ndarray (k, d), explained_ : ndarray (k,)
         Learned directions and their weights: eigenvectors and eigenvalues of M, strongest first.
-    rounds_ : list of Round
+    rounds_ : Rounds, a sequence of Round
         One record per round: ridge, bandwidth, residual, leave-one-out error, held-out score, seconds, bytes.
     best_round_ : int
         The round that was kept.

@@ -32,10 +32,11 @@ from gramian.rfm.large import fit_large
 from gramian.rfm.machine import KernelMachine
 from gramian.rfm.places import Places
 from gramian.rfm.presets import preset
-from gramian.rfm.rounds import Problem, Round, Step, rounds
+from gramian.rfm.rounds import Problem, Round, Rounds, Step, rounds
 from gramian.rfm.saving import Saves
 from gramian.rfm.settings import EvalSet, Fitted, Settings
 from gramian.rfm.streaming import Streams
+from gramian.rfm.summary import ShownInNotebooks
 from gramian.solvers import BY_NAME as SOLVERS
 from gramian.solvers import Direct, Solver, Workspace, choose
 from gramian.solvers.base import warn_numbers
@@ -65,7 +66,7 @@ class Ready:
     eval_set: tuple[Array, Array] | None
 
 
-class BaseRFM(CallbackSupportMixin, Saves, Compresses, Streams, Places, Explains, FittedFunction):
+class BaseRFM(ShownInNotebooks, CallbackSupportMixin, Saves, Compresses, Streams, Places, Explains, FittedFunction):
     """Arguments and learned attributes of :class:`RFMRegressor` and :class:`RFMClassifier`, described there."""
 
     _scales_target = True
@@ -242,7 +243,7 @@ class BaseRFM(CallbackSupportMixin, Saves, Compresses, Streams, Places, Explains
     ) -> None:
         self.blend_ = blend
         self.machine_ = blend.best
-        self.rounds_ = list(records)
+        self.rounds_ = Rounds(tuple(records))
         self.best_round_ = best
         self.update_ = problem.update
         self.kernel_ = self.machine_.kernel

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from gramian.report.web.html import tag, text
 
@@ -69,6 +69,7 @@ def table(
     *,
     sort: bool = False,
     title: str | None = None,
+    hints: Mapping[str, str] | None = None,
 ) -> str:
     """A table that scrolls sideways where the screen is narrow, and downwards if it is long.
 
@@ -83,8 +84,10 @@ def table(
         Whether heads are buttons that sort.
     title : str, optional
         What the table shows, written above it.
+    hints : mapping from heads to str, optional
+        What a column says, shown where the pointer rests on its head.
     """
-    head = "".join(_head(name, sort) for name in heads)
+    head = "".join(_head(name, sort, (hints or {}).get(name)) for name in heads)
     inner = tag("caption", text(title)) if title else ""
     inner += tag("thead", tag("tr", head)) + tag("tbody", "".join(rows))
     classes = " ".join(part for part in (class_, "sortable" if sort else "") if part)
@@ -116,7 +119,9 @@ def facts(pairs: Iterable[tuple[str, object]], title: str | None = None) -> str:
     )
 
 
-def _head(name: str, sort: bool) -> str:
+def _head(name: str, sort: bool, hint: str | None) -> str:
     if not name:
         return tag("td")
-    return tag("th", tag("button", text(name), type="button") if sort else text(name), scope="col")
+    if not sort:
+        return tag("th", text(name), scope="col", title=hint)
+    return tag("th", tag("button", text(name), type="button", title=hint), scope="col")
