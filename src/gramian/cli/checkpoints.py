@@ -19,6 +19,10 @@ from gramian.cli.frames import check_exists
 _HOMES = ("state_dict", "model_state_dict", "model", "module", "net", "network", "weights")
 """Where training loops put the weights, in the order in which they are looked for."""
 _COMPILED = "_orig_mod."
+_DATA = "data goes to --data"
+_OTHERS = {".gramian": "gramian report MODEL shows a model of gramian's"} | dict.fromkeys(
+    (".csv", ".tsv", ".parquet", ".npz", ".npy"), _DATA
+)
 
 
 def read_weights(path: Path) -> dict[str, Tensor]:
@@ -32,6 +36,8 @@ def read_weights(path: Path) -> dict[str, Tensor]:
             return load_file(path)
         except SafetensorError as error:
             raise ValueError(f"{path} is cut short or no safetensors file ({error}): copy it again") from error
+    if path.suffix.lower() in _OTHERS:
+        raise ValueError(f"{path} is no checkpoint of a network: {_OTHERS[path.suffix.lower()]}")
     try:
         found = torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
@@ -47,7 +53,9 @@ def read_weights(path: Path) -> dict[str, Tensor]:
 
 def _not_weights(path: Path, message: str) -> str:
     named = re.search(r"GLOBAL ([\w.]+)", message)
-    what = f"holds more than weights (a {named[1]})" if named else "is no checkpoint of torch, or holds more than weights"
+    what = (
+        f"holds more than weights (a {named[1]})" if named else "is no checkpoint of torch, or holds more than weights"
+    )
     return (
         f"{path} {what}, and opening that could run code: save the weights alone, "
         "torch.save(model.state_dict(), path), where you trust the file"

@@ -21,6 +21,7 @@ from gramian.cli.completion import complete_column
 from gramian.cli.frames import check_columns, check_writable, missing_option, read_frame
 from gramian.cli.interrupts import INTERRUPTED, noticing_interrupts
 from gramian.cli.output import emit
+from gramian.cli.remarks import remarks
 from gramian.cli.target import TASKS, Task, choose_task, measure, read_target
 from gramian.core import format_bytes
 from gramian.tables import TableEncoder
@@ -100,9 +101,11 @@ def fit(
     chosen = choose_task(y, task)
     if chosen.classifies and y.dtype.kind == "f" and bool((y == y.round()).all()):
         y = y.astype("int64")  # whole numbers that became decimals where others are missing
-    columns = describe(X)
+    columns, said = describe(X), remarks(X)
     if not as_json:
         _say_table(console, data, X, target, int((~known).sum()), columns)
+        for line in said:
+            console.print(f"[yellow]Note:[/] {escape(line)}", soft_wrap=True)
         other = f" (--task {chosen.other} if you see it otherwise)" if chosen.other else ""
         console.print(
             f"[bold]{chosen.name.capitalize()}[/]: {escape(target)} — {chosen.reason}{other}\n", soft_wrap=True
@@ -126,6 +129,7 @@ def fit(
             "rows": len(y),
             "rows_without_target": int((~known).sum()),
             "columns": columns,
+            "remarks": said,
             "target": target,
             "task": chosen.name,
             "reason": chosen.reason,
@@ -145,7 +149,7 @@ def fit(
         console.print("  What the prediction depends on:")
         console.print(show.bars(importances))
         rows = f"{'all ' if fitted.rows == len(y) else ''}{fitted.rows:,} rows"
-        name, size, took = escape(str(out)), format_bytes(out.stat().st_size), f"{seconds:.0f} seconds"
+        name, size, took = escape(str(out)), format_bytes(out.stat().st_size), f"{seconds:.1f} s"
         then = f"Now: gramian predict {name} new.csv"
         console.print(f"\n[bold]{name}[/]: fitted to {rows}, {size}, {took}. {then}", soft_wrap=True)
         if page is not None:
@@ -255,6 +259,6 @@ def _scores(scores: dict[str, dict[str, float]], n_in: int, n_out: int, task: Ta
     lines.add_column(f"fitted to {n_in:,}", justify="right", style="bold")
     lines.add_column("most frequent class" if task.classifies else "mean of the target", justify="right", style="dim")
     for name, pair in scores.items():
-        lines.add_row(name, *(f"{value:.4g}" for value in (pair["model"], pair["baseline"])))
+        lines.add_row(name, *map(show.number, (pair["model"], pair["baseline"])))
     lines.add_row()
     return lines

@@ -5,12 +5,15 @@ from __future__ import annotations
 import difflib
 import gzip
 import re
+import shlex
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
+
+from gramian.cli.target import odd_words
 
 _SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 _PARQUET = (".parquet", ".pq")
@@ -126,9 +129,7 @@ def check_columns(names: Iterable[str], frame: Any, path: Path) -> None:
     exact = {name.lower(): name for name in frame.columns}
     close = difflib.get_close_matches(missing[0].lower(), exact, n=3)
     more = f" and {frame.shape[1] - 20} more" if frame.shape[1] > 20 else ""
-    hint = (
-        _did_you_mean(exact[name] for name in close) if close else f"it has {', '.join(frame.columns[:20])}{more}"
-    )
+    hint = _did_you_mean(exact[name] for name in close) if close else f"it has {', '.join(frame.columns[:20])}{more}"
     raise ValueError(f"{path} has no column{'s' if len(missing) > 1 else ''} {shown}; {hint}")
 
 
@@ -136,13 +137,29 @@ def rows_for(model: Any, frame: Any, path: Path) -> Any:
     """The columns of a frame that a model was fitted to, in its order; others, such as the target, are left out."""
     names = getattr(model, "feature_names_in_", None)
     if names is not None:
-        check_columns(names, frame, path)
-        return frame[list(names)]
+        # A column that the encoder left out (an identifier, a constant) makes no difference, there or not.
+        encoder = getattr(model, "encoder_", None)
+        used = names if encoder is None else [names[j] for j in sorted(set(encoder.groups_.tolist()))]
+        check_columns(used, frame, path)
+        _check_numbers(encoder, frame, path)
+        return frame.reindex(columns=list(names))
     if frame.shape[1] != model.n_features_in_:
         raise ValueError(
             f"{path} has {frame.shape[1]} columns, and the model was fitted to {model.n_features_in_} without names"
         )
     return frame.to_numpy()
+
+
+def _check_numbers(encoder: Any, frame: Any, path: Path) -> None:
+    """Raise a ValueError that says how to go on where a column holds words and the model learned numbers."""
+    for record in [] if encoder is None else encoder.records_:
+        words = odd_words(frame[record.name])[0] if record.kind == "number" and record.name in frame else []
+        if words:
+            options = " ".join(f"--missing {shlex.quote(word)}" for word in words[:5])
+            raise ValueError(
+                f"{path}: {record.name!r} holds {', '.join(map(repr, words[:5]))} where the model learned from "
+                f"numbers; if that means no value: {options}"
+            )
 
 
 def _suffix(path: Path) -> str:

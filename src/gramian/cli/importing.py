@@ -34,7 +34,9 @@ def import_object(spec: str, option: str) -> Any:
     """
     module, mark, name = spec.partition(":")
     if not (mark and module and name):
-        raise ValueError(f"{option} {spec}: write package.module:name, such as nets.small:make for make in nets/small.py")
+        raise ValueError(
+            f"{option} {spec}: write package.module:name, such as nets.small:make for make in nets/small.py"
+        )
     if module.endswith(".py"):
         module = ".".join(Path(module).with_suffix("").parts)
     try:
@@ -62,7 +64,7 @@ def call(function: Any, spec: str, option: str, arguments: dict[str, Any] | None
     try:
         return function(**(arguments or {}))
     except TypeError as error:
-        hint = '; pass arguments with --model-args, such as \'{"width": 128}\'' if option == "--model" else ""
+        hint = "; pass arguments with --model-args, such as '{\"width\": 128}'" if option == "--model" else ""
         raise ValueError(f"{option} {spec}: {_say(error)}{hint}") from error
     except Exception as error:
         raise ValueError(f"{option} {spec}: it failed with {_say(error)}") from error

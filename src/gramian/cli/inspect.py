@@ -21,7 +21,7 @@ from gramian.cli.importing import build_model, current_folder_first
 from gramian.cli.output import emit, plain
 from gramian.cli.samples import Wanted, read_samples
 from gramian.cli.showing import Shown, show_to
-from gramian.core import format_bytes
+from gramian.core import format_bytes, resolve_device
 
 
 def _size(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int, int] | None:
@@ -33,7 +33,7 @@ def _size(ctx: click.Context, param: click.Parameter, value: str | None) -> tupl
     return int(parts[0]), int(parts[-1])
 
 
-@click.command()
+@click.command(short_help="Show what a network's layers have learned.")
 @click.argument("checkpoints", nargs=-1, type=click.Path(path_type=Path), metavar="[CHECKPOINT [CHECKPOINT]]")
 @click.option(
     "--model",
@@ -119,6 +119,7 @@ def inspect(
         raise click.UsageError("--csv and --json: choose one")
     if html is not None:
         check_writable(html)
+    place = device if device == "auto" else resolve_device(device)  # says what there is where that is not
     weights = [read_weights(path) for path in checkpoints]
     start = None if initial is None else read_weights(initial)
     wanted = Wanted(samples, seed, target, drop, missing, image_size)
@@ -142,7 +143,7 @@ def inspect(
                     layers=list(layers) or None,
                     weight_decay=weight_decay,
                     initial=before,
-                    device=device,
+                    device=place,
                     max_samples=samples,
                     batch_size=batch_size,
                     seed=seed,
@@ -153,7 +154,13 @@ def inspect(
     if html is not None:
         _write_page(html, reports, checkpoints, factory)
     if as_json:
-        common = {"gramian": __version__, "model": factory, "data": data, "target": target, "loss": shown.loss_name}
+        common: dict[str, Any] = {
+            "gramian": __version__,
+            "model": factory,
+            "data": data,
+            "target": target,
+            "loss": shown.loss_name,
+        }
         common |= {"rows_in_data": shown.rows, "classes": shown.classes or None, "html": html}
         told = [_record(r, path) for r, path in zip(reports, checkpoints or (None,), strict=True)]
         if comparison is None:
@@ -202,8 +209,13 @@ def _print(
     console.print(f"[bold]{escape(factory)}[/], {escape(what)}, on {escape(data)}", soft_wrap=True)
     for line in shown.said:
         console.print(escape(line), style="dim", soft_wrap=True)
-    console.print(reports[0] if comparison is None else comparison)
-    if comparison is None:
+    if comparison is not None:
+        console.print(f"From {escape(str(checkpoints[0]))} to {escape(str(checkpoints[1]))}:", soft_wrap=True)
+        console.print(show.Rows(comparison.columns, comparison.rows))
+        for note in comparison.notes:
+            console.print(escape(note), style="dim", soft_wrap=True)
+    else:
+        console.print(reports[0])
         console.print(
             "The NFA says how far the weights WᵀW of a layer are those directions of its input to which the output "
             "reacts (AGOP): 1 is the same. --json has every number, docs/networks.md what each means.",

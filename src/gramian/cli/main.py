@@ -36,6 +36,9 @@ _NO_READER = 141
 class _Group(click.Group):
     """A group that turns errors the user can do something about into one line, unless ``--debug`` is given."""
 
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)  # in the order in which one meets them, not of the alphabet
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         # Wherever it stands: it is added to a command that has just failed, and that is at its end.
         mine = args[: args.index("--")] if "--" in args else args
@@ -88,11 +91,11 @@ def cli(ctx: click.Context, verbose: int, debug: bool) -> None:
 
     \b
     Examples:
-      gramian demo                                              two minutes, no data needed
-      gramian fit houses.csv --target price --out m.gramian     a model of your table
-      gramian predict m.gramian new.csv                         predictions, one a line
-      gramian report m.gramian --out m.html                     a page to look at and to share
-      gramian inspect weights.pt --model net:Net --data x.npz   what each layer has learned
+      gramian demo
+      gramian fit houses.csv --target price --out houses.gramian
+      gramian predict houses.gramian new.csv > predictions.csv
+      gramian report houses.gramian --out houses.html
+      gramian inspect weights.pt --model net:Net --data test.npz
 
     \b
     Exit codes:

@@ -20,7 +20,7 @@ from gramian.cli.target import read_target
 from gramian.core import format_bytes
 
 
-@click.command()
+@click.command(short_help="Write a page about a model, or about two.")
 @click.argument("model", type=click.Path(path_type=Path))
 @click.option("--data", type=click.Path(path_type=Path), help="Rows the model has not seen: adds scores and examples.")
 @click.option("--target", shell_complete=complete_column, help="The column of DATA with the truth.")
@@ -59,7 +59,7 @@ def report(
     fitted = open_model(model)
     second = None if other is None else open_model(other)
     X, y = (None, None) if data is None else _rows(fitted, data, target, missing)
-    if second is None:
+    if other is None:
         pages.write_report(fitted, out, X=X, y=y, title=title or model.stem)
     else:
         if X is not None and _columns(fitted) != _columns(second):
@@ -70,7 +70,9 @@ def report(
         record = {"gramian": __version__, "model": model, "compared_with": other, "data": data, "target": target}
         emit(record | {"rows": None if X is None else len(X), "page": out, "bytes": size})
         return
-    show.make_console().print(f"[bold]{escape(str(out))}[/]: {format_bytes(size)}; open it in a browser", soft_wrap=True)
+    show.make_console().print(
+        f"[bold]{escape(str(out))}[/]: {format_bytes(size)}; open it in a browser", soft_wrap=True
+    )
 
 
 def _rows(model: Any, data: Path, target: str | None, missing: tuple[str, ...]) -> tuple[Any, Any]:

@@ -136,7 +136,7 @@ def _table(path: Path, wanted: Wanted) -> Samples:
 
 
 def _pictures(folder: Path, wanted: Wanted) -> Samples:
-    """Pictures in subfolders named by class, or in the folder itself, as numbers in [0, 1] of shape (n, channels, h, w)."""
+    """Pictures in subfolders named by class, or in the folder itself: numbers in [0, 1], (n, channels, h, w)."""
     paths = sorted(path for path in folder.rglob("*") if path.suffix.lower() in _PICTURES)
     if not paths:
         raise ValueError(f"{folder} holds no pictures ({', '.join(_PICTURES)}), and a folder must")
@@ -149,7 +149,7 @@ def _pictures(folder: Path, wanted: Wanted) -> Samples:
     return Samples(X, numbers[at], classes, len(paths))
 
 
-def _stacked(paths: list[Path], size: tuple[int, int] | None) -> NDArray[np.float32]:
+def _stacked(paths: list[Path], size: tuple[int, int] | None) -> NDArray[Any]:
     found = []
     for path in paths:
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +19,7 @@ from sklearn.metrics import (
 TASKS = ("auto", "regression", "classification")
 _FEW = 20
 _SHARE = 0.05
-_MOSTLY = 0.5
+MOSTLY = 0.5
 """A column with more numbers than this was meant to hold numbers."""
 
 
@@ -69,8 +70,8 @@ def read_target(column: Any) -> tuple[Any, Any]:
     known = column.notna()
     y = typed(column[known])
     words, share = odd_words(y)
-    if words and share > _MOSTLY:
-        named = " ".join(f"--missing {word!r}" for word in words[:5])
+    if words and share > MOSTLY:
+        named = " ".join(f"--missing {shlex.quote(word)}" for word in words[:5])
         raise ValueError(
             f"{share:.0%} of the target {column.name!r} are numbers, the rest is text such as "
             f"{', '.join(map(repr, words[:5]))}: {named} leaves those rows out (or make it text throughout)"
