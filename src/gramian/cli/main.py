@@ -77,7 +77,8 @@ def _discard_output() -> None:
 
 def _say_warning(message: Warning | str, *where: Any, **more: Any) -> None:
     """One line, without the line of source it comes from: that is of no use here."""
-    click.echo(f"Warning: {' '.join(str(message).split())}", err=True)
+    # Not by click.echo, which goes past the progress bar that may be on the screen and writes into its line.
+    sys.stderr.write(f"Warning: {' '.join(str(message).split())}\n")
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

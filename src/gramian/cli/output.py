@@ -22,6 +22,7 @@ def emit(record: Any) -> None:
 def plain(value: Any) -> Any:
     """A value in the types of JSON: arrays as lists, keys and paths as text, and null for NaN and infinities.
 
+    >>> from pathlib import Path
     >>> plain({"scores": np.array([0.5, np.nan]), 3: Path("a/b"), "size": np.int64(2)})
     {'scores': [0.5, None], '3': 'a/b', 'size': 2}
     """

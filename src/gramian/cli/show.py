@@ -106,7 +106,7 @@ def number(value: float) -> str:
 
 @dataclass(frozen=True)
 class Rows:
-    """A table of numbers whose columns go on in another table below where the screen ends; the first one is repeated."""
+    """A table of numbers whose columns go on in another table below where the screen ends."""
 
     columns: Sequence[str]
     rows: Sequence[Mapping[str, Any]]
