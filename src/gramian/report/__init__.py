@@ -1,7 +1,11 @@
-"""Figures of what was learned: functions ``(result, ax) → ax`` that draw recorded numbers and compute nothing new.
+"""Figures of what was learned, and pages to send on.
 
-May import ``core`` and ``rfm``; it asks models for their attributes only, so that anything with the same ones can be
-drawn. Matplotlib's objects are used directly: no global figure, no window, no style that leaks.
+Figures are functions ``(result, ax) → ax`` that draw recorded numbers and compute nothing new. Pages are single HTML
+files, :func:`write_report` for one thing and :func:`write_comparison` for two, made of the parts in
+:mod:`gramian.report.web`.
+
+May import ``core``, ``rfm`` and ``nets``; figures ask models for their attributes only, so that anything with the same
+ones can be drawn. Matplotlib's objects are used directly: no global figure, no window, no style that leaks.
 
 >>> import numpy as np
 >>> from gramian.report import plot_feature_matrix
@@ -18,6 +22,7 @@ from gramian.report.figures import (
     plot_importances,
     plot_rounds,
 )
+from gramian.report.pages import write_comparison, write_report
 
 __all__ = [
     "plot_along",
@@ -28,4 +33,6 @@ __all__ = [
     "plot_importance_intervals",
     "plot_importances",
     "plot_rounds",
+    "write_comparison",
+    "write_report",
 ]

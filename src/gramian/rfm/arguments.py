@@ -82,6 +82,8 @@ _ARGUMENTS = """Parameters
         One record per round: ridge, bandwidth, residual, leave-one-out error, held-out score, seconds, bytes.
     best_round_ : int
         The round that was kept.
+    evolution_ : Evolution
+        M of each round in small: its diagonal, and its block on the columns that matter most.
     kernel_, update_, ridge_
         The kernel with its bandwidth, the update, and the ridge really added to K (``nλ`` with ``ridge_scaling="n"``).
     support_ : ndarray of bool (d,)

@@ -200,7 +200,7 @@ class BaseRFM(CallbackSupportMixin, Saves, Compresses, Streams, Places, Explains
 
     def _forget(self) -> None:
         """Leave nothing of an earlier life."""
-        for name in ("selected_columns_", "compression_"):
+        for name in ("selected_columns_", "compression_", "evolution_"):
             self.__dict__.pop(name, None)
 
     def _take_over(self, fitted: Fitted, index: NDArray[np.intp] | None) -> None:
@@ -208,6 +208,7 @@ class BaseRFM(CallbackSupportMixin, Saves, Compresses, Streams, Places, Explains
         if index is not None:
             self.row_index_ = index
         self._learn(fitted.blend, fitted.problem, fitted.records, fitted.round, fitted.features)
+        self.evolution_ = fitted.evolution
         self.ridge_ = fitted.ridge
         if fitted.support is not None:
             self.support_ = fitted.support.cpu().numpy()
@@ -259,6 +260,7 @@ class BaseRFM(CallbackSupportMixin, Saves, Compresses, Streams, Places, Explains
         """A copy as if the fit had ended with the last of these rounds, on the rows ``part`` of the merged ones."""
         records, machines = zip(*steps, strict=True)
         copied = copy.copy(self)
+        copied._forget()
         copied._learn(Blend(machines[-1:], (1.0,)), problem, records, len(steps) - 1, machines[-1].matrix())
         copied.row_index_ = self.row_index_ if part is None else self.row_index_[part.cpu().numpy()]
         return copied
