@@ -19,6 +19,7 @@ from gramian.cli.checkpoints import load_weights, read_weights
 from gramian.cli.frames import check_writable, missing_option
 from gramian.cli.importing import build_model, current_folder_first
 from gramian.cli.output import emit, plain
+from gramian.cli.report import names_of
 from gramian.cli.samples import Wanted, read_samples
 from gramian.cli.showing import Shown, show_to
 from gramian.core import format_bytes, resolve_device
@@ -187,9 +188,7 @@ def _record(report: Any, checkpoint: Path | None) -> dict[str, Any]:
 
 def _write_page(html: Path, reports: list[Any], checkpoints: tuple[Path, ...], factory: str) -> None:
     if len(reports) == 2:
-        names = [path.name for path in checkpoints]
-        names = names if len(set(names)) == 2 else [str(path) for path in checkpoints]
-        pages.write_comparison(*reports, html, names=tuple(names))
+        pages.write_comparison(reports[0], reports[1], html, names=names_of(*checkpoints))
     else:
         title = checkpoints[0].name if checkpoints else f"{factory} at initialisation"
         pages.write_report(reports[0], html, title=title)

@@ -64,7 +64,7 @@ def report(
     else:
         if X is not None and _columns(fitted) != _columns(second):
             raise ValueError(f"{model} and {other} were fitted to other columns: compare them without --data")
-        pages.write_comparison(fitted, second, out, X=X, y=y, names=_names(model, other))
+        pages.write_comparison(fitted, second, out, X=X, y=y, names=names_of(model, other))
     size = out.stat().st_size
     if as_json:
         record = {"gramian": __version__, "model": model, "compared_with": other, "data": data, "target": target}
@@ -102,6 +102,12 @@ def _columns(model: Any) -> Any:
     return sorted(getattr(model, "feature_names_in_", [])) or model.n_features_in_
 
 
-def _names(model: Path, other: Path) -> tuple[str, str]:
-    """What tells two files apart: their names, or their paths where those are equal."""
-    return (model.stem, other.stem) if model.stem != other.stem else (str(model), str(other))
+def names_of(first: Path, second: Path) -> tuple[str, str]:
+    """What tells two files apart: their names, their paths where those are equal, or their order.
+
+    >>> names_of(Path("a.pt"), Path("b.pt")), names_of(Path("x/a.pt"), Path("y/a.pt")), names_of(Path("a"), Path("a"))
+    (('a.pt', 'b.pt'), ('x/a.pt', 'y/a.pt'), ('a', 'a again'))
+    """
+    if first.name != second.name:
+        return first.name, second.name
+    return str(first), str(second) if first != second else f"{second} again"
