@@ -145,7 +145,7 @@ class TestErrors:
         monkeypatch.setattr(demo_module, "TASKS", (tasks.Task("broken", 1, interrupt),))
         result = run("demo", "--out", tmp_path)
         assert result.exit_code == 130
-        assert result.stderr == "Interrupted\n"
+        assert result.stderr == f"Interrupted: figures of 0 finished tasks are in {tmp_path}\n"
 
 
 def test_verbose_logs_and_leaves_no_handler_behind(run, monkeypatch, tmp_path):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from rich.rule import Rule
 from gramian import __version__
 from gramian.cli import show
 from gramian.cli.comparison import Estimate
+from gramian.cli.interrupts import INTERRUPTED, noticing_interrupts
 from gramian.cli.output import emit
 from gramian.cli.picture import draw as draw_picture
 from gramian.cli.tasks import TASKS, Result
@@ -50,8 +53,12 @@ def demo(out: Path, seed: int, as_json: bool) -> None:
     console = show.make_console()
     results, figures = [], []
     for task in TASKS:
-        with progress(task.title, task.fits, show=not as_json) as tick:
-            result = task.run(seed, tick)
+        with progress(task.title, task.fits, show=not as_json) as tick, noticing_interrupts() as interrupted:
+            try:
+                result = task.run(seed, partial(_step, tick, interrupted))
+            except KeyboardInterrupt:
+                click.echo(f"Interrupted: figures of {len(results)} finished tasks are in {out}", err=True)
+                raise click.exceptions.Exit(INTERRUPTED) from None
         results.append(result)
         figures += _figures(result, out)
         if not as_json:
@@ -82,6 +89,13 @@ def picture(out: Path, seed: int) -> None:
     out.parent.mkdir(parents=True, exist_ok=True)
     draw_picture(seed).savefig(out, dpi=160)
     show.make_console().print(f"{out}: {out.stat().st_size / 1000:.0f} kB")
+
+
+def _step(tick: Callable[[], None], interrupted: Callable[[], bool]) -> None:
+    """After a fit: one that Ctrl-C cut short has given what it had, and nobody wants the next."""
+    tick()
+    if interrupted():
+        raise KeyboardInterrupt
 
 
 def _show(console: Any, result: Result) -> None:

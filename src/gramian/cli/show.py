@@ -28,7 +28,15 @@ def make_console() -> Console:
     """A console on standard output: colour on a terminal, plain text in a pipe."""
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="replace")  # a pipe without Unicode shows ? for a bar, and does not fail
-    return Console(highlight=False)
+    return _Console(highlight=False)
+
+
+class _Console(Console):
+    """A console that leaves it to the command group what becomes of a reader that has gone away."""
+
+    def on_broken_pipe(self) -> None:
+        self.quiet = True
+        raise BrokenPipeError
 
 
 def scores(comparison: Comparison) -> RenderableType:
