@@ -117,7 +117,7 @@ def test_fit_writes_the_page_of_the_model_that_was_scored(folder, asked, monkeyp
 
 
 def test_errors_name_the_fix(folder, asked):
-    refused(run("report", "rentt.gramian"), "there is no file rentt.gramian; did you mean 'rent.gramian'?")
+    refused(run("report", "rentt.gramian"), "there is no file rentt.gramian; did you mean 'rent.gramian'")
     refused(run("report", "new.csv"), "is not a gramian model file")
     refused(run("report", "rent.gramian", "--data", "new.csv", "--target", "rentt"), "did you mean 'rent'?")
     refused(run("report", "rent.gramian", "--data", "new.csv", "--target", "kind"), "holds text", "predicts numbers")

@@ -33,8 +33,9 @@ def completion(shell: str) -> None:
 
 def complete_column(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Names in the first line of the table that was named before, for ``--target`` and ``--drop``."""
-    path = ctx.params.get("data")
-    return [CompletionItem(name) for name in _header(path) if name.startswith(incomplete)]
+    # An option that still lacks its value stops click before it gives arguments their names: they are in ctx.args then.
+    places = [place for place in (ctx.params.get("data"), *ctx.args) if place is not None]
+    return [CompletionItem(name) for place in places[:1] for name in _header(place) if name.startswith(incomplete)]
 
 
 def _header(path: Any) -> list[str]:

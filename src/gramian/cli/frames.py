@@ -110,7 +110,7 @@ def check_exists(path: Path, hint: str) -> None:
     if path.exists():
         return
     beside = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
-    close = difflib.get_close_matches(path.name, beside, n=2)
+    close = difflib.get_close_matches(path.name, beside, n=2, cutoff=0.7)
     raise FileNotFoundError(f"there is no file {path}; {_did_you_mean(close) if close else hint}")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import difflib
 import importlib
 import json
@@ -12,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import nn
 
 
@@ -70,11 +72,18 @@ def call(function: Any, spec: str, option: str, arguments: dict[str, Any] | None
         raise ValueError(f"{option} {spec}: it failed with {_say(error)}") from error
 
 
-def build_model(spec: str, arguments: str | None) -> nn.Module:
-    """The network that a factory (a function or a class) makes, or that stands in the module itself."""
+def build_model(spec: str, arguments: str | None, seed: int) -> nn.Module:
+    """The network that a factory (a function or a class) makes, or a copy of one that stands in the module itself.
+
+    Torch's generator is seeded between the import, which may draw numbers the first time, and the call: keep it in a
+    ``torch.random.fork_rng``.
+    """
     given = _arguments(arguments)
     found = import_object(spec, "--model")
-    model = found if isinstance(found, nn.Module) else call(found, spec, "--model", given) if callable(found) else None
+    torch.manual_seed(seed)
+    if isinstance(found, nn.Module):
+        return copy.deepcopy(found)
+    model = call(found, spec, "--model", given) if callable(found) else None
     if not isinstance(model, nn.Module):
         what = type(found if model is None else model).__name__
         raise ValueError(f"--model {spec}: a function or class that gives a torch.nn.Module is needed, not a {what}")

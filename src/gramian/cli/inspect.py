@@ -127,10 +127,9 @@ def inspect(
     reports, shown = [], None
     with current_folder_first(), torch.random.fork_rng(devices=[]):
         for index in range(max(1, len(checkpoints))):
-            torch.manual_seed(seed)  # of this command's own fork: the factory draws the same weights each time
-            model, before = build_model(factory, model_args), None
+            model, before = build_model(factory, model_args, seed), None
             if start is not None:
-                before = build_model(factory, model_args)
+                before = build_model(factory, model_args, seed)
                 load_weights(before, start, initial)  # type: ignore[arg-type]
             if weights:
                 load_weights(model, weights[index], checkpoints[index])
