@@ -51,7 +51,8 @@ def demo(out: Path, seed: int, as_json: bool) -> None:
     begin = time.perf_counter()
     out.mkdir(parents=True, exist_ok=True)  # before the work: a folder that cannot be written should not cost a minute
     console = show.make_console()
-    results, figures = [], []
+    results: list[Result] = []
+    figures: list[Path] = []
     for task in TASKS:
         with progress(task.title, task.fits, show=not as_json) as tick, noticing_interrupts() as interrupted:
             try:

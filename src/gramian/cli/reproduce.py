@@ -92,7 +92,7 @@ def reproduce(
     Examples:
       gramian reproduce --list
       gramian reproduce d/table2
-      gramian reproduce 'a/*' --scale tiny --seeds 1
+      gramian reproduce 'a/*' --scale smoke --seeds 1
       gramian reproduce --paper C --jobs 4 --json > verdicts.json
     """
     console, store = Console(stderr=True, highlight=False) if as_json else make_console(), Store(out)
