@@ -69,6 +69,7 @@ class TestHelp:
     def test_every_command_shows_examples_that_parse(self, name, command):
         text = run(*name.split()[1:], "--help").output
         assert "Examples:" in text
+        assert max(map(len, text.splitlines())) <= 80
         shown = [line for line in (command.help or "").splitlines() if name in line]
         assert len(shown) >= 2
         options = {word for option in command.params for word in option.opts}

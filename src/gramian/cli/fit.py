@@ -79,9 +79,10 @@ def fit(
     \b
     Examples:
       gramian fit houses.csv --target price --out houses.gramian
-      gramian fit houses.csv --target price --out houses.gramian --report houses.html
-      gramian fit churn.parquet --target left --drop customer_id --out churn.gramian --time-limit 60
-      gramian fit houses.csv --target price --out houses.gramian --json > report.json
+      gramian fit houses.csv --target price --out m.gramian --report m.html
+      gramian fit houses.csv --target price --out m.gramian --json > fit.json
+      gramian fit churn.parquet --target left --drop id --out churn.gramian
+      gramian fit churn.csv --target left --missing NA --out m.gramian
     """
     begin = time.perf_counter()
     for path in (out, page):

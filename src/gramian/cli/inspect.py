@@ -109,10 +109,12 @@ def inspect(
     \b
     Examples:
       gramian inspect weights.pt --model net:Net --data test.npz
-      gramian inspect weights.pt --model net:make --model-args '{"width": 128}' --data test.csv --target y
-      gramian inspect last.ckpt --model nets.resnet:ResNet --data pictures/ --image-size 32 --html net.html
-      gramian inspect early.pt late.pt --model net:Net --data net:test_loader --json
       gramian inspect --model net:Net --data test.npz
+      gramian inspect early.pt late.pt --model net:Net --data test.npz --json
+      gramian inspect w.pt --model net:Net --data test.csv --target y
+      gramian inspect w.pt --model net:Net --data pictures/ --html net.html
+      gramian inspect w.pt --model net:Net --data net:test_loader --loss mse
+      gramian inspect w.pt --model net:f --data x.npy --model-args '{"width": 9}'
     """
     if len(checkpoints) > 2:
         raise click.UsageError(f"one checkpoint to inspect or two to compare, not {len(checkpoints)}")

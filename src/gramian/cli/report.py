@@ -47,8 +47,8 @@ def report(
     \b
     Examples:
       gramian report houses.gramian
-      gramian report houses.gramian --data new.csv --target price --out houses.html
-      gramian report houses.gramian --compare older.gramian --data new.csv --target price --out both.html
+      gramian report houses.gramian --data new.csv --target price
+      gramian report houses.gramian --compare older.gramian --out both.html
     """
     if target is not None and data is None:
         raise click.UsageError("--target names a column of a table: give the table with --data")
