@@ -47,4 +47,4 @@ def _header(path: Any) -> list[str]:
     except (OSError, EOFError, UnicodeDecodeError):
         return []  # no such file, or none of text: nothing to offer, and no place to say so
     mark = "," if "," in first else ";" if ";" in first else "\t"
-    return next(csv.reader([first], delimiter=mark), [])
+    return [name.strip() for name in next(csv.reader([first], delimiter=mark), [])]
