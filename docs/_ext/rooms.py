@@ -1,0 +1,203 @@
+"""The reference and the map of the house, made from the code: public names by room, floors from the import contracts."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+ROOT = Path(__file__).parents[2]
+ROOMS = (
+    "gramian",
+    "gramian.rfm",
+    "gramian.kernels",
+    "gramian.features",
+    "gramian.solvers",
+    "gramian.tables",
+    "gramian.files",
+    "gramian.nets",
+    "gramian.optim",
+    "gramian.theory",
+    "gramian.datasets",
+    "gramian.report",
+    "gramian.distributed",
+    "gramian.experiments",
+    "gramian.bench",
+    "gramian.core",
+)
+PARTS = {  # modules of a room whose names one calls by their own path
+    "gramian.rfm": ("search", "presets", "explain", "directions", "importance", "compression"),
+    "gramian.nets": ("alignment", "adapters"),
+    "gramian.theory": ("printed",),
+    "gramian.experiments": ("papers", "store", "run", "verdict", "page"),
+    "gramian.bench": ("tasks", "methods", "runner", "metrics", "summary"),
+}
+
+
+def public(module: Any) -> list[str]:
+    """Names a module offers: its ``__all__``, or what it defines without a leading underscore."""
+    if hasattr(module, "__all__"):
+        return [name for name in module.__all__ if not name.startswith("__")]
+    return [
+        name
+        for name, value in vars(module).items()
+        if not name.startswith("_") and callable(value) and getattr(value, "__module__", "") == module.__name__
+    ]
+
+
+def catalogue() -> dict[str, list[str]]:
+    """Room or part → its public names, each object once: under the shortest path by which one imports it."""
+    seen: dict[int, str] = {}
+    listed: dict[str, list[str]] = {}
+    for room in ROOMS:
+        for path in (room, *(f"{room}.{part}" for part in PARTS.get(room, ()))):
+            module = importlib.import_module(path)
+            listed[path] = []
+            for name in public(module):
+                value = getattr(module, name)
+                if seen.setdefault(id(value), f"{path}.{name}") == f"{path}.{name}" and callable(value):
+                    listed[path].append(name)
+    return listed
+
+
+def write_reference(app: Sphinx) -> None:
+    """One page per room, with a list from which autosummary makes a page per name."""
+    folder = Path(app.srcdir) / "api"
+    folder.mkdir(exist_ok=True)
+    listed = catalogue()
+    for room in ROOMS:
+        lines = [room, "=" * len(room), "", f".. automodule:: {room}", "   :no-members:", ""]
+        lines += _names(room, listed[room])
+        for part in PARTS.get(room, ()):
+            path = f"{room}.{part}"
+            lines += [path, "-" * len(path), "", f".. automodule:: {path}", "   :no-members:", ""]
+            lines += _names(path, listed[path])
+        _write(folder / f"{room}.rst", "\n".join(lines) + "\n")
+
+
+def _names(path: str, names: list[str]) -> list[str]:
+    if not names:
+        return []
+    head = [f".. currentmodule:: {path}", "", ".. autosummary::", "   :toctree: names", "   :nosignatures:", ""]
+    return [*head, *(f"   {name}" for name in names), ""]
+
+
+def _write(path: Path, text: str) -> None:
+    if not path.exists() or path.read_text(encoding="utf-8") != text:  # an untouched page is not read again
+        path.write_text(text, encoding="utf-8")
+
+
+def door_sign(room: str) -> str:
+    """The first sentence of a room's docstring."""
+    text = (inspect.getdoc(importlib.import_module(room)) or "").split("\n\n")[0]
+    return " ".join(text.split()).replace("``", "")
+
+
+def contracts() -> list[dict[str, Any]]:
+    """The import contracts as pyproject.toml states them."""
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"]
+
+
+def floors() -> list[list[str]]:
+    """Rooms from the roof to the ground; those on one floor do not know each other."""
+    layers = next(c for c in contracts() if c["type"] == "layers")["layers"]
+    return [[room.strip() for room in layer.split("|")] for layer in layers]
+
+
+class House(SphinxDirective):
+    """``{house}``: the floors as boxes, the roof first."""
+
+    def run(self) -> list[nodes.Node]:
+        house = nodes.container(classes=["house"])
+        for floor in floors():
+            row = nodes.container(classes=["floor"])
+            for room in floor:
+                box = nodes.container(classes=["room"])
+                box += nodes.paragraph("", "", self._link(room))
+                box += nodes.paragraph(text=door_sign(room))
+                row += box
+            house += row
+        return [house]
+
+    def _link(self, room: str) -> nodes.Node:
+        title = nodes.literal(text=room)
+        if room not in ROOMS:
+            return title
+        target = {"refdoc": self.env.docname, "refdomain": "std", "reftype": "doc", "refexplicit": True}
+        return addnodes.pending_xref("", title, reftarget=f"/api/{room}", refwarn=True, **target)
+
+
+class Contracts(SphinxDirective):
+    """``{contracts}``: the other rules on imports, in words."""
+
+    def run(self) -> list[nodes.Node]:
+        lines = []
+        for contract in contracts():
+            if contract["type"] == "forbidden":
+                says = f"{_code(contract['source_modules'])} never import {_code(contract['forbidden_modules'])}."
+            elif contract["type"] == "independence":
+                says = f"{_code(contract['modules'])} never import one another."
+            else:
+                continue
+            lines.append(f"- **{contract['name']}:** {says}")
+        return self.parse_text_to_nodes("\n".join(lines))
+
+
+class Rooms(SphinxDirective):
+    """``{rooms}``: a table of the reference, room by room, and its hidden table of contents."""
+
+    def run(self) -> list[nodes.Node]:
+        listed = catalogue()
+        lines = ["| room | what lives there | names |", "|---|---|---:|"]
+        for room in ROOMS:
+            count = sum(len(names) for path, names in listed.items() if path == room or _part_of(path, room))
+            lines.append(f"| [{room}](/api/{room}.rst) | {door_sign(room)} | {count} |")
+        toctree = "\n".join(["", "```{toctree}", ":hidden:", "", *(f"/api/{room}" for room in ROOMS), "```"])
+        return self.parse_text_to_nodes("\n".join(lines) + "\n" + toctree)
+
+
+def _part_of(path: str, room: str) -> bool:
+    return path.rpartition(".")[0] == room and path not in ROOMS
+
+
+def _code(modules: list[str]) -> str:
+    return ", ".join(f"`{module}`" for module in modules)
+
+
+def missing(app: Sphinx, env: Any, node: Any, contnode: nodes.Node) -> nodes.Node | None:
+    """A reference by another path than the documented one: import it and look where it is documented."""
+    if node.get("refdomain") != "py":
+        return None
+    home = {id(getattr(importlib.import_module(p), n)): f"{p}.{n}" for p, names in catalogue().items() for n in names}
+    for prefix in (node.get("py:module"), None):
+        found = _find(".".join(filter(None, (prefix, node["reftarget"]))))
+        documented = home.get(id(found))
+        if found is not None and documented and documented != node["reftarget"]:
+            domain = env.get_domain("py")
+            return domain.resolve_xref(env, node["refdoc"], app.builder, "obj", documented, node, contnode)
+    return None
+
+
+def _find(path: str) -> Any:
+    try:
+        return pkgutil.resolve_name(path)
+    except (ImportError, AttributeError, ValueError):
+        return None
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Enter the directives, and write the reference before autosummary looks for it."""
+    app.add_directive("house", House)
+    app.add_directive("contracts", Contracts)
+    app.add_directive("rooms", Rooms)
+    app.connect("builder-inited", write_reference, priority=100)
+    app.connect("missing-reference", missing)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
