@@ -3,6 +3,7 @@
 import doctest
 import re
 import shlex
+import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +17,8 @@ FOLDER = ROOT / "docs"
 NOT_PAGES = ("_build", "_templates", "api", "auto_examples")
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 FENCE = re.compile(
-    r"(?:<!-- not run: (?P<reason>.*?) -->\n+)?^(?P<fence>`{3,}|:{3,})(?P<language>[^\n]*)\n(?P<text>.*?)^(?P=fence) *$",
+    r"(?:<!-- not run: (?P<reason>[^\n]*?) -->\n+)?"
+    r"^ *(?P<fence>`{3,}|:{3,})(?P<language>[^\n]*)\n(?P<text>.*?)^ *(?P=fence) *$",
     flags=re.DOTALL | re.MULTILINE,
 )
 
@@ -44,7 +46,7 @@ def blocks(text: str) -> list[Block]:
     [Block(language='python', text='x = 1\n', line=4, reason=None)]
     """
     return [
-        Block(m["language"].strip(), m["text"], text[: m.start("text")].count("\n") + 1, m["reason"])
+        Block(m["language"].strip(), textwrap.dedent(m["text"]), text[: m.start("text")].count("\n") + 1, m["reason"])
         for m in FENCE.finditer(text)
     ]
 
