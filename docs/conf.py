@@ -10,6 +10,7 @@ sys.path.insert(0, str(HERE.parent / "src"))  # documents the code beside it, wh
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import records  # noqa: E402
+from docutils import nodes  # noqa: E402
 from gramian import __version__ as release  # noqa: E402
 
 project = "gramian"
@@ -30,6 +31,7 @@ extensions = [
     "rooms",
 ]
 exclude_patterns = ["_build", "auto_examples/*.ipynb", "**/sg_execution_times.rst", "sg_execution_times.rst"]
+smartquotes = False  # an option keeps its two dashes
 templates_path = ["_templates"]
 suppress_warnings = ["config.cache"]  # the gallery's settings hold functions
 
@@ -40,11 +42,6 @@ myst_substitutions = records.facts()
 autosummary_ignore_module_all = False
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
-autodoc_default_options = {
-    "members": True,
-    "inherited-members": "BaseEstimator, RegressorMixin, ClassifierMixin, CallbackSupportMixin, Optimizer, Module, "
-    "ValueError, tuple, Protocol, Options",
-}
 autodoc_preserve_defaults = True
 python_maximum_signature_line_length = 90
 numpydoc_show_class_members = False
@@ -70,6 +67,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "gramian"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_context = {"default_mode": "auto"}
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {
@@ -86,3 +84,15 @@ html_theme_options = {
     "secondary_sidebar_items": ["page-toc"],
 }
 html_sidebars = {"index": [], "start": [], "auto_examples/**": ["sidebar-nav-bs"]}
+
+
+def setup(app):
+    """Doctests end with an empty line in the source, which need not be seen."""
+
+    def trim(app, doctree):
+        for block in doctree.findall(nodes.literal_block):
+            if block.rawsource == block.astext():  # not one that was highlighted by hand
+                block.rawsource = block.rawsource.rstrip()
+                block[:] = [nodes.Text(block.rawsource)]
+
+    app.connect("doctree-read", trim)

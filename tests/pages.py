@@ -4,7 +4,7 @@ import doctest
 import re
 import shlex
 import textwrap
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
@@ -45,10 +45,13 @@ def blocks(text: str) -> list[Block]:
     >>> blocks("# Title\n\n```python\nx = 1\n```\n")
     [Block(language='python', text='x = 1\n', line=4, reason=None)]
     """
-    return [
-        Block(m["language"].strip(), textwrap.dedent(m["text"]), text[: m.start("text")].count("\n") + 1, m["reason"])
-        for m in FENCE.finditer(text)
-    ]
+    found = []
+    for m in FENCE.finditer(text):
+        line = text[: m.start("text")].count("\n") + 1
+        block = Block(m["language"].strip(), textwrap.dedent(m["text"]), line, m["reason"])
+        inner = blocks(block.text) if block.language.startswith("{") else []  # a card or a tab may hold examples
+        found += [block, *(replace(one, line=one.line + line - 1) for one in inner)]
+    return found
 
 
 def run(path: Path) -> dict:

@@ -7,6 +7,7 @@ import inspect
 import pkgutil
 import tomllib
 from pathlib import Path
+from types import GenericAlias
 from typing import Any
 
 from docutils import nodes
@@ -63,7 +64,8 @@ def catalogue() -> dict[str, list[str]]:
             listed[path] = []
             for name in public(module):
                 value = getattr(module, name)
-                if seen.setdefault(id(value), f"{path}.{name}") == f"{path}.{name}" and callable(value):
+                first = seen.setdefault(id(value), f"{path}.{name}") == f"{path}.{name}"
+                if first and callable(value) and not isinstance(value, GenericAlias):
                     listed[path].append(name)
     return listed
 
@@ -74,11 +76,11 @@ def write_reference(app: Sphinx) -> None:
     folder.mkdir(exist_ok=True)
     listed = catalogue()
     for room in ROOMS:
-        lines = [room, "=" * len(room), "", f".. automodule:: {room}", "   :no-members:", ""]
+        lines = [room, "=" * len(room), "", f".. automodule:: {room}", ""]
         lines += _names(room, listed[room])
         for part in PARTS.get(room, ()):
             path = f"{room}.{part}"
-            lines += [path, "-" * len(path), "", f".. automodule:: {path}", "   :no-members:", ""]
+            lines += [path, "-" * len(path), "", f".. automodule:: {path}", ""]
             lines += _names(path, listed[path])
         _write(folder / f"{room}.rst", "\n".join(lines) + "\n")
 
@@ -129,10 +131,9 @@ class House(SphinxDirective):
 
     def _link(self, room: str) -> nodes.Node:
         title = nodes.literal(text=room)
-        if room not in ROOMS:
-            return title
+        page = f"/api/{room}" if room in ROOMS else f"/{room.rpartition('.')[2]}"
         target = {"refdoc": self.env.docname, "refdomain": "std", "reftype": "doc", "refexplicit": True}
-        return addnodes.pending_xref("", title, reftarget=f"/api/{room}", refwarn=True, **target)
+        return addnodes.pending_xref("", title, reftarget=page, refwarn=True, **target)
 
 
 class Contracts(SphinxDirective):
@@ -172,6 +173,14 @@ def _code(modules: list[str]) -> str:
     return ", ".join(f"`{module}`" for module in modules)
 
 
+def foreign(app: Sphinx, what: str, name: str, value: Any, skip: bool, options: Any) -> bool | None:
+    """Leave out what a class inherits from other packages: scikit-learn and torch document it themselves."""
+    value = getattr(value, "fget", value)
+    owner = getattr(value, "__objclass__", value)
+    module = getattr(owner, "__module__", None) or "builtins"
+    return True if callable(value) and not module.startswith("gramian") else None
+
+
 def missing(app: Sphinx, env: Any, node: Any, contnode: nodes.Node) -> nodes.Node | None:
     """A reference by another path than the documented one: import it and look where it is documented."""
     if node.get("refdomain") != "py":
@@ -199,5 +208,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("contracts", Contracts)
     app.add_directive("rooms", Rooms)
     app.connect("builder-inited", write_reference, priority=100)
+    app.connect("autodoc-skip-member", foreign)
     app.connect("missing-reference", missing)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
