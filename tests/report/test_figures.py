@@ -132,7 +132,7 @@ class TestDirections:
         assert {1, 4} <= set(columns)
         share = model.explained_ / model.explained_.sum()
         labels = [t.get_text() for t in ax.get_legend().get_texts()]
-        assert labels == [f"direction {i + 1} ({share[i]:.0%})" for i in range(2)]
+        assert labels == [f"{i + 1} ({share[i]:.0%})" for i in range(2)]
         pixels = render(ax)
         assert has_colour(pixels, SERIES[0])
         assert has_colour(pixels, SERIES[1])

@@ -23,8 +23,9 @@ from gramian.experiments.page import write_page
 from gramian.experiments.registry import SCALES, Experiment
 from gramian.experiments.run import run
 from gramian.experiments.store import Cell, Record, Store, cells
-from gramian.experiments.text import duration, of_the_paper, with_interval
+from gramian.experiments.text import of_the_paper, with_interval
 from gramian.experiments.verdict import CANNOT_RUN, CLOSE, DIFFERS, NOT_RUN, REPRODUCED, Findings, count, findings
+from gramian.report.web.numbers import duration
 
 _MANY = 5
 """Above so many experiments the terminal shows a line for each; the page has the rest."""

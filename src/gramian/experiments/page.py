@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from importlib.resources import files
 from itertools import groupby
 from pathlib import Path
 
 from gramian.core.version import __version__
+from gramian.core.whole import write_whole
 from gramian.experiments import figures
-from gramian.experiments.html import kind_of, number, outcome_tag, pills, ruler, table, tag, text
+from gramian.experiments.html import kind_of, outcome_tag, pills, ruler
 from gramian.experiments.papers import TITLES
 from gramian.experiments.registry import Experiment
 from gramian.experiments.section import Images, section
-from gramian.experiments.store import Store, write_whole
+from gramian.experiments.store import Store
 from gramian.experiments.text import of_the_paper, with_interval
 from gramian.experiments.verdict import CLOSE, OUTCOMES, REPRODUCED, Findings, Verdict, count, findings
+from gramian.report.web import document, number, table, tag, text
+from gramian.report.web.shell import SWITCH, asset
 
 _HEADS = ("experiment", "verdict", "number", "paper", "ours", "", "scale")
 
@@ -58,10 +60,13 @@ def page(found: Sequence[Findings], images: Images) -> str:
         title = tag("h2", f"Paper {text(letter)} {tag('small', text(TITLES.get(letter, '')))}", id=f"paper-{letter}")
         counts = tag("p", pills(count(verdict for entry in entries for verdict in entry.best)), class_="pills")
         sections.append(title + counts + "".join(section(entry, images) for entry in entries))
-    body = tag("nav", _navigation(groups)) + tag(
-        "main", _head(found, verdicts) + _verdicts(verdicts) + "".join(sections)
+    return document(
+        "gramian reproduce",
+        _navigation(groups),
+        _head(found, verdicts) + _verdicts(verdicts) + "".join(sections),
+        style=asset("claims.css", "gramian.experiments"),
+        script=asset("claims.js", "gramian.experiments"),
     )
-    return _SHELL.format(style=_asset("page.css"), body=body, script=_asset("page.js"))
 
 
 def _navigation(groups: dict[str, list[Findings]]) -> str:
@@ -90,15 +95,18 @@ def _head(found: Sequence[Findings], verdicts: Sequence[Verdict]) -> str:
     ran = sum(bool(entry.records) for entry in found)
     boxes = "".join(
         tag(
-            "button", tag("b", str(n)) + tag("span", text(outcome)), class_=f"box {kind_of(outcome)}", data_only=outcome
+            "button",
+            tag("b", str(n)) + tag("span", text(outcome)),
+            class_=f"box {kind_of(outcome)}",
+            data_only=outcome,
+            type="button",
         )
         for outcome, n in counts.items()
     )
     lead = f"{share or 'Nothing is judged yet'}; {ran} of {len(found)} experiments have run. gramian {__version__}."
-    switch = tag("button", "◐", id="theme", title="light or dark", aria_label="light or dark")
     return tag(
         "header",
-        switch + tag("h1", "The papers, run again") + tag("p", text(lead)) + tag("div", boxes, class_="boxes"),
+        SWITCH + tag("h1", "The papers, run again") + tag("p", text(lead)) + tag("div", boxes, class_="boxes"),
         id="verdicts",
     )
 
@@ -111,7 +119,7 @@ def _verdicts(verdicts: Sequence[Verdict]) -> str:
         label += " " + tag("span", "misprint", class_="tag none", title=claim.misprint) if claim.misprint else ""
         mean = None if verdict.ours is None else verdict.ours.mean
         cells = (
-            tag("td", tag("a", text(id), href=f"#{id.replace('/', '-')}")),
+            tag("th", tag("a", text(id), href=f"#{id.replace('/', '-')}"), scope="row"),
             tag("td", outcome_tag(verdict.outcome, verdict.why), data_value=OUTCOMES.index(verdict.outcome)),
             tag("td", label, class_="wide"),
             number(of_the_paper(claim), claim.low if claim.paper is None else claim.paper, "paper"),
@@ -125,30 +133,8 @@ def _verdicts(verdicts: Sequence[Verdict]) -> str:
         tag("option", f"paper {letter}", value=letter) for letter in letters
     )
     controls = (
-        '<input type="search" id="filter" placeholder="search numbers and experiments" aria-label="search">'
+        tag("input", type="search", id="filter", placeholder="search numbers and experiments", aria_label="search")
         + tag("select", options, id="paper", aria_label="paper")
         + tag("span", "", id="shown", aria_live="polite")
     )
-    return tag("div", controls, class_="controls") + table(_HEADS, rows, class_="claims sortable", id="table")
-
-
-def _asset(name: str) -> str:
-    return (files("gramian.experiments") / name).read_text(encoding="utf-8")
-
-
-_SHELL = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>gramian reproduce</title>
-<style>
-{style}</style>
-</head>
-<body>
-{body}
-<script>
-{script}</script>
-</body>
-</html>
-"""
+    return tag("div", controls, class_="controls") + table(_HEADS, rows, "claims", "table", sort=True)

@@ -7,11 +7,12 @@ from base64 import b64encode
 from collections.abc import Sequence
 from pathlib import Path
 
-from gramian.experiments.html import number, outcome_tag, pills, prose, ruler, table, tag, text
+from gramian.experiments.html import outcome_tag, pills, ruler
 from gramian.experiments.registry import Experiment
 from gramian.experiments.store import Record, plain
-from gramian.experiments.text import duration, of_the_paper, wanted, with_interval
+from gramian.experiments.text import of_the_paper, wanted, with_interval
 from gramian.experiments.verdict import NOT_RUN, Findings, Verdict, count, estimates
+from gramian.report.web import duration, folded, number, prose, table, tag, text
 
 Images = dict[tuple[str, str], Path | str | None]
 _MIME = {".svg": "image/svg+xml", ".png": "image/png"}
@@ -35,13 +36,13 @@ def section(found: Findings, images: Images) -> str:
         records = found.records[scale]
         body = _at_scale(experiment, scale, records, found.verdicts[scale], images.get((experiment.id, scale)))
         title = f"scale {scale}: {_work(records)}"
-        parts.append(_folded(title, body) if place else tag("p", text(title), class_="work") + body)
+        parts.append(folded(title, body) if place else tag("p", text(title), class_="work") + body)
     if not found.records:
         parts.append(tag("p", "Not run yet.", class_="work"))
         missing = [verdict for verdict in found.best if verdict.claim.missing]
         parts.append(_claims(missing) if missing else "")
     parts.insert(2, tag("div", prose(experiment.notes), class_="notes") if experiment.notes else "")
-    return tag("section", "".join(parts), id=experiment.id.replace("/", "-"), class_="experiment")
+    return tag("section", "".join(parts), id=experiment.id.replace("/", "-"), class_="card")
 
 
 def _at_scale(
@@ -50,7 +51,7 @@ def _at_scale(
     if isinstance(image, Path):
         source = f"data:{_MIME[image.suffix]};base64,{b64encode(image.read_bytes()).decode()}"
         alt = f"{experiment.title}, redrawn from our records at scale {scale}"
-        drawn = tag("figure", f'<img alt="{text(alt)}" src="{source}" loading="lazy">')
+        drawn = tag("figure", tag("img", alt=alt, src=source, loading="lazy"))
     else:
         drawn = tag("p", f"The figure cannot be drawn from these records: {text(image)}", class_="why") if image else ""
     errors = [
@@ -66,8 +67,8 @@ def _at_scale(
             drawn,
             _claims(verdicts) if verdicts else "",
             *errors,
-            _folded(_count(len(rows), "more number"), table(("number", "ours"), rows)) if rows else "",
-            _folded("how it was made", _making(records)),
+            folded(_count(len(rows), "more number"), table(("number", "ours"), rows)) if rows else "",
+            folded("how it was made", _making(records)),
         )
     )
 
@@ -132,7 +133,3 @@ def _count(n: int, what: str) -> str:
 
 def _what(record: Record) -> str:
     return "Data missing" if record["missing"] else "Failed"
-
-
-def _folded(title: str, body: str) -> str:
-    return tag("details", tag("summary", text(title)) + body)

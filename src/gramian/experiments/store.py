@@ -9,13 +9,12 @@ import hashlib
 import json
 import logging
 import math
-import os
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
+from gramian.core.whole import write_whole
 from gramian.experiments.registry import Experiment
 
 log = logging.getLogger(__name__)
@@ -214,20 +213,6 @@ class Store:
             pass
         log.warning("%s is not a record and is left out", path)
         return None
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file, with its folder: whoever reads it sees the old text or the new one, never a part."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".part")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.chmod(temporary, 0o644)  # a temporary file is its owner's only
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
 
 
 def _identity(record: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Numbers, intervals and times as people read them."""
+"""Claims and estimates as people read them."""
 
 from __future__ import annotations
 
@@ -6,21 +6,7 @@ import math
 
 from gramian.experiments.expected import Claim
 from gramian.experiments.verdict import Estimate
-
-
-def shown(value: float, digits: int = 4) -> str:
-    """A number with so many significant digits.
-
-    >>> shown(0.123456), shown(float("nan")), shown(-1234567.0), shown(60000.0)
-    ('0.1235', 'nan', '−1.235e6', '60000')
-    """
-    text = f"{value:.{digits}g}"
-    if value == int(value) and abs(value) < 1e6 if math.isfinite(value) else False:
-        text = str(int(value))
-    if "e" in text:
-        mantissa, exponent = text.split("e")
-        text = f"{mantissa}e{int(exponent)}"
-    return text.replace("inf", "∞").replace("-", "−")
+from gramian.report.web.numbers import plus_minus, shown
 
 
 def with_interval(estimate: Estimate | None) -> str:
@@ -31,14 +17,7 @@ def with_interval(estimate: Estimate | None) -> str:
     """
     if estimate is None:
         return "–"
-    mean, half = estimate.mean, estimate.half
-    if half is None or half == 0:
-        return shown(mean)
-    decimals = 1 - math.floor(math.log10(half))
-    if decimals <= 6 and max(abs(mean), half) < 1e6:
-        decimals = max(decimals, 0)
-        return f"{mean:.{decimals}f} ± {half:.{decimals}f}".replace("-", "−")
-    return f"{shown(mean)} ± {shown(half, 2)}"
+    return plus_minus(estimate.mean, estimate.half)
 
 
 def of_the_paper(claim: Claim) -> str:
@@ -63,17 +42,3 @@ def wanted(claim: Claim) -> str:
     if math.isinf(claim.high):
         return f"≥ {shown(claim.low)}" if math.isfinite(claim.low) else "any number"
     return f"≤ {shown(claim.high)}" if math.isinf(claim.low) else f"{shown(claim.low)} … {shown(claim.high)}"
-
-
-def duration(seconds: float) -> str:
-    """A time span in the unit that suits it.
-
-    >>> duration(4.24), duration(95), duration(7300)
-    ('4.2 s', '95 s', '2 h 2 min')
-    """
-    if seconds < 10:
-        return f"{seconds:.1f} s"
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60} min"

@@ -18,6 +18,7 @@ from gramian.core import cosine, pearson, psd_eigh
 from gramian.nets.record import LayerRecord, Unavailable
 from gramian.nets.report import FeatureReport
 from gramian.nets.similarity import block_similarity
+from gramian.nets.table import CSS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,13 +65,14 @@ class Comparison:
         return captured.get().rstrip()
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{escape(name)}</th>" for name in self.columns)
+        head = "".join(f"<th>{escape(name.replace('_', ' '))}</th>" for name in self.columns)
         body = "".join(
             "<tr>" + "".join(f"<td>{escape(_show(entry.get(n, math.nan)))}</td>" for n in self.columns) + "</tr>"
             for entry in self.rows
         )
         notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
-        return f"<table><caption>{escape(self.title)}</caption><tr>{head}</tr>{body}</table>{notes}"
+        table = f"<table><caption>{escape(self.title)}</caption><tr>{head}</tr>{body}</table>"
+        return f'<div class="gramian"><style>{CSS}</style>{table}{notes}</div>'
 
 
 def compare(a: Any, b: Any, *, layer: str | None = None, directions: int = 5) -> Comparison:

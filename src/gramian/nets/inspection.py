@@ -8,11 +8,10 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
-from rich.console import Console
-from rich.progress import track
 from torch import Tensor, nn
 from torch.nn.utils import parametrize
 
+from gramian.core.progress import progress
 from gramian.nets.batches import Batch, Unpack, batches, can_repeat
 from gramian.nets.capture import Capture
 from gramian.nets.collect import Collector, Options
@@ -150,9 +149,14 @@ def inspect(
                 max_samples=max_samples,
             )
 
-        with Capture(inner, found, collector.features.show) as capture, torch.enable_grad():
-            for batch in _progress(read(), data):
+        with (
+            Capture(inner, found, collector.features.show) as capture,
+            torch.enable_grad(),
+            progress("inspecting", _count(data), show=True) as tick,
+        ):
+            for batch in read():
                 collector.add(capture, batch)
+                tick()
         records, unmeasured = collector.finish(capture)
         means = collector.features.means(collector.samples)
         if means and can_repeat(data):
@@ -234,9 +238,6 @@ def _on_device(model: nn.Module, device: str | torch.device) -> Iterator[torch.d
         model.to(home)
 
 
-def _progress(items: Iterator[Any], data: Any) -> Iterator[Any]:
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        return items
-    total = len(data) if hasattr(data, "__len__") and not isinstance(data, Tensor | tuple) else None
-    return iter(track(items, "inspecting", total=total, console=console, transient=True))
+def _count(data: Any) -> int | None:
+    """How many batches there will be, where the data says so."""
+    return len(data) if hasattr(data, "__len__") and not isinstance(data, Tensor | tuple) else None

@@ -13,6 +13,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from gramian.core import pearson, wide_dtype
+from gramian.core.plugins import room_for
 from gramian.nets.batches import can_repeat
 from gramian.nets.decay import resolve_decay
 from gramian.nets.inspection import inspect
@@ -182,9 +183,14 @@ class Monitor:
 
     def plot(self, columns: Sequence[str] = ("nfa_cos", "c_nfa_cos"), layers: Sequence[str] | None = None) -> Figure:
         """Columns over training, one panel per layer, and the loss (paper A, Fig. 2)."""
-        from gramian.nets.plots import plot_history
+        figure: Figure = room_for("matplotlib").plot_history(self, columns, layers)
+        return figure
 
-        return plot_history(self, columns, layers)
+    def _repr_html_(self) -> str:
+        if self.report is None:
+            return "<p>Monitor: nothing was measured yet</p>"
+        when = f"Monitor, measured {len(self.steps)} times, last at step {self.steps[-1]}"
+        return f"<p>{when}</p>{self.report._repr_html_()}"
 
     def series(self, key: str) -> list[float]:
         """One number over training, NaN where it was not measured."""

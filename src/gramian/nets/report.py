@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from rich.console import Console, RenderableType
 
+from gramian.core.plugins import room_for
 from gramian.nets.alignment import corrupted_ptk, uncentered_nfa
 from gramian.nets.metrics import COLUMNS, row
 from gramian.nets.record import PSD, LayerRecord
@@ -134,9 +135,9 @@ class FeatureReport:
 
     def plot(self, layer: str | None = None) -> Figure:
         """A figure of all layers (alignment, spectra, geometry), or of the matrices of one."""
-        from gramian.nets.plots import plot_layer, plot_report
-
-        return plot_report(self) if layer is None else plot_layer(self, layer)
+        draw = room_for("matplotlib")
+        figure: Figure = draw.plot_report(self) if layer is None else draw.plot_layer(self, layer)
+        return figure
 
     def __rich__(self) -> RenderableType:
         return TerminalTable(self.rows, self._skipped, self.settings)

@@ -127,7 +127,7 @@ def _style(name: str, value: float) -> str:
     return "green" if value <= 0.05 else "yellow" if value <= 0.5 else "red"
 
 
-_CSS = """
+CSS = """
 .gramian{font:13px/1.45 system-ui,sans-serif;color:#1b1f24;background:#fff;max-width:100%;overflow-x:auto}
 .gramian table{border-collapse:collapse;font-variant-numeric:tabular-nums}
 .gramian caption{text-align:left;font-weight:600;padding:4px 0 8px}
@@ -170,7 +170,7 @@ def html(rows: Sequence[Row], skipped: Mapping[str, str], settings: Mapping[str,
     lines = "".join(f"<li>{escape(line)}</li>" for line in skipped_lines(skipped))
     notes = f"<details><summary>not measured: {len(skipped)}</summary><ul>{lines}</ul></details>" if lines else ""
     return (
-        f'<div class="gramian"><style>{_CSS}</style><table>'
+        f'<div class="gramian"><style>{CSS}</style><table>'
         f"<caption>{escape(headline(rows, settings))}</caption>"
         f'<thead><tr><th class="name"></th><th></th><th></th>{top}</tr>'
         f'<tr><th class="name">layer</th><th>type</th><th>shape</th>{heads}</tr></thead>'

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import PercentFormatter
+from matplotlib.ticker import MaxNLocator, PercentFormatter
 
-from gramian.report.style import BLUE, GREY, ORANGE, axes_or_new, declutter
+from gramian.report.style import BLUE, ORANGE, axes_or_new, beside, finish
 from gramian.rfm.shown import more, number
 
 _SHOWN = 5e-4
@@ -46,15 +46,17 @@ def plot_explanation(result: Any, ax: Axes | None = None, *, top: int = 12) -> A
         lengths.append(float(values[order[top:]].sum()))
     ax = axes_or_new(ax, 6.0, 1.2 + 0.27 * len(lengths))
     rows = np.arange(len(lengths))
-    bars = ax.barh(rows, lengths, color=[ORANGE if v > 0 else BLUE for v in lengths], height=0.72)
-    ax.bar_label(bars, labels=[f"{v:+.3g}" for v in lengths], padding=3, fontsize=8, color=GREY)
+    ax.barh(rows, lengths, color=[ORANGE if v > 0 else BLUE for v in lengths], height=0.72)
+    for row, value in enumerate(lengths):
+        beside(ax, row, f"{value:+.3g}")
     ax.axvline(0, color="#808080", linewidth=0.8)
     ax.set_yticks(rows, labels)
     ax.invert_yaxis()
-    ax.margins(x=0.16, y=0.02)
-    ax.set_title(_headline(result), fontsize=10, loc="left")
-    ax.set_xlabel(f"contribution (reference {result.reference_score:.4g}, not resolved {result.gap:+.1g})")
-    declutter(ax, grid="x")
+    ax.margins(x=0.04, y=0.02)
+    ax.xaxis.set_major_locator(MaxNLocator(5))
+    ax.set_title(_headline(result), fontsize=9, loc="left")
+    ax.set_xlabel(f"contribution\n(reference {result.reference_score:.4g}, not resolved {result.gap:+.1g})")
+    finish(ax, grid="x")
     return ax
 
 
@@ -85,20 +87,18 @@ def plot_importance_intervals(result: Any, ax: Axes | None = None, *, top: int =
     # The interval may lie wholly beside a share that resampling rarely meets; whiskers cannot be negative.
     whiskers = np.stack([shares - result.low[order], result.high[order] - shares]).clip(min=0)
     ax.errorbar(shares, rows, xerr=whiskers, fmt="none", ecolor="#303030", elinewidth=1.1, capsize=2.5)
-    for row, (share, high) in enumerate(zip(shares, result.high[order], strict=True)):
-        place = (max(share, high), row)
-        ax.annotate(
-            f"{share:.1%}", place, xytext=(6, 0), textcoords="offset points", va="center", fontsize=8, color=GREY
-        )
+    for row, share in enumerate(shares):
+        beside(ax, row, f"{share:.1%}")
     ax.set_yticks(rows, [result.columns[j] for j in order])
     ax.invert_yaxis()
-    ax.margins(x=0.16, y=0.02)
+    ax.margins(y=0.02)
     ax.set_xlim(left=0)
+    ax.xaxis.set_major_locator(MaxNLocator(4))
     ax.xaxis.set_major_formatter(PercentFormatter(xmax=1))
     left = len(result.columns) - len(order)
     rest = f"; {more(left)}: {max(0.0, 1 - shares.sum()):.1%}" if left else ""
-    ax.set_xlabel(f"share of sensitivity ({result.level:.0%} intervals{rest})")
-    declutter(ax, grid="x")
+    ax.set_xlabel(f"share of sensitivity\n({result.level:.0%} intervals{rest})")
+    finish(ax, grid="x")
     return ax
 
 
@@ -117,9 +117,44 @@ def plot_along(result: Any, ax: Axes | None = None) -> Axes:
     ax.fill_between(result.grid, result.low, result.high, color=BLUE, alpha=0.18, linewidth=0, label=label)
     ax.plot(result.grid, result.mean, color=BLUE, linewidth=1.8, label="mean")
     ax.legend(frameon=False, fontsize=8, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2)
-    ax.set_xlabel(f"position along {result.name} (standardised columns)")
+    ax.set_xlabel(f"position along {result.name}\n(standardised columns)")
     ax.set_ylabel(result.output.name)
-    declutter(ax, grid="y")
+    finish(ax, grid="y")
+    return ax
+
+
+def plot_reliability(result: Any, ax: Axes | None = None) -> Axes:
+    """Share of right predictions against the probability they were given; on the diagonal the two agree.
+
+    The area of a dot is the share of rows in its bin, the line through it an interval for the share that was right.
+
+    Parameters
+    ----------
+    result : Reliability
+        From ``classifier.reliability()``.
+    ax : Axes, optional
+
+    >>> from sklearn.datasets import load_iris
+    >>> from gramian import RFMClassifier
+    >>> ax = plot_reliability(RFMClassifier(preset="fast", n_rounds=0).fit(*load_iris(return_X_y=True)).reliability())
+    >>> ax.get_xlabel()
+    'probability of the predicted class'
+    """
+    ax = axes_or_new(ax, 3.6, 3.4)
+    ax.plot([0, 1], [0, 1], color="#808080", linewidth=0.9, linestyle="--")
+    whiskers = np.stack([result.accuracy - result.low, result.high - result.accuracy])
+    ax.errorbar(result.confidence, result.accuracy, yerr=whiskers, fmt="none", ecolor=BLUE, elinewidth=1.2, capsize=2)
+    areas = 14 + 160 * result.count / result.count.sum()
+    ax.scatter(result.confidence, result.accuracy, s=areas, color=BLUE, edgecolor="white", linewidth=0.6, zorder=3)
+    low = max(0.0, min(result.confidence.min(), result.low.min()) - 0.04)
+    ax.set(xlim=(low, 1.02), ylim=(low, 1.02), aspect="equal")
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_locator(MaxNLocator(5))
+        axis.set_major_formatter(PercentFormatter(xmax=1))
+    ax.set_xlabel("probability of the predicted class")
+    ax.set_ylabel("share that was right")
+    ax.set_title(f"{result.source}: calibration error {result.error:.1%}", fontsize=9, loc="left")
+    finish(ax, grid="both")
     return ax
 
 

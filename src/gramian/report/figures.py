@@ -17,7 +17,8 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from gramian.core import psd_eigh
-from gramian.report.style import AMOUNT, BLUE, GREY, ORANGE, SERIES, SIGNED, axes_or_new, colour_bar, declutter
+from gramian.report.style import AMOUNT, BLUE, ORANGE, SERIES, SIGNED, axes_or_new, beside, colour_bar, finish
+from gramian.rfm.shown import more
 
 _SHOWN = 5e-4
 """A share below this reads 0.0 %."""
@@ -51,21 +52,28 @@ def plot_importances(model: Any, ax: Axes | None = None, *, top: int = 15, names
     order = order[: max(1, int((values[order] >= _SHOWN).sum()))]
     ax = axes_or_new(ax, 5.2, 0.9 + 0.27 * len(order))
     rows = np.arange(len(order))
-    bars = ax.barh(rows, values[order], color=BLUE, height=0.72)
-    ax.bar_label(bars, labels=[f"{v:.1%}" for v in values[order]], padding=3, fontsize=8, color=GREY)
+    ax.barh(rows, values[order], color=BLUE, height=0.72)
+    for row, value in enumerate(values[order]):
+        beside(ax, row, f"{value:.1%}")
     ax.set_yticks(rows, [called[i] for i in order])
     ax.invert_yaxis()
-    ax.margins(x=0.14, y=0.02)
+    ax.margins(y=0.02)
+    ax.xaxis.set_major_locator(MaxNLocator(4))
     ax.xaxis.set_major_formatter(PercentFormatter(xmax=1))
     left = len(values) - len(order)
-    rest = f" ({left} more columns: {max(0.0, 1 - values[order].sum()):.1%})" if left else ""
+    rest = f"\n({more(left)}: {max(0.0, 1 - values[order].sum()):.1%})" if left else ""
     ax.set_xlabel(f"share of sensitivity{rest}")
-    declutter(ax, grid="x")
+    finish(ax, grid="x")
     return ax
 
 
 def plot_feature_matrix(
-    M: Any, ax: Axes | None = None, *, names: Sequence[str] | None = None, scale_bar: bool = True
+    M: Any,
+    ax: Axes | None = None,
+    *,
+    names: Sequence[str] | None = None,
+    scale_bar: bool = True,
+    quantile: float = 1.0,
 ) -> Axes:
     """Heat map of a feature matrix ``M (d, d)``, or of a model's ``feature_matrix_``: red above 0, blue below.
 
@@ -77,6 +85,8 @@ def plot_feature_matrix(
         Written on both axes where there is room to read them; columns are numbered otherwise.
     scale_bar : bool
         Draw the colour scale.
+    quantile : float
+        Full colour is reached at this quantile of ``|M_ij|``: below 1 a few large entries leave the rest visible.
 
     >>> ax = plot_feature_matrix([[1.0, -0.5], [-0.5, 1.0]])
     >>> ax.images[0].get_clim()
@@ -84,11 +94,13 @@ def plot_feature_matrix(
     """
     matrix = _matrix(M)
     d = len(matrix)
-    called = _names(M, d, names) if names is not None or hasattr(M, "feature_names_in_") else None
+    called = names_of(M, d) if names is None else _names(M, d, names)
     margin = 0.0 if called is None else 0.075 * max(len(name) for name in called)
     side = 3.6 if called is None else min(max(3.2, 0.17 * d), 8.0)
     ax = axes_or_new(ax, side + margin + 1.4, side + margin)
-    bound = float(np.abs(matrix).max()) or 1.0
+    if not 0 < quantile <= 1:
+        raise ValueError(f"quantile must be above 0 and at most 1, got {quantile!r}")
+    bound = float(np.quantile(np.abs(matrix), quantile)) or float(np.abs(matrix).max()) or 1.0
     image = ax.imshow(matrix, cmap=SIGNED, vmin=-bound, vmax=bound, interpolation="nearest")
     room = 72 * (ax.get_window_extent().height / ax.figure.dpi - margin) / d  # height of one row in points
     if called is not None and room >= _SMALLEST:
@@ -138,26 +150,28 @@ def plot_rounds(model: Any, ax: Axes | None = None) -> Axes:
         fontsize=9,
     )
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.yaxis.get_major_formatter().set_powerlimits((-2, 4))  # type: ignore[attr-defined]
+    ax.yaxis.get_offset_text().set_fontsize(8)
     ax.margins(x=0.12, y=0.22)
     ax.set_xlabel("round (0 is plain kernel ridge)")
     ax.set_ylabel(label)
-    declutter(ax, grid="y")
+    finish(ax, grid="y")
     return ax
 
 
 def plot_directions(
-    model: Any, ax: Axes | None = None, *, k: int = 3, top: int = 8, names: Sequence[str] | None = None
+    result: Any, ax: Axes | None = None, *, k: int = 3, top: int = 8, names: Sequence[str] | None = None
 ) -> Axes:
-    """Loadings of the k strongest learned directions ``components_ (m, d)`` on the columns that carry them.
-
-    Where round 0 was kept, M is the identity: the directions are then single columns, all of the same strength.
+    """Loadings of the k strongest learned directions on the columns that carry them.
 
     Parameters
     ----------
-    model : fitted model
+    result : Directions or fitted model
+        From ``model.directions(k)``. Of a model its ``components_ (m, d)`` are drawn as they are: where round 0 was
+        kept these are single columns, all of the same strength, and ``model.directions`` says more.
     ax : Axes, optional
     k : int
-        Directions to draw (fewer if fewer were learned); each is named with its share of ``explained_``.
+        Directions to draw (fewer if fewer were learned); each is named with its share of the trace.
     top : int
         Columns to draw at most: those with the largest loadings, weighted by the strength of the direction.
     names : sequence of d strings, optional
@@ -166,38 +180,44 @@ def plot_directions(
     >>> from gramian import RFMRegressor
     >>> X = np.random.default_rng(0).normal(size=(80, 4))
     >>> model = RFMRegressor(n_rounds=1, update="agop", select_round="last").fit(X, X[:, 0] + X[:, 3])
-    >>> ax = plot_directions(model, k=1, top=2)
+    >>> ax = plot_directions(model.directions(), k=1, top=2)
     >>> sorted(label.get_text() for label in ax.get_yticklabels())
     ['x0', 'x3']
     """
     _positive(k=k, top=top)
-    explained = np.asarray(model.explained_, dtype=float)
-    directions = np.asarray(model.components_, dtype=float)[:k]
-    share = explained / explained.sum()
+    if hasattr(result, "loadings"):
+        directions, share = np.asarray(result.loadings, dtype=float)[:k], np.asarray(result.shares, dtype=float)
+        names = result.names if names is None else names
+    else:
+        explained = np.asarray(result.explained_, dtype=float)
+        directions, share = np.asarray(result.components_, dtype=float)[:k], explained / explained.sum()
     weight = (share[: len(directions), None] * directions**2).sum(axis=0)
     columns = np.argsort(-weight, kind="stable")[:top]
     columns = columns[weight[columns] >= _SHOWN * weight.max()]
-    called = _names(model, directions.shape[1], names)
+    called = _names(result, directions.shape[1], names)
     ax = axes_or_new(ax, 5.2, 1.0 + 0.14 * len(columns) * (1 + len(directions)))
     rows, height = np.arange(len(columns)), 0.8 / len(directions)
     for i, direction in enumerate(directions):
         place = rows + (i - (len(directions) - 1) / 2) * height
-        label = f"direction {i + 1} ({share[i]:.0%})"
+        label = f"{i + 1} ({share[i]:.0%})"
         ax.barh(place, direction[columns], height=height, color=SERIES[i % len(SERIES)], label=label)
     ax.axvline(0, color="#808080", linewidth=0.8)
     ax.set_yticks(rows, [called[i] for i in columns])
     ax.invert_yaxis()
     ax.set_xlabel("loading")
     ax.legend(
+        title="direction (share)",
         frameon=False,
         fontsize=8,
+        title_fontsize=8,
         ncols=min(3, len(directions)),
         loc="lower right",
-        bbox_to_anchor=(1.0, 1.0),
-        columnspacing=1.2,
-        handlelength=1.2,
+        bbox_to_anchor=(1.05, 1.0),
+        columnspacing=0.9,
+        handlelength=1.0,
+        handletextpad=0.4,
     )
-    declutter(ax, grid="x")
+    finish(ax, grid="x")
     return ax
 
 
@@ -250,6 +270,19 @@ def plot_image_features(
     return ax
 
 
+def image_of(vector: Float[np.ndarray, " d"], shape: tuple[int, ...]) -> Float[np.ndarray, "c h w"]:
+    """A vector over pixels as channels of an image, for ``shape`` (height, width) or (channels, height, width).
+
+    >>> image_of(np.arange(4.0), (2, 2)).tolist()
+    [[[0.0, 1.0], [2.0, 3.0]]]
+    """
+    if len(shape) not in (2, 3) or math.prod(shape) != len(vector):
+        raise ValueError(
+            f"shape must be (height, width) or (channels, height, width) with {len(vector)} entries, got {tuple(shape)}"
+        )
+    return vector.reshape(shape if len(shape) == 3 else (1, *shape))
+
+
 def _matrix(M: Any) -> Float[np.ndarray, "d d"]:
     """The matrix itself or a model's, in float64; an error for anything that is not square and finite."""
     matrix = np.asarray(getattr(M, "feature_matrix_", M), dtype=np.float64)
@@ -260,13 +293,25 @@ def _matrix(M: Any) -> Float[np.ndarray, "d d"]:
     return matrix
 
 
+def names_of(model: Any, d: int) -> list[str] | None:
+    """What a model calls d of its columns, the user's or the encoded ones; None where they have no names.
+
+    >>> names_of(np.eye(2), 2) is None
+    True
+    """
+    encoder = getattr(model, "encoder_", None)
+    known = [getattr(model, "feature_names_in_", ())]
+    if encoder is not None:
+        known += [encoder.columns_, encoder.get_feature_names_out()]
+    return next(([str(name) for name in names] for names in known if len(names) == d), None)
+
+
 def _names(model: Any, d: int, names: Sequence[str] | None) -> list[str]:
-    called = getattr(model, "feature_names_in_", None) if names is None else names
-    if called is None:
-        return [f"x{i}" for i in range(d)]
-    if len(called) != d:
-        raise ValueError(f"names must hold {d} names, one per column, got {len(called)}")
-    return [str(name) for name in called]
+    if names is None:
+        return names_of(model, d) or [f"x{i}" for i in range(d)]
+    if len(names) != d:
+        raise ValueError(f"names must hold {d} names, one per column, got {len(names)}")
+    return [str(name) for name in names]
 
 
 def _positive(**values: int) -> None:

@@ -63,7 +63,7 @@ _ARGUMENTS = """Parameters
     random_state : int, RandomState or None, default=0
         For folds and samples. The same data gives the same model unless you ask for another.
     verbose : int, default=0
-        1 shows a progress bar on a terminal.
+        1 shows a progress bar, on a terminal and in a notebook.
 
     Attributes
     ----------
@@ -80,10 +80,12 @@ _ARGUMENTS = """Parameters
         Learned directions: eigenvectors of M, strongest first.
     explained_ : ndarray (k,)
         Their weights: eigenvalues of M.
-    rounds_ : list of Round
+    rounds_ : Rounds, a sequence of Round
         One record per round: ridge, bandwidth, residual, leave-one-out error, held-out score, seconds, bytes.
     best_round_ : int
         The round that was kept.
+    evolution_ : Evolution
+        M of each round in small: its diagonal, and its block on the columns that matter most.
     kernel_ : Kernel
         With its bandwidth.
     update_ : Update

@@ -32,10 +32,11 @@ from gramian.rfm.large import fit_large
 from gramian.rfm.machine import KernelMachine
 from gramian.rfm.places import Places
 from gramian.rfm.presets import preset
-from gramian.rfm.rounds import Problem, Round, Step, rounds
+from gramian.rfm.rounds import Problem, Round, Rounds, Step, rounds
 from gramian.rfm.saving import Saves
 from gramian.rfm.settings import EvalSet, Fitted, Settings
 from gramian.rfm.streaming import Streams
+from gramian.rfm.summary import ShownInNotebooks
 from gramian.solvers import BY_NAME as SOLVERS
 from gramian.solvers import Direct, Solver, Workspace, choose
 from gramian.solvers.base import warn_numbers
@@ -65,7 +66,7 @@ class Ready:
     eval_set: tuple[Array, Array] | None
 
 
-class BaseRFM(CallbackSupportMixin, Saves, Compresses, Streams, Places, Explains, FittedFunction):
+class BaseRFM(ShownInNotebooks, CallbackSupportMixin, Saves, Compresses, Streams, Places, Explains, FittedFunction):
     """Arguments and learned attributes of :class:`RFMRegressor` and :class:`RFMClassifier`, described there."""
 
     _scales_target = True
@@ -200,7 +201,7 @@ class BaseRFM(CallbackSupportMixin, Saves, Compresses, Streams, Places, Explains
 
     def _forget(self) -> None:
         """Leave nothing of an earlier life."""
-        for name in ("selected_columns_", "compression_"):
+        for name in ("selected_columns_", "compression_", "evolution_"):
             self.__dict__.pop(name, None)
 
     def _take_over(self, fitted: Fitted, index: NDArray[np.intp] | None) -> None:
@@ -208,6 +209,7 @@ class BaseRFM(CallbackSupportMixin, Saves, Compresses, Streams, Places, Explains
         if index is not None:
             self.row_index_ = index
         self._learn(fitted.blend, fitted.problem, fitted.records, fitted.round, fitted.features)
+        self.evolution_ = fitted.evolution
         self.ridge_ = fitted.ridge
         if fitted.support is not None:
             self.support_ = fitted.support.cpu().numpy()
@@ -241,7 +243,7 @@ class BaseRFM(CallbackSupportMixin, Saves, Compresses, Streams, Places, Explains
     ) -> None:
         self.blend_ = blend
         self.machine_ = blend.best
-        self.rounds_ = list(records)
+        self.rounds_ = Rounds(tuple(records))
         self.best_round_ = best
         self.update_ = problem.update
         self.kernel_ = self.machine_.kernel
@@ -259,6 +261,7 @@ class BaseRFM(CallbackSupportMixin, Saves, Compresses, Streams, Places, Explains
         """A copy as if the fit had ended with the last of these rounds, on the rows ``part`` of the merged ones."""
         records, machines = zip(*steps, strict=True)
         copied = copy.copy(self)
+        copied._forget()
         copied._learn(Blend(machines[-1:], (1.0,)), problem, records, len(steps) - 1, machines[-1].matrix())
         copied.row_index_ = self.row_index_ if part is None else self.row_index_[part.cpu().numpy()]
         return copied

@@ -19,6 +19,7 @@ from gramian.rfm.callbacks import watch_for, with_callbacks
 from gramian.rfm.conformal import check_coverage, conformal_quantile
 from gramian.rfm.data import Array
 from gramian.rfm.judged import Judged
+from gramian.rfm.reliability import Reliability, reliability
 from gramian.rfm.streams import Labels, labels_of
 from gramian.tables import encode_labels, label_codes
 from gramian.tables.blocks import Blocks
@@ -195,6 +196,34 @@ class RFMClassifier(ClassifierMixin, BaseRFM):
         check_is_fitted(self)
         judged = self._judged()
         return probability_losses(self._judged_log_proba(), self._labels(judged.targets), judged.weights)
+
+    def reliability(self, X: Any = None, y: Any = None, bins: int = 10, level: float = 0.9) -> Reliability:
+        """How often the predicted class is right, by how probable the model said it was.
+
+        Parameters
+        ----------
+        X, y : table (n, d) and labels (n,), optional
+            New rows; those the fit had not seen (folds or evaluation set, else leave-one-out) by default.
+        bins : int
+            Of equal width.
+        level : float
+            Of the intervals around the share that was right.
+
+        >>> from sklearn.datasets import load_iris
+        >>> X, y = load_iris(return_X_y=True)
+        >>> found = RFMClassifier(preset="fast").fit(X, y).reliability()
+        >>> found.source, round(found.count.sum())
+        ('folds', 149)
+        """
+        check_is_fitted(self)
+        if (X is None) != (y is None):
+            raise ValueError("X and y must be given together, or neither")
+        if X is None:
+            judged = self._judged()
+            p, labels = np.exp(self._judged_log_proba()), self._labels(judged.targets)
+            return reliability(p, labels, judged.weights, bins, level, judged.how)
+        labels = label_codes(y, self.classes_)
+        return reliability(self.predict_proba(X), labels, np.ones(len(labels)), bins, level)
 
     def _judged_log_proba(self) -> Array:
         return log_probabilities(self._judged().outputs, 1 / self.temperature_)

@@ -7,7 +7,6 @@ that M says nothing (round 0 was kept, or columns were thresholded and the kerne
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -166,7 +165,9 @@ def interactions(model: Any, k: int) -> Interactions:
     single = np.bincount(columns.groups, minlength=len(columns.names)) == 1
     first = [int(np.argmax(columns.groups == p)) for p in range(len(columns.names))]
     trace = float(np.trace(M)) or 1.0
-    pairs = sorted(combinations(range(len(columns.names)), 2), key=lambda pair: -size[pair])[: int(k)]
+    upper = np.triu_indices(len(columns.names), 1)
+    largest = np.argsort(-size[upper], kind="stable")[: int(k)]
+    pairs = [(int(upper[0][i]), int(upper[1][i])) for i in largest]
     correlation = []
     for a, b in pairs:
         sign = np.sign(M[first[a], first[b]]) if single[a] and single[b] else 1.0

@@ -17,6 +17,7 @@ from gramian.rfm.blend import Blend
 from gramian.rfm.callbacks import Silent, Watch
 from gramian.rfm.choice import Replay
 from gramian.rfm.clock import Clock, TimeIsUp
+from gramian.rfm.evolution import evolution
 from gramian.rfm.journal import Journal
 from gramian.rfm.machine import KernelMachine
 from gramian.rfm.rounds import Problem, Step, rounds
@@ -77,6 +78,8 @@ def fit(
     run = runs[best.run]
     scored = zip(run.records, verdict.scores[best.run], strict=True)
     records = tuple(replace(record, score=score) for record, score in scored)
+    metrics = [machine.metric for machine in run.machines]
+    metrics[best.round] = blend.machines[0].metric  # perhaps learned on more rows than those of the run
     features, support, ridge = blend.machines[0].matrix(), None, records[best.round].ridge
     if single is not None:
         ridge *= _growth(single[0], data, stage)
@@ -97,7 +100,8 @@ def fit(
         evaluated = blend.predict(eval_set[0] if support is None else eval_set[0][:, support])
     if not stage.cut:
         stage.journal.close()
-    return Fitted(blend, features, ridge, best.round, run.problem, records, support, held_out, evaluated)
+    changed = evolution(metrics, metrics[best.round])
+    return Fitted(blend, features, ridge, best.round, run.problem, records, support, held_out, evaluated, changed)
 
 
 def _predicted(run: Run, data: Rows, out: Tensor) -> HeldOut:

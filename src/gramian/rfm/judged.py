@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
+from jaxtyping import Float
+from numpy.typing import NDArray
 
 from gramian.kernels import KernelOperator
+from gramian.rfm.calibration import log_probabilities
 from gramian.rfm.data import Array, Scaler
 from gramian.rfm.machine import KernelMachine
 from gramian.solvers import Direct
@@ -51,3 +55,35 @@ def leave_one_out(machine: KernelMachine, ridge: float, scaler: Scaler) -> Judge
 
     chosen = np.ones(len(rows)) if weights is None else weights[rows].cpu().numpy().astype(np.float64)
     return Judged(units(Y[rows] - residuals), units(Y[rows]), chosen, "leave-one-out")
+
+
+@dataclass(frozen=True, eq=False)
+class Unseen:
+    """Rows a model has not seen, in the user's terms: targets or labels ``y``, what was predicted, and from where.
+
+    ``probabilities (m, classes)`` are a classifier's. ``how`` is that of :class:`Judged`.
+    """
+
+    y: NDArray[Any]
+    predicted: NDArray[Any]
+    probabilities: Float[np.ndarray, "m k"] | None
+    weights: Float[np.ndarray, " m"]
+    how: str
+
+
+def unseen(model: Any) -> Unseen:
+    """What a fitted model predicted for rows its fit had held out; left out one by one where none were.
+
+    >>> from gramian import RFMRegressor
+    >>> X = np.linspace(-1, 1, 60)[:, None]
+    >>> found = unseen(RFMRegressor(n_rounds=1).fit(X, X[:, 0] ** 2))
+    >>> len(found.y), found.how, bool(np.abs(found.y - found.predicted).mean() < 0.1)
+    (60, 'folds', True)
+    """
+    judged = model._judged()
+    if not hasattr(model, "classes_"):
+        y, predicted = (model._on_y_scale(values) for values in (judged.targets, judged.outputs))
+        return Unseen(y, predicted, None, judged.weights, judged.how)
+    probabilities = np.exp(log_probabilities(judged.outputs, 1 / model.temperature_))
+    y, predicted = (model.classes_[model._labels(values)] for values in (judged.targets, judged.outputs))
+    return Unseen(y, predicted, probabilities, judged.weights, judged.how)

@@ -9,11 +9,12 @@ from gramian.rfm.choice import Choice
 from gramian.rfm.classifier import RFMClassifier
 from gramian.rfm.compression import Compression
 from gramian.rfm.data import Scaler
+from gramian.rfm.evolution import Evolution
 from gramian.rfm.journal import Lifted
 from gramian.rfm.judged import Judged
 from gramian.rfm.machine import KernelMachine
 from gramian.rfm.regressor import RFMRegressor
-from gramian.rfm.rounds import Round
+from gramian.rfm.rounds import Round, Rounds
 from gramian.rfm.selection import HeldOut
 from gramian.rfm.targets import TargetTransform
 from gramian.rfm.tree import Splits, TreeMachine
@@ -41,4 +42,4 @@ register("solvers", solvers.ConjugateGradient, solvers.Direct, solvers.EigenPro,
 register("tables", Category, ColumnRecord, Date, Number, Ordered, TableEncoder)
 register("rfm", Blend, Compression, Judged, KernelMachine, RFMClassifier, RFMRegressor, Round, Scaler, TargetTransform)
 register("rfm", Choice, HeldOut, Lifted)  # in checkpoints
-register("rfm", Splits, TreeMachine)
+register("rfm", Evolution, Rounds, Splits, TreeMachine)

@@ -23,6 +23,7 @@ from gramian.rfm.blend import Blend
 from gramian.rfm.callbacks import Silent, Watch
 from gramian.rfm.choice import Choice, Replay, base_kernel
 from gramian.rfm.clock import Clock, TimeIsUp
+from gramian.rfm.evolution import evolution
 from gramian.rfm.journal import Journal
 from gramian.rfm.machine import KernelMachine
 from gramian.rfm.partition import fit_tree
@@ -117,6 +118,8 @@ def fit_large(
     records = [replace(record, score=score) for record, score in scored]
     outputs = found.machine.predict(judge.X, stable=False)
     records[best.round] = replace(found.record, score=_mean_error(outputs, judge))
+    metrics = [machine.metric for machine in run.machines]
+    metrics[best.round] = metric
     rows = torch.arange(rest.n_rows) if found.rows is None else found.rows.cpu()
     if not stage.cut:
         stage.journal.close()
@@ -130,6 +133,7 @@ def fit_large(
         support=support,
         held_out=None if eval_set is not None else HeldOut(judges, outputs),
         evaluated=None if eval_set is None else blend.predict(judge.X),
+        evolution=evolution(metrics, metric),
         rows=rest.index[rows] if isinstance(rest, Kept) else rows,
     )
 

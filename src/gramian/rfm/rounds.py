@@ -9,7 +9,8 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any, overload
 
 import torch
 from torch import Tensor
@@ -20,6 +21,7 @@ from gramian.features import Update
 from gramian.kernels import Identity, Kernel, KernelOperator, Metric, as_metric
 from gramian.rfm.choice import Choice, Chooser
 from gramian.rfm.machine import KernelMachine
+from gramian.rfm.shown import Bar, Section, Shown, bars, number
 from gramian.rfm.spread import SpreadMachine
 from gramian.solvers import Solution, SolveInfo, Solver, Workspace
 
@@ -28,8 +30,11 @@ log = logging.getLogger(__name__)
 _SEED_STRIDE = 1_000_003
 
 
+_HEADINGS = ("round", "error", "", "leave-one-out", "ridge", "bandwidth", "rank", "residual", "seconds", "status")
+
+
 @dataclass(frozen=True)
-class Round:
+class Round(Shown):
     """What happened in one round.
 
     ``loo`` is the leave-one-out mean squared error given M that chose ridge and bandwidth (NaN where they were fixed);
@@ -47,6 +52,48 @@ class Round:
     score: float
     seconds: float
     bytes: int
+
+    def _sections(self) -> list[Section]:
+        return [Section(f"round {self.index}", _HEADINGS, [self.cells("")])]
+
+    def cells(self, bar: Bar | str) -> list[str | Bar]:
+        """The record as a line of a table."""
+        numbers = (self.loo, self.ridge, self.bandwidth, self.rank, self.residual)
+        told = [number(value) for value in numbers]
+        return [str(self.index), number(self.score), bar, *told, f"{self.seconds:.2f}", self.status]
+
+
+@dataclass(frozen=True)
+class Rounds(Shown, Sequence[Round]):
+    """The records of all rounds: a sequence that shows itself as a table.
+
+    >>> Rounds(())[:0]
+    ()
+    """
+
+    records: tuple[Round, ...]
+
+    @overload
+    def __getitem__(self, index: int) -> Round: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Round, ...]: ...
+    def __getitem__(self, index: int | slice) -> Round | tuple[Round, ...]:
+        return self.records[index]
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def to_pandas(self) -> Any:
+        """A frame with one line per round."""
+        import pandas as pd
+
+        return pd.DataFrame([asdict(record) for record in self.records]).set_index("index")
+
+    def _sections(self) -> list[Section]:
+        drawn = bars([record.score for record in self.records])
+        rows = [record.cells(bar) for record, bar in zip(self.records, drawn, strict=True)]
+        note = "error: mean squared error on rows the round has not seen, of the scaled target; round 0 is kernel ridge"
+        return [Section("rounds", _HEADINGS, rows, note)]
 
 
 @dataclass(frozen=True)
@@ -108,7 +155,7 @@ def rounds(
         coef = machine.coef
         coming = None if index == problem.n_rounds else next_metric(problem, machine, index, pool)
         record = record_of(index, choice, metric, info, time.perf_counter() - begin)
-        log.debug("%s", record)
+        log.debug("%r", record)
         machine.__dict__.pop("operator")  # rounds that are kept share X and hold nothing else of size n·d
         yield record, machine
         metric = coming

@@ -13,6 +13,7 @@ from gramian.features import Update
 from gramian.kernels import Kernel
 from gramian.rfm.blend import Blend
 from gramian.rfm.choice import Chooser, Fixed, LeaveOneOut
+from gramian.rfm.evolution import Evolution
 from gramian.rfm.rounds import Problem, Round
 from gramian.rfm.selection import HeldOut
 from gramian.solvers import Partition, Solver, choose
@@ -83,6 +84,8 @@ class Fitted:
     """Predictions of the blend for held-out training rows, or None."""
     evaluated: Float[Tensor, "m c"] | None
     """Predictions of the blend for the evaluation set, or None."""
+    evolution: Evolution
+    """M of each round, in small."""
     rows: Int[Tensor, " k"] | None = None
     """The training rows the machines stand on, where those are not all."""
 

@@ -1,0 +1,44 @@
+"""
+What the first layer looks for
+==============================
+
+The matrices of one layer side by side, and the strongest directions of a layer that reads images, as images.
+"""
+
+import matplotlib.pyplot as plt
+import torch
+from sklearn.datasets import load_digits
+from torch import nn
+
+from gramian import inspect
+from gramian.report import LayerDirectionsDisplay, LayerMatrixDisplay, SpectraDisplay
+
+X, y = load_digits(return_X_y=True)
+X, y = torch.tensor(X / 16, dtype=torch.float32), torch.tensor(y)
+torch.manual_seed(0)
+model = nn.Sequential(nn.Linear(64, 96), nn.ReLU(), nn.Linear(96, 10))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.3, weight_decay=3e-3)
+for _ in range(800):
+    optimizer.zero_grad()
+    nn.functional.cross_entropy(model(X[:800]), y[:800]).backward()
+    optimizer.step()
+report = inspect(model, (X[:800], y[:800]), loss="cross_entropy", weight_decay=optimizer)
+
+# %%
+# WᵀW, the average gradient outer product, and FACT, which equals WᵀW once training has come to rest:
+_, axes = plt.subplots(1, 3, figsize=(6.8, 2.6), layout="constrained")
+for ax, name in zip(axes, ("nfm", "agop", "fact"), strict=True):
+    LayerMatrixDisplay.from_report(report, layer="0", name=name, ax=ax)
+
+# %%
+# Over pixels: the diagonals as images, then the five strongest directions of AGOP with their shares.
+_, axes = plt.subplots(1, 3, figsize=(6.8, 2.6), layout="constrained")
+for ax, name in zip(axes, ("nfm", "agop", "fact"), strict=True):
+    LayerMatrixDisplay.from_report(report, layer="0", name=name, shape=(8, 8), ax=ax)
+_, ax = plt.subplots(figsize=(6.8, 1.8), layout="constrained")
+LayerDirectionsDisplay.from_report(report, shape=(8, 8), ax=ax)
+
+# %%
+# Few directions carry most of what the outputs answer to; the weights spread wider.
+_, ax = plt.subplots(figsize=(4.6, 3), layout="constrained")
+SpectraDisplay.from_report(report, layers=["0"], names=("nfm", "agop"), ax=ax)

@@ -1,0 +1,28 @@
+
+// The table of verdicts: words, paper and outcomes choose its rows.
+const rows = [...document.getElementById("table").tBodies[0].rows];
+const search = document.getElementById("filter"), paper = document.getElementById("paper");
+const boxes = [...document.querySelectorAll("[data-only]")];
+const pressed = (box) => box.getAttribute("aria-pressed") === "true";
+
+function filter() {
+  const words = search.value.toLowerCase().split(/\s+/);
+  const wanted = boxes.filter(pressed).map((box) => box.dataset.only);
+  for (const row of rows) {
+    const text = row.textContent.toLowerCase();
+    row.hidden = !words.every((word) => text.includes(word)) || Boolean(paper.value && row.dataset.paper !== paper.value)
+      || (wanted.length > 0 && !wanted.includes(row.dataset.outcome));
+  }
+  const count = rows.filter((row) => !row.hidden).length;
+  document.getElementById("shown").textContent = count === rows.length ? `${count} rows` : `${count} of ${rows.length} rows`;
+}
+
+// What has not run is out of sight at first, unless there is nothing else.
+const ran = boxes.some((box) => box.dataset.only !== "not run");
+for (const box of boxes) {
+  box.setAttribute("aria-pressed", String(ran && box.dataset.only !== "not run"));
+  box.addEventListener("click", () => { box.setAttribute("aria-pressed", String(!pressed(box))); filter(); });
+}
+search.addEventListener("input", filter);
+paper.addEventListener("change", filter);
+filter();

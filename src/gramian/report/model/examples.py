@@ -1,0 +1,109 @@
+"""The section on single rows: what each column and some training rows add to a few predictions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gramian.report.model.evidence import Evidence, read_table, take
+from gramian.report.web import Section, bar, number, row, table, tabs, tag
+from gramian.report.web.parts import note
+from gramian.rfm.explain import Explanation
+from gramian.rfm.shown import more, signed
+from gramian.rfm.shown import number as value_of
+
+_COLUMNS, _LONGEST = 12, 60
+_MOST_ROWS = 2000
+"""Rows among which examples are chosen where they must be predicted for it."""
+
+
+def examples_section(model: Any, found: Evidence, X: Any = None, output: Any = None) -> Section:
+    """A few rows, chosen for what is predicted of them, each taken apart."""
+    table_of, chosen = (None, []) if X is None else _chosen(model, found, read_table(X))
+    if not chosen:
+        said = "Give X to the report to see single predictions explained: a model keeps no table of its own."
+        return Section("Example explanations", note(said))
+    # of several targets the first; of several classes each row's own, which is what None stands for
+    target = output if found.probabilities is None else None
+    panels = []
+    for why, at in chosen:
+        explained = model.explain(take(table_of, [at]), output=target)
+        panels.append((why, note(f"Row {at} of the table.") + explanation(explained)))
+    about = (
+        "Contributions of columns are slopes added up along the straight path from the mean training row; with what is "
+        "not resolved they sum to the score less that of the mean row. They explain the model, not the world."
+    )
+    return Section("Example explanations", note(about) + tabs("examples", panels))
+
+
+def explanation(why: Explanation) -> str:
+    """One prediction taken apart: columns, and the training rows that add most."""
+    order = np.argsort(-np.abs(why.contributions), kind="stable")
+    values = why.contributions
+    low, high = min(0.0, float(values.min())), max(0.0, float(values.max()))
+    rows = [
+        row(
+            why.columns[j],
+            number(_short(value_of(why.values[j]))),
+            bar(float(values[j]), low, high),
+            number(signed(float(values[j])), float(values[j])),
+        )
+        for j in order[:_COLUMNS]
+    ]
+    left = order[_COLUMNS:]
+    if len(left):
+        rest = float(values[left].sum())
+        rows.append(row(more(len(left)), number(""), bar(rest, low, high), number(signed(rest), rest)))
+    rows.append(row("the mean training row", number(""), "<td></td>", number(value_of(why.reference_score))))
+    rows.append(row("not resolved", number(""), "<td></td>", number(signed(why.gap))))
+    columns = table(("column", "value", "", "contribution"), rows, title=_headline(why))
+    near = why.neighbours
+    size = float(np.abs(near.parts).max(initial=0.0))
+    lines = [
+        row(f"row {r}", number(f"{s:.3f}", float(s)), bar(float(p), -size, size), number(signed(float(p)), float(p)))
+        for r, s, p in zip(near.rows, near.similarity, near.parts, strict=True)
+    ]
+    heads = ("training row", "similarity", "", "adds")
+    return tag("div", columns + table(heads, lines, title="Training rows that add most"), class_="side")
+
+
+def _chosen(model: Any, found: Evidence, rows: Any) -> tuple[Any, list[tuple[str, int]]]:
+    """The table, and rows of it that differ in what is predicted, with the reason for each."""
+    if found.rows is not None:
+        at, probabilities, predicted = found.rows, found.probabilities, found.predicted
+    else:
+        at = np.arange(min(len(rows), _MOST_ROWS))
+        some = take(rows, at)
+        probabilities = model.predict_proba(some) if found.probabilities is not None else None
+        predicted = np.zeros(len(at)) if probabilities is not None else model.predict(some).reshape(len(at), -1)
+    wanted: list[tuple[str, int]] = []
+    if probabilities is not None:
+        sure = probabilities.max(axis=1)
+        wanted += [("surest", int(sure.argmax())), ("least sure", int(sure.argmin()))]
+        if found.rows is not None and (wrong := found.y != found.predicted).any():
+            wanted.insert(1, ("surest mistake", int(np.where(wrong, sure, -1.0).argmax())))
+    else:
+        order = np.argsort(predicted[:, 0], kind="stable")
+        middle = int(order[len(order) // 2])
+        wanted += [("lowest", int(order[0])), ("median", middle), ("highest", int(order[-1]))]
+        if found.rows is not None:
+            wanted.append(("largest error", int(np.abs(found.y - found.predicted).max(axis=1).argmax())))
+    once: dict[int, str] = {}
+    for why, place in wanted:
+        once.setdefault(int(at[place]), why)
+    return rows, [(why, place) for place, why in once.items()]
+
+
+def _headline(why: Explanation) -> str:
+    if why.probabilities is None:
+        at = f"{why.output.name} {value_of(why.score)}"
+        return (
+            at[0].upper() + at[1:] if why.prediction == why.score else f"Prediction {value_of(why.prediction)} · {at}"
+        )
+    sure = why.probabilities[why.prediction]
+    return f"Class {why.prediction} ({sure:.1%}) · {why.output.name} {value_of(why.score)}"
+
+
+def _short(said: str) -> str:
+    return said if len(said) <= _LONGEST else said[: _LONGEST - 1] + "…"

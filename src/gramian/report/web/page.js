@@ -1,0 +1,79 @@
+"use strict";
+
+// Theme: the system's until the button is pressed.
+const root = document.documentElement, theme = document.getElementById("theme");
+const system = matchMedia("(prefers-color-scheme: dark)");
+const isDark = () => (root.dataset.theme ? root.dataset.theme === "dark" : system.matches);
+if (theme) {
+  const say = () => theme.setAttribute("aria-pressed", String(isDark()));
+  theme.addEventListener("click", () => { root.dataset.theme = isDark() ? "light" : "dark"; say(); });
+  system.addEventListener("change", say);
+  say();
+}
+
+// Sorting: a cell by its data-value where it has one, as a number if both are numbers, else by its text.
+// Cells without a value stay last, whichever way the rest goes.
+function compare(a, b, sign) {
+  const empty = (value) => value === "" || value === "–" || value === "nan";
+  if (empty(a) || empty(b)) return empty(a) - empty(b);
+  const x = Number(a), y = Number(b);
+  return sign * (!Number.isNaN(x) && !Number.isNaN(y) ? x - y : a.localeCompare(b, "en", {numeric: true}));
+}
+for (const sorted of document.querySelectorAll("table.sortable")) {
+  const heads = [...sorted.tHead.rows[0].cells], body = sorted.tBodies[0];
+  for (const head of heads) {
+    const button = head.querySelector("button");
+    if (!button) continue;
+    button.addEventListener("click", () => {
+      const sign = head.getAttribute("aria-sort") === "ascending" ? -1 : 1, place = head.cellIndex;
+      const value = (row) => row.cells[place].dataset.value ?? row.cells[place].textContent.trim();
+      for (const other of heads) other.removeAttribute("aria-sort");
+      head.setAttribute("aria-sort", sign > 0 ? "ascending" : "descending");
+      body.append(...[...body.rows].sort((a, b) => compare(value(a), value(b), sign)));
+    });
+  }
+}
+
+// Tabs: one panel at a time; arrows, Home and End move between them.
+for (const set of document.querySelectorAll(".tabs")) {
+  const list = set.querySelector("[role=tablist]"), tabs = [...list.children];
+  const choose = (chosen, focus) => {
+    for (const tab of tabs) {
+      const on = tab === chosen;
+      tab.setAttribute("aria-selected", String(on));
+      tab.tabIndex = on ? 0 : -1;
+      document.getElementById(tab.getAttribute("aria-controls")).hidden = !on;
+    }
+    if (focus) chosen.focus();
+  };
+  for (const tab of tabs) tab.addEventListener("click", () => choose(tab));
+  list.addEventListener("keydown", (event) => {
+    const place = tabs.indexOf(document.activeElement), last = tabs.length - 1;
+    const to = {ArrowRight: place === last ? 0 : place + 1, ArrowLeft: place === 0 ? last : place - 1,
+      Home: 0, End: last}[event.key];
+    if (to === undefined || place < 0) return;
+    event.preventDefault();
+    choose(tabs[to], true);
+  });
+  choose(tabs[0]);
+}
+
+// Sliders: the frame at the knob's position, and its name in words.
+for (const slider of document.querySelectorAll(".slider")) {
+  const knob = slider.querySelector("input"), said = slider.querySelector("output");
+  const frames = [...slider.children].filter((part) => part.classList.contains("frame"));
+  const show = () => {
+    frames.forEach((frame, i) => { frame.hidden = i !== Number(knob.value); });
+    said.textContent = frames[knob.value].dataset.label;
+    knob.setAttribute("aria-valuetext", said.textContent);
+  };
+  knob.addEventListener("input", show);
+  show();
+}
+
+// Paper cannot be clicked: everything folded is printed open, and closed again.
+const closed = [];
+addEventListener("beforeprint", () => {
+  for (const part of document.querySelectorAll("details:not([open])")) { closed.push(part); part.open = true; }
+});
+addEventListener("afterprint", () => { for (const part of closed.splice(0)) part.open = false; });

@@ -1,0 +1,173 @@
+"""Pictures within a page: matplotlib's figures and heat maps as SVG whose colours follow the theme."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Sequence
+from hashlib import sha256
+from io import BytesIO, StringIO
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from jaxtyping import Float
+from matplotlib import colormaps
+from matplotlib.colors import to_hex
+from PIL import Image
+
+from gramian.report.style import SIGNED
+from gramian.report.web.html import tag, text
+from gramian.report.web.numbers import shown
+
+_THEMED = {
+    "#000000": "currentColor",
+    "#262626": "currentColor",
+    "#303030": "currentColor",
+    "#808080": "var(--soft)",
+    "#6e6e6e": "var(--soft)",
+    "#b0b0b0": "var(--line)",
+    "#cccccc": "var(--line)",
+    "#e4e4e4": "var(--line)",
+    "#0072b2": "var(--blue)",
+    "#d55e00": "var(--orange)",
+    "#009e73": "var(--green)",
+    "#cc79a7": "var(--purple)",
+    "#56b4e9": "var(--sky)",
+}
+"""Colours of :mod:`gramian.report.style` and of matplotlib's text → those of the page."""
+_SIDE = 320
+_FONT = 11.0
+_SMALLEST_STEP = 9.0
+"""Pixels between two names: closer ones cannot be read."""
+_LONGEST = 18
+
+
+def figure(drawing: Any, alt: str, caption: str = "") -> str:
+    """A matplotlib figure, or the figure of its axes, as SVG within the page.
+
+    Parameters
+    ----------
+    drawing : Figure or Axes
+    alt : str
+        What is to be seen, for those who cannot.
+    caption : str
+        Plain text below it.
+
+    >>> from gramian.report import plot_feature_matrix
+    >>> html = figure(plot_feature_matrix([[1.0, 0.5], [0.5, 1.0]]), "a matrix")
+    >>> html[:21], "#000000" in html
+    ('<figure class="plot">', False)
+    """
+    owner = getattr(drawing, "figure", drawing)
+    buffer = StringIO()
+    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "gramian"}):
+        owner.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
+    svg = buffer.getvalue()
+    svg = svg[svg.index("<svg") :].rstrip()
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r' xmlns(?::xlink)?="[^"]*"', "", svg)
+    svg = svg.replace("xlink:href", "href")
+    svg = re.sub(r"#[0-9a-fA-F]{6}\b", lambda found: _THEMED.get(found[0].lower(), found[0]), svg)
+    # matplotlib asks for its own font in a style that takes "font: 10px 'DejaVu Sans'"; the page's is narrower
+    svg = re.sub(r"'?DejaVu Sans'?(, [^;\"]*)?", "system-ui, sans-serif", svg)
+    svg = _own_ids(svg)
+    return _framed(svg.replace("<svg ", f'<svg role="img" aria-label="{text(alt)}" ', 1), caption)
+
+
+def heat_map(
+    matrix: Float[np.ndarray, "p q"],
+    alt: str,
+    *,
+    names: Sequence[str] | None = None,
+    columns: Sequence[str] | None = None,
+    bound: float | None = None,
+    caption: str = "",
+    colours: str = SIGNED,
+) -> str:
+    """A matrix as a picture: red above 0, blue below, white at 0.
+
+    Parameters
+    ----------
+    matrix : array (p, q)
+    alt : str
+        What is to be seen.
+    names, columns : sequences of p and q strings, optional
+        Written beside the rows and above the columns where there is room; ``columns`` are ``names`` if p = q.
+    bound : float, optional
+        The value of the strongest colour, to compare several; by default the largest entry.
+    caption : str
+    colours : str
+        A colour map of matplotlib; one that starts at 0 where its name is not that of the signed one.
+
+    >>> html = heat_map(np.eye(2), "the identity", names=["a", "<b>"])
+    >>> html.count("&lt;b&gt;")
+    2
+    """
+    matrix = np.asarray(matrix, dtype=np.float64)
+    p, q = matrix.shape
+    columns = names if columns is None and p == q else columns
+    top = (float(np.nanmax(np.abs(matrix), initial=0.0)) or 1.0) if bound is None else (bound or 1.0)
+    scaled = (matrix / top + 1) / 2 if colours == SIGNED else matrix / top
+    pixels = colormaps[colours](np.nan_to_num(scaled, nan=0.5), bytes=True)[..., :3]
+    buffer = BytesIO()
+    Image.fromarray(np.ascontiguousarray(pixels)).save(buffer, format="PNG", optimize=True)
+    source = f"data:image/png;base64,{b64encode(buffer.getvalue()).decode()}"
+    step = _SIDE / max(p, q)
+    wide, high = q * step, p * step
+    left = _room(names) if names is not None and step >= _SMALLEST_STEP else 0.0
+    above = _room(columns) if columns is not None and step >= _SMALLEST_STEP else 0.0
+    size = min(_FONT, step)
+    marks = tag("image", href=source, x=left, y=above, width=wide, height=high, preserveAspectRatio="none")
+    marks += tag("rect", x=left, y=above, width=wide, height=high, class_="edge")
+    if left and names is not None:
+        marks += "".join(
+            tag(
+                "text",
+                _short(name),
+                x=left - 4,
+                y=round(above + (i + 0.5) * step + 0.35 * size, 1),
+                font_size=size,
+                text_anchor="end",
+            )
+            for i, name in enumerate(names)
+        )
+    if above and columns is not None:
+        for j, name in enumerate(columns):
+            x, y = round(left + (j + 0.5) * step + 0.35 * size, 1), above - 4
+            marks += tag("text", _short(name), x=x, y=y, font_size=size, transform=f"rotate(-90 {x} {y})")
+    box = f"0 0 {round(left + wide + 1, 1)} {round(above + high + 1, 1)}"
+    svg = tag(
+        "svg",
+        marks,
+        viewBox=box,
+        role="img",
+        aria_label=alt,
+        class_="heat",
+        style=f"max-width:{round(1.15 * (left + wide))}px",
+    )
+    low = f"−{shown(top, 2)}" if colours == SIGNED else "0"
+    stops = ", ".join(to_hex(colormaps[colours](share)) for share in np.linspace(0, 1, 9))
+    strip = tag("i", style=f"background:linear-gradient(90deg, {stops})")
+    return _framed(svg + tag("p", f"{low} {strip} {shown(top, 2)}", class_="scale"), caption)
+
+
+def _framed(svg: str, caption: str) -> str:
+    return tag("figure", svg + (tag("figcaption", text(caption)) if caption else ""), class_="plot")
+
+
+def _short(name: str) -> str:
+    return text(name if len(name) <= _LONGEST else name[: _LONGEST - 1] + "…")
+
+
+def _room(names: Sequence[str] | None) -> float:
+    longest = max((min(len(name), _LONGEST) for name in names or ()), default=0)
+    return round(8 + 0.56 * _FONT * longest, 1)
+
+
+def _own_ids(svg: str) -> str:
+    """Ids of this drawing only: those nobody points to are dropped, others get a key made of the drawing."""
+    key = sha256(svg.encode()).hexdigest()[:8]
+    used = set(re.findall(r"(?:url\(#|href=\"#)([^)\"]+)", svg))
+    svg = re.sub(r' id="([^"]+)"', lambda m: f' id="{key}-{m[1]}"' if m[1] in used else "", svg)
+    return re.sub(r'(url\(#|href="#)', rf"\g<1>{key}-", svg)

@@ -1,0 +1,86 @@
+"""Whether probabilities mean what they say: how often the predicted class is right, by how sure the model was."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+from scipy.stats import norm
+
+from gramian.rfm.shown import Bar, Section, Shown, bars
+
+
+@dataclass(frozen=True, eq=False)
+class Reliability(Shown):
+    """Rows in bins of equal width by the probability of the predicted class; bins without rows are left out.
+
+    ``confidence`` is the mean of those probabilities, ``accuracy`` the share of predictions that were right, ``low``
+    and ``high`` Wilson's interval for it at ``level``, ``count`` the rows (those the weights amount to), and ``error``
+    the expected calibration error ``Σ_b w_b |accuracy_b − confidence_b|``. ``source`` says which rows: the folds, an
+    evaluation set, leave-one-out, or new rows.
+    """
+
+    confidence: Float[np.ndarray, " b"]
+    accuracy: Float[np.ndarray, " b"]
+    low: Float[np.ndarray, " b"]
+    high: Float[np.ndarray, " b"]
+    count: Float[np.ndarray, " b"]
+    error: float
+    level: float
+    source: str
+
+    def to_pandas(self) -> Any:
+        """A frame with one line per bin."""
+        import pandas as pd
+
+        names = ("confidence", "accuracy", "low", "high", "count")
+        return pd.DataFrame({name: getattr(self, name) for name in names})
+
+    def _sections(self) -> list[Section]:
+        rows: list[list[str | Bar]] = [
+            [f"{said:.1%}", bar, f"{right:.1%}", f"{low:.1%} – {high:.1%}", f"{count:,.0f}"]
+            for said, bar, right, low, high, count in zip(
+                self.confidence, bars((self.accuracy - self.confidence).tolist()), self.accuracy, self.low, self.high,
+                self.count, strict=True,
+            )
+        ]  # fmt: skip
+        note = f"calibration error {self.error:.1%}; {self.level:.0%} intervals; the bars are accuracy less confidence"
+        headings = ["said", "", "was right", "interval", "rows"]
+        return [Section(f"probabilities of the predicted class ({self.source})", headings, rows, note)]
+
+
+def reliability(
+    p: Float[np.ndarray, "n c"],
+    labels: Int[np.ndarray, " n"],
+    weights: Float[np.ndarray, " n"],
+    bins: int = 10,
+    level: float = 0.9,
+    source: str = "new rows",
+) -> Reliability:
+    """Probabilities ``(n, classes)`` beside the classes that came.
+
+    >>> found = reliability(np.array([[0.9, 0.1], [0.9, 0.1], [0.4, 0.6]]), np.array([0, 1, 1]), np.ones(3))
+    >>> found.confidence.tolist(), found.accuracy.tolist()
+    ([0.6, 0.9], [1.0, 0.5])
+    """
+    if not isinstance(bins, int | np.integer) or bins < 1:
+        raise ValueError(f"bins must be a positive integer, got {bins!r}")
+    if not 0 < level < 1:
+        raise ValueError(f"level must be between 0 and 1, got {level!r}")
+    sure, hit = p.max(axis=1), (p.argmax(axis=1) == labels).astype(np.float64)
+    # Nine tenths are 8.99… tenths in binary: such a row belongs to the bin it begins.
+    which = np.minimum((sure * bins + 1e-9).astype(int), bins - 1)
+    mass = np.bincount(which, weights, minlength=bins)
+    kept = mass > 0
+    squares = np.bincount(which, weights**2, minlength=bins)[kept]
+    confidence = np.bincount(which, weights * sure, minlength=bins)[kept] / mass[kept]
+    accuracy = np.bincount(which, weights * hit, minlength=bins)[kept] / mass[kept]
+    count = mass[kept] ** 2 / squares
+    z = norm.ppf((1 + level) / 2)
+    middle = (accuracy + z**2 / (2 * count)) / (1 + z**2 / count)
+    half = z / (1 + z**2 / count) * np.sqrt(accuracy * (1 - accuracy) / count + z**2 / (4 * count**2))
+    error = float(np.abs(accuracy - confidence) @ mass[kept] / mass.sum())
+    low, high = np.minimum(middle - half, accuracy), np.maximum(middle + half, accuracy)
+    return Reliability(confidence, accuracy, low.clip(min=0), high.clip(max=1), count, error, level, source)

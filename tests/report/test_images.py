@@ -1,0 +1,162 @@
+"""Every public plot looks as it did when somebody last looked at it, and can be read at paper width.
+
+Pictures are compared in tiles of 6 × 6 pixels, so that another version of a font or of its smoothing does not count but
+a line, bar or label that is gone or elsewhere does. After a change that is meant, draw the baselines anew and look at
+them before committing:
+
+    PYTHONPATH=src:tests python -m report.test_images
+"""
+
+import io
+import itertools
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from PIL import Image
+
+from gramian import report
+from report.drawn import CASES
+
+BASELINE = Path(__file__).parent / "baseline"
+TILE = 6
+MEAN, MOST = 1.0, 60.0
+"""How far tiles may differ on average and at most, of 255."""
+WIDTHS = (3.3, 6.8)
+"""Inches: one column of a paper, and both."""
+
+
+def draw(name: str, width: float = 3.3):
+    figure = Figure(figsize=(width, 2.6), layout="constrained")
+    CASES[name](figure.add_subplot())
+    return figure
+
+
+def png(name: str) -> bytes:
+    stream = io.BytesIO()
+    draw(name).savefig(stream, format="png", dpi=90, metadata={"Software": None})
+    return stream.getvalue()
+
+
+def tiles(image: bytes) -> np.ndarray:
+    """Grey means of tiles (h, w, 3), which forget how letters were smoothed."""
+    pixels = np.asarray(Image.open(io.BytesIO(image)).convert("RGB"), dtype=float)
+    h, w = pixels.shape[0] // TILE, pixels.shape[1] // TILE
+    return pixels[: h * TILE, : w * TILE].reshape(h, TILE, w, TILE, 3).mean(axis=(1, 3))
+
+
+def difference(a: bytes, b: bytes) -> tuple[float, float]:
+    one, two = tiles(a), tiles(b)
+    assert one.shape == two.shape
+    return float(np.abs(one - two).mean()), float(np.abs(one - two).max())
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_looks_as_it_did(name):
+    mean, most = difference(png(name), (BASELINE / f"{name}.png").read_bytes())
+    assert mean <= MEAN, f"the picture of {name} has changed: look at it, and see above"
+    assert most <= MOST, f"a part of the picture of {name} has changed: look at it, and see above"
+
+
+def test_a_missing_bar_would_be_seen():
+    whole, figure = png("importances"), draw("importances")
+    figure.axes[0].patches[1].remove()
+    stream = io.BytesIO()
+    figure.savefig(stream, format="png", dpi=90)
+    assert difference(whole, stream.getvalue())[1] > MOST
+
+
+def test_each_public_display_has_a_picture():
+    drawn = {"".join(part.title() for part in name.split("_")) + "Display" for name in CASES}
+    assert {name for name in report.__all__ if name.endswith("Display")} <= drawn
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("name", CASES)
+def test_can_be_read_at_paper_width(name, width):
+    """Letters of at least 6 points, none cut off, and no label on top of its neighbour."""
+    figure = draw(name, width)
+    figure.draw_without_rendering()
+    for ax in figure.axes:
+        for axis in (ax.xaxis, ax.yaxis):
+            shown = [t for t in axis.get_ticklabels() if t.get_text() and _inside(t, axis)]
+            boxes = sorted((t.get_window_extent() for t in shown), key=lambda box: (box.x0, box.y0))
+            rotated = any(t.get_rotation() % 90 for t in shown)
+            for one, two in itertools.combinations([] if rotated else boxes, 2):
+                assert one.x1 <= two.x0 + 1 or one.y1 <= two.y0 + 1 or two.y1 <= one.y0 + 1, "labels overlap"
+    page = figure.bbox
+    for text in figure.findobj(lambda a: hasattr(a, "get_fontsize") and a.get_visible() and a.get_text()):
+        box = text.get_window_extent()
+        if box.width == 0 or not _drawn(text):
+            continue
+        assert text.get_fontsize() >= 6, text.get_text()
+        assert page.x0 - 1 <= box.x0, f"{text.get_text()!r} is cut off"
+        assert box.x1 <= page.x1 + 1, f"{text.get_text()!r} is cut off"
+        assert page.y0 - 1 <= box.y0, f"{text.get_text()!r} is cut off"
+        assert box.y1 <= page.y1 + 1, f"{text.get_text()!r} is cut off"
+
+
+def _inside(label, axis) -> bool:
+    """Whether a tick lies within the view: matplotlib keeps a few beyond it, which are never drawn."""
+    low, high = sorted(axis.get_view_interval())
+    at = label.get_position()[0 if axis.axis_name == "x" else 1]
+    return low <= at <= high
+
+
+def _drawn(text) -> bool:
+    """Whether a text is drawn: ticks outside the view and those without labels are not."""
+    axis = next((a for ax in text.figure.axes for a in (ax.xaxis, ax.yaxis) if text in a.get_ticklabels()), None)
+    return axis is None or _inside(text, axis)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_draws_on_the_given_axes_without_pyplot(name):
+    figure = Figure()
+    ax = figure.add_subplot()
+    assert CASES[name](ax).ax_ is ax
+
+
+def test_function_and_display_share_one_drawing():
+    from report.drawn import monitor, regressor
+
+    model = regressor()
+    pairs = [
+        (report.plot_importance_intervals(model.importances()), report.ImportancesDisplay.from_estimator(model)),
+        (report.plot_rounds(model), report.RoundsDisplay.from_estimator(model)),
+        (report.plot_feature_matrix(model), report.FeatureMatrixDisplay.from_estimator(model)),
+        (report.plot_alignment(monitor().report), report.AlignmentDisplay.from_report(monitor().report)),
+    ]
+    for ax, display in pairs:
+        pictures = []
+        for figure in (ax.figure, display.figure_):
+            stream = io.BytesIO()
+            figure.savefig(stream, format="png", dpi=50, metadata={"Software": None})
+            pictures.append(stream.getvalue())
+        assert pictures[0] == pictures[1]
+
+
+def test_a_notebook_shows_a_display_and_options_can_be_changed():
+    from report.drawn import regressor
+
+    display = report.ImportancesDisplay(regressor().importances(), top=2)
+    assert display._repr_png_().startswith(b"\x89PNG")
+    assert len(display.ax_.patches) == 2
+    first = display.ax_
+    assert len(display.plot(top=1).ax_.patches) == 1
+    assert display.ax_ is not first
+
+
+def test_several_rows_are_refused():
+    import pandas as pd
+
+    from report.drawn import regressor, row
+
+    with pytest.raises(ValueError, match="one row, got 2"):
+        report.ExplanationDisplay.from_estimator(regressor(), pd.concat([row(), row()]))
+
+
+if __name__ == "__main__":
+    BASELINE.mkdir(exist_ok=True)
+    for case in CASES:
+        (BASELINE / f"{case}.png").write_bytes(png(case))
