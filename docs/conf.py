@@ -11,11 +11,12 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import records  # noqa: E402
 from docutils import nodes  # noqa: E402
+
 from gramian import __version__ as release  # noqa: E402
 
 project = "gramian"
 author = "The gramian developers"
-copyright = author  # noqa: A001
+copyright = author
 version = release
 
 extensions = [

@@ -1,4 +1,4 @@
-"""The reference and the map of the house, made from the code: public names by room, floors from the import contracts."""
+"""The reference and the map of the house, made from the code: public names by room, floors from the contracts."""
 
 from __future__ import annotations
 

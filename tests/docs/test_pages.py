@@ -1,9 +1,9 @@
 """Every example of every page runs as it stands, or says why it does not."""
 
 import pytest
-from pages import FOLDER, NOT_PAGES, ROOT, blocks, pages, run
 
 from gramian.experiments import papers, registry
+from pages import FOLDER, NOT_PAGES, ROOT, blocks, pages, run
 
 LANGUAGES = {"python", "console", "text", "toml", "yaml", "bash"}
 """What a block may be; python and console are run, others are shown. A directive stands in braces."""

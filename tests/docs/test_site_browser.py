@@ -4,6 +4,7 @@ import shutil
 from collections.abc import Iterator
 
 import pytest
+
 from pages import FOLDER
 
 SITE = FOLDER / "_build/html"
