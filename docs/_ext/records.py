@@ -84,7 +84,6 @@ def facts() -> dict[str, str]:
     exact = max(record("peer_rfm"), key=lambda row: row["n"])
     runs = {(r["task"], r["who"]): r for r in record("scale") if not r["label"]}
     many, boosted = runs["covertype", "gramian"], runs["covertype", "lightgbm"]
-    ways = record("nets_speed")["times"]
     found = {
         "uci_sets": str(len(small["scores"])),
         "uci_methods": str(len(small["methods"])),
@@ -106,7 +105,6 @@ def facts() -> dict[str, str]:
         "many_seconds": f"{many['seconds']:.0f} s",
         "many_boosted": f"{100 * boosted['score']:.1f} %",
         "many_boosted_seconds": f"{boosted['seconds']:.0f} s",
-        "nets_slowest": f"{max(row['ratio'] for row in ways):.0f}",
     }
     return {name: text.replace(" ", "\u00a0") for name, text in found.items()}  # a number keeps its unit
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import inspect
 import pkgutil
+import re
 import tomllib
 from pathlib import Path
 from types import GenericAlias
@@ -68,6 +70,16 @@ def catalogue() -> dict[str, list[str]]:
                 if first and callable(value) and not isinstance(value, GenericAlias):
                     listed[path].append(name)
     return listed
+
+
+@functools.cache
+def homes() -> dict[int, str]:
+    """Object → the path it is documented under."""
+    return {
+        id(getattr(importlib.import_module(path), name)): f"{path}.{name}"
+        for path, names in catalogue().items()
+        for name in names
+    }
 
 
 def write_reference(app: Sphinx) -> None:
@@ -185,14 +197,23 @@ def missing(app: Sphinx, env: Any, node: Any, contnode: nodes.Node) -> nodes.Nod
     """A reference by another path than the documented one: import it and look where it is documented."""
     if node.get("refdomain") != "py":
         return None
-    home = {id(getattr(importlib.import_module(p), n)): f"{p}.{n}" for p, names in catalogue().items() for n in names}
     for prefix in (node.get("py:module"), None):
         found = _find(".".join(filter(None, (prefix, node["reftarget"]))))
-        documented = home.get(id(found))
+        documented = homes().get(id(found))
         if found is not None and documented and documented != node["reftarget"]:
             domain = env.get_domain("py")
             return domain.resolve_xref(env, node["refdoc"], app.builder, "obj", documented, node, contnode)
     return None
+
+
+def link_names(app: Sphinx, doctree: nodes.document) -> None:
+    """``gramian.kernels.Laplace`` in code letters leads to its page, wherever it is written."""
+    for literal in list(doctree.findall(nodes.literal)):
+        name = literal.astext().removesuffix("()")
+        inside = isinstance(literal.parent, nodes.reference | addnodes.pending_xref)
+        if re.fullmatch(r"gramian(\.\w+)+", name) and not inside:
+            target = {"refdomain": "py", "reftype": "obj", "reftarget": name, "refdoc": app.env.docname}
+            literal.replace_self(addnodes.pending_xref("", literal.deepcopy(), refwarn=False, **target))
 
 
 def _find(path: str) -> Any:
@@ -209,5 +230,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("rooms", Rooms)
     app.connect("builder-inited", write_reference, priority=100)
     app.connect("autodoc-skip-member", foreign)
+    app.connect("doctree-read", link_names)
     app.connect("missing-reference", missing)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
