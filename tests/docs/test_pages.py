@@ -45,3 +45,7 @@ def test_a_page_that_is_wrong_fails(tmp_path):
 def test_generated_folders_are_ignored():
     ignored = (ROOT / ".gitignore").read_text(encoding="utf-8").splitlines()
     assert {f"docs/{folder}/" for folder in NOT_PAGES if not (FOLDER / folder / "autosummary").exists()} <= set(ignored)
+
+
+def test_no_page_takes_the_place_of_the_sites_own():
+    assert not {path.stem for path in pages()} & {"search", "genindex", "py-modindex"}
