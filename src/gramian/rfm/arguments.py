@@ -72,7 +72,7 @@ _ARGUMENTS = """Parameters
     agop_ : ndarray (d, d)
         Average gradient outer product of the fitted predictor, in the same coordinates. At a fixed point of the rounds
         it is proportional to M (or to a power of it).
-    feature_importances_ : ndarray (n_features_in_,)
+    feature_importances_ : ndarray (columns,)
         Its diagonal divided by its sum: the share of each of your columns in the predictor's sensitivity.
     encoder_ : TableEncoder or None
         What turned raw columns into numbers; None where all were numbers and none missing.
