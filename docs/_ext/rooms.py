@@ -193,6 +193,11 @@ def foreign(app: Sphinx, what: str, name: str, value: Any, skip: bool, options: 
     return True if callable(value) and not module.startswith("gramian") else None
 
 
+def plain(app: Sphinx, what: str, name: str, value: Any, options: Any, says: str | None, gives: str | None) -> Any:
+    """An argument that takes anything need not say so: the docstring tells what it takes."""
+    return (says and re.sub(r": Any(?= = |,|\))", "", says), None if gives == "Any" else gives)
+
+
 def missing(app: Sphinx, env: Any, node: Any, contnode: nodes.Node) -> nodes.Node | None:
     """A reference by another path than the documented one: import it and look where it is documented."""
     if node.get("refdomain") != "py":
@@ -230,6 +235,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("rooms", Rooms)
     app.connect("builder-inited", write_reference, priority=100)
     app.connect("autodoc-skip-member", foreign)
+    app.connect("autodoc-process-signature", plain)
     app.connect("doctree-read", link_names)
     app.connect("missing-reference", missing)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
