@@ -21,10 +21,10 @@ model = RFMRegressor(kernel="gaussian", update="agop", n_rounds=4).fit(data.X, d
 # %%
 # The truth on the left, what was learned from 500 rows on the right:
 _, (left, right) = plt.subplots(1, 2, figsize=(6.8, 3.1), layout="constrained")
-plot_feature_matrix(data.egop / data.egop.max(), left, scale_bar=False)
-FeatureMatrixDisplay.from_estimator(model, ax=right, scale_bar=False)
 left.set_title("truth")
 right.set_title(f"learned (cosine {cosine(torch.tensor(model.feature_matrix_), torch.tensor(data.egop)):.3f})")
+plot_feature_matrix(data.egop / data.egop.max(), left, scale_bar=False)
+FeatureMatrixDisplay.from_estimator(model, ax=right, scale_bar=False)
 
 # %%
 # Handwritten digits: which pixels tell an 8 from the others, and in which direction?
@@ -33,7 +33,7 @@ seer = RFMClassifier(kernel="laplace", update="agop", n_rounds=2, standardize=Fa
 _, axes = plt.subplots(1, 3, figsize=(6.8, 2.5), layout="constrained")
 axes[0].imshow(X[8].reshape(8, 8), cmap="gray_r")
 axes[0].set(title="an 8", xticks=[], yticks=[])
-ImageFeaturesDisplay.from_estimator(seer, (8, 8), ax=axes[1])
 axes[1].set_title("pixels that count")
-ImageFeaturesDisplay.from_estimator(seer, (8, 8), what="eigenvector", ax=axes[2])
 axes[2].set_title("first direction")
+ImageFeaturesDisplay.from_estimator(seer, (8, 8), ax=axes[1])
+ImageFeaturesDisplay.from_estimator(seer, (8, 8), what="eigenvector", ax=axes[2])

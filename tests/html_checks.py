@@ -3,7 +3,7 @@
 import re
 from html.parser import HTMLParser
 
-VOID = {"meta", "img", "input", "link"}
+VOID = {"meta", "img", "input", "link", "br"}
 
 
 class Checker(HTMLParser):

@@ -150,6 +150,7 @@ def test_tables_show_what_was_measured():
     for words in ("FACT", "C-NFA", "NC1", "20 samples", "cross_entropy"):
         assert words in text
         assert words in page
+    assert 'title="‖FACT − WᵀW‖ / ‖WᵀW‖: 0 at a stationary point"' in page
     plain = inspect(seeded(mlp), X)
     assert "FACT" not in str(plain)
     console = Console(width=160, record=True, file=io.StringIO())

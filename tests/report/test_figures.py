@@ -101,6 +101,29 @@ class TestFeatureMatrix:
         assert len(ax.get_xticks()) < 12
 
 
+class TestEncodedColumns:
+    """A raw table has fewer columns than the matrix: each picture takes the names that fit it."""
+
+    @pytest.fixture
+    def fitted(self):
+        pandas = pytest.importorskip("pandas")
+        rng = np.random.default_rng(0)
+        X = pandas.DataFrame({"size": rng.normal(size=60), "town": rng.choice(["Bonn", "Rome", "Oslo"], 60)})
+        return RFMRegressor(preset="fast", n_rounds=1, update="agop").fit(X, X["size"] + (X["town"] == "Rome"))
+
+    def test_the_matrix_has_encoded_names(self, fitted):
+        names = [t.get_text() for t in plot_feature_matrix(fitted).get_yticklabels()]
+        assert names == list(fitted.encoder_.get_feature_names_out())
+        assert len(names) > 2
+
+    def test_importances_have_the_users(self, fitted):
+        assert {t.get_text() for t in plot_importances(fitted).get_yticklabels()} == {"size", "town"}
+
+    def test_directions_have_encoded_names(self, fitted):
+        names = {t.get_text() for t in plot_directions(fitted.directions(), top=20).get_yticklabels()}
+        assert names <= set(fitted.encoder_.get_feature_names_out())
+
+
 class TestRounds:
     def test_line_is_the_held_out_score_and_the_kept_round_is_marked(self, model):
         ax = plot_rounds(model)
@@ -140,6 +163,16 @@ class TestDirections:
     def test_asks_for_no_more_directions_than_there_are(self):
         one = SimpleNamespace(explained_=np.array([2.0]), components_=np.array([[0.6, -0.8]]))
         assert len(plot_directions(one, k=5).patches) == 2
+
+    def test_those_of_a_result_where_the_model_has_none_of_its_own(self):
+        X = np.random.default_rng(0).normal(size=(60, 3))
+        fitted = RFMRegressor(kernel="gaussian", n_rounds=0).fit(X, X[:, 2])
+        assert np.array_equal(fitted.feature_matrix_, np.eye(3)), "round 0: M says nothing"
+        found = fitted.directions(1)
+        ax = plot_directions(found, k=1)
+        assert ax.get_yticklabels()[0].get_text() == "x2"
+        columns = [int(t.get_text()[1:]) for t in ax.get_yticklabels()]
+        np.testing.assert_allclose(bars(ax), found.loadings[0, columns])
 
 
 class TestImageFeatures:
@@ -200,6 +233,7 @@ def test_pyplot_is_not_needed():
         (lambda m: plot_directions(m, k=0), "k must"),
         (lambda m: plot_feature_matrix(np.zeros((2, 3))), "M must be a square"),
         (lambda m: plot_feature_matrix(np.full((2, 2), np.nan)), "NaN"),
+        (lambda m: plot_feature_matrix(np.eye(2), quantile=0.0), "quantile must"),
         (lambda m: plot_image_features(m, (2, 2)), "shape must"),
         (lambda m: plot_image_features(m, (2, 3), what="row"), "what must"),
     ],

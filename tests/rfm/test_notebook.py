@@ -137,3 +137,13 @@ def test_networks_show_themselves_too():
     assert "nothing was measured" in monitor._repr_html_()
     monitor.measure()
     assert "last at step 0" in monitor._repr_html_()
+
+
+def test_several_explanations_show_themselves(regressor):
+    found = regressor.explain(X[:12])
+    assert isinstance(found, list)
+    assert len(found) == 12
+    html = found._repr_html_()
+    assert html.count("<caption>row ") == 10
+    assert "2 more rows are in the list" in html
+    assert str(regressor.explain(X[:2])).count("row ") == 2

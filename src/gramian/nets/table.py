@@ -13,6 +13,8 @@ from rich.console import Console, ConsoleOptions
 from rich.table import Table
 from rich.text import Text
 
+from gramian.nets.metrics import COLUMNS
+
 Row = Mapping[str, float | int | str]
 
 # Column → (heading, group, digits, good: None neutral, 1 high is aligned, 0 low is converged)
@@ -157,7 +159,9 @@ def html(rows: Sequence[Row], skipped: Mapping[str, str], settings: Mapping[str,
     top = "".join(f'<th class="start" colspan="{count}"><span>{escape(title)}</span></th>' for title, count in groups)
     starts = {name for before, name in zip(["", *names], names, strict=False) if _group(before) != _group(name)}
     heads = "".join(
-        f"<th{_start(name in starts)}>{escape(SHOWN[name][0].removeprefix('rank '))}</th>" for name in names
+        f'<th{_start(name in starts)} title="{escape(COLUMNS[name])}">'
+        f"{escape(SHOWN[name][0].removeprefix('rank '))}</th>"
+        for name in names
     )
     body = "".join(
         f'<tr><td class="name">{escape(str(entry["layer"]))}</td>'

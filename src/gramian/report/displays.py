@@ -47,6 +47,9 @@ class Display:
         self.figure_ = self.ax_.figure
         return self
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({type(self.result).__name__})"
+
     def _repr_png_(self) -> bytes:
         if not hasattr(self, "figure_"):
             self.plot()

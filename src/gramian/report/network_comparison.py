@@ -112,6 +112,8 @@ def _tiles(found: Any, both: bool) -> str:
 
 
 def _table(found: Any) -> str:
+    if not found.rows:
+        return ""
     heads = {name: name.replace("_", " ") for name in found.columns}
     hints = {head: _HINTS.get(head) or _change(name) for name, head in heads.items()}
     first, *others = found.columns

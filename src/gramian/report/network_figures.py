@@ -38,6 +38,8 @@ LINES = {
 """Column → label, colour, marker: colour is never the only difference."""
 TITLES = {"nfm": "WᵀW", "agop": "AGOP", "enfa": "eNFA", "fact": "FACT", "vcs": "VCS"}
 """Matrix → how it is written."""
+_DASHES = ("-", "--", ":", "-.")
+"""Lines differ in these too: colour is never the only difference."""
 _NAMED = 8
 """Layers that are called by name; more of them are numbered."""
 _FLOOR = 1e-6
@@ -126,7 +128,7 @@ def plot_spectra(
     layers : sequence of str, optional
         All by default; more than five go from dark to light in the order of the forward pass.
     names : sequence of str
-        Positive semi-definite matrices, such as ``("nfm", "agop")``; the first is solid, the others are dashed.
+        Positive semi-definite matrices, at most four, such as ``("nfm", "agop")``.
 
     >>> import torch
     >>> from gramian.nets import inspect
@@ -135,19 +137,25 @@ def plot_spectra(
     2
     """
     chosen = list(report.layers if layers is None else layers)
+    if not 1 <= len(names) <= len(_DASHES):
+        raise ValueError(f"names must hold 1 to {len(_DASHES)} matrices, got {len(names)}: more cannot be told apart")
     ax = axes_or_new(ax, 4.2, 3.2)
     longest, smallest = 1, 0.1
     for i, layer in enumerate(chosen):
         shade = SERIES[i] if len(chosen) <= len(SERIES) else colormaps["viridis"](0.3 + 0.5 * i / (len(chosen) - 1))
-        for style, colour, name in zip(("-", "--", ":", "-."), (INK, BLUE, ORANGE, GREEN), names, strict=False):
+        for j, name in enumerate(names):
             values = np.asarray(report.spectrum(layer, name), dtype=float)
-            values = values[values > 0]
-            longest, smallest = max(longest, len(values)), min([smallest, *(values / values[:1] / 2)])
-            label = short(layer) if len(names) == 1 else TITLES.get(name, name)
-            dot = "o" if len(values) == 1 else None  # one eigenvalue is a point, and a line of one point is nothing
-            where = np.arange(1, len(values) + 1)
-            paint = shade if len(chosen) > 1 else colour
-            ax.plot(where, values / values[:1], style, marker=dot, lw=1.6, color=paint, label=label)
+            values = values / values[:1]
+            longest, smallest = max(longest, len(values)), min([smallest, *(values / 2)])
+            parts = [short(layer)] * (len(chosen) > 1 or len(names) == 1) + [TITLES.get(name, name)] * (len(names) > 1)
+            style: dict[str, Any] = {
+                "color": shade if len(chosen) > 1 else (INK, *SERIES)[j],
+                "label": ", ".join(parts),
+            }
+            if len(values) == 1:  # a line of one point is nothing
+                style["marker"] = "o"
+            dashes = _DASHES[(j if len(names) > 1 else i) % len(_DASHES)]
+            ax.plot(np.arange(1, len(values) + 1), values, linestyle=dashes, linewidth=1.6, **style)
     ax.set(xscale="log", yscale="log", ylim=(max(_FLOOR, smallest), 1.6), xlim=(0.9, 1.15 * max(longest, 2)))
     ax.xaxis.set_minor_formatter(NullFormatter())
     ax.set_xlabel("direction")

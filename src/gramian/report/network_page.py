@@ -55,6 +55,7 @@ MOST_INPUTS = 64
 """A matrix with more than four times as many rows is shown for the inputs that weigh most."""
 _TABS = 8
 _POINTS = 60
+_SPECTRUM_POINTS, _FLOOR = 24, 1e-8
 _DIRECTIONS = 5
 _PSD = ("nfm", "agop", "enfa")
 
@@ -215,6 +216,14 @@ def _across(report: Any) -> str:
     return tag("div", made, class_="side")
 
 
+def _falling(report: Any, layer: str, name: str) -> Line:
+    """A spectrum on logarithmic scales, at directions that are even on them: much quicker than matplotlib's drawing."""
+    values = np.asarray(report.spectrum(layer, name), dtype=float)
+    some = np.unique(np.geomspace(1, len(values), _SPECTRUM_POINTS).astype(int)) - 1
+    heights = np.log10(np.maximum(values[some] / values[0], _FLOOR))
+    return Line(TITLES[name], np.log10(some + 1).tolist(), heights.tolist())
+
+
 def _small() -> Axes:
     """Axes whose letters are as large as the page's when three stand side by side."""
     return axes_or_new(None, 3.4, 2.7)
@@ -238,12 +247,10 @@ def _layer(report: Any, layer: str, shape: tuple[int, ...] | None) -> str:
             report.matrix(layer, "nfm")
         except Unavailable as error:
             made += note(text(error))
-    spectra = [name for name in _PSD if _spectrum(report, layer, name)]
+    spectra = [_falling(report, layer, name) for name in _PSD if _spectrum(report, layer, name)]
     if spectra:
-        called = " and ".join(TITLES[name] for name in spectra)
-        made += figure(
-            plot_spectra(report, _small(), layers=[layer], names=spectra), f"spectra of {called}", "Largest set to 1."
-        )
+        alt = f"spectra of layer {layer}: {', '.join(line.name for line in spectra)}"
+        made += lines(spectra, alt, x="log₁₀ of the direction's number", y="log₁₀ of the eigenvalue (largest = 1)")
     told = [
         (COLUMNS[name], shown(float(entry[name])))
         for name in COLUMNS
@@ -260,17 +267,19 @@ def _pictures(report: Any, layer: str, names: Sequence[str], shape: tuple[int, .
     pick = np.arange(d) if d <= 4 * MOST_INPUTS else np.sort(np.argsort(-weights, kind="stable")[:MOST_INPUTS])
     made, images = "", ""
     for name, M in matrices.items():
-        close = "" if name == "nfm" else f", cosine with WᵀW {report.similarity(layer, 'nfm', name):.3f}"
+        cosine = "" if name == "nfm" else f"{report.similarity(layer, 'nfm', name):.3f}"
+        alt = f"matrix {TITLES[name]}" + (f", cosine with WᵀW {cosine}" if cosine else "")
+        caption = TITLES[name] + (f" (cos {cosine})" if cosine else "")
         part = M[np.ix_(pick, pick)]
         bound = float(np.quantile(np.abs(part), 0.995)) or float(np.abs(part).max())
-        made += heat_map(part, f"matrix {TITLES[name]}{close}", caption=TITLES[name] + close, bound=bound)
+        made += heat_map(part, alt, caption=caption, bound=bound)
         if shape is not None:
             image = np.abs(image_of(M.diagonal(), shape)).sum(axis=0)
             images += heat_map(
                 image, f"diagonal of {TITLES[name]}", caption=f"diagonal of {TITLES[name]}", colours=AMOUNT
             )
     which = "" if len(pick) == d else f" The {len(pick)} of {d} inputs with the largest weights are shown."
-    about = f"Red above 0, blue below. Each picture has its own scale, which 0.5% of its entries exceed.{which}"
+    about = f"cos: cosine with WᵀW. Each picture has its own scale, which 0.5% of its entries exceed.{which}"
     made = tag("div", made, class_="side tight") + note(text(about))
     if not images:
         return made

@@ -7,7 +7,7 @@ k(x, xᵢ)``. They say to what the prediction is sensitive, not what causes the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ _FIRST_NODES, _MOST_NODES = 32, 256
 _GAP_OF_DIFFERENCE, _GAP_OF_PARTS = 1e-2, 1e-3
 """The path is refined until the gap is below this share of the difference, or of the sum of all |contributions|."""
 _SHOWN_COLUMNS = 12
+_SHOWN_ROWS = 10
 Vector = Float[np.ndarray, " p"]
 
 
@@ -119,6 +120,18 @@ class Explanation(Shown):
         return f"class {self.prediction} ({sure:.1%}) · {self.output.name} {number(self.score)}"
 
 
+class Explanations(Shown, list[Explanation]):
+    """Explanations of several rows: a list that shows the columns of the first ten."""
+
+    def _sections(self) -> list[Section]:
+        found = [explanation._sections()[0] for explanation in self[:_SHOWN_ROWS]]
+        titled = [replace(section, title=f"row {i}: {section.title}") for i, section in enumerate(found)]
+        left = len(self) - len(found)
+        if left:
+            titled[-1] = replace(titled[-1], note=f"{titled[-1].note}. {left} more rows are in the list")
+        return titled
+
+
 def explain_rows(
     model: Any, X: Any, output: Any, n_neighbours: int, method: str, reference: Any
 ) -> Explanation | list[Explanation]:
@@ -141,7 +154,7 @@ def explain_rows(
         _explain_row(model, z, start, start_scores, columns, columns.cells(table, i), output, n_neighbours, method)
         for i, z in enumerate(Z)
     ]
-    return found[0] if len(found) == 1 else found
+    return found[0] if len(found) == 1 else Explanations(found)
 
 
 def _explain_row(

@@ -155,8 +155,9 @@ def _matrices(models: Pair, names: Names) -> Section:
         return Section("Learned matrices", note(said_so))
     at = {name: j for j, name in enumerate(columns[1].encoded)}
     same = [at[name] for name in columns[0].encoded]
-    A, source_a = learned_matrix(models[0])
-    B, source_b = learned_matrix(models[1])
+    (A, source), (B, other) = (learned_matrix(model) for model in models)
+    if source != other:  # M of round 1 is the gradients' matrix of round 0: like is compared with like
+        A, B, source = models[0].agop_, models[1].agop_, "agop_"
     B = B[np.ix_(same, same)]
     A, B = A / (np.trace(A) or 1.0), B / (np.trace(B) or 1.0)
     one, two = torch.from_numpy(A), torch.from_numpy(B)
@@ -165,7 +166,6 @@ def _matrices(models: Pair, names: Names) -> Section:
         many = "direction" if k == 1 else "directions"
         overlap = subspace_overlap(one, two, k)
         pairs.append((f"overlap of {k} {many}", f"{overlap:.3f} (by chance {min(1.0, k / len(A)):.3f})"))
-    pairs += [(f"matrix of {name}", _called(source)) for name, source in zip(names, (source_a, source_b), strict=True)]
     which = np.sort(np.argsort(-np.maximum(np.diag(A), np.diag(B)), kind="stable")[:_MAP_COLUMNS])
     called = [columns[0].encoded[j] for j in which]
     block = np.ix_(which, which)
@@ -174,7 +174,10 @@ def _matrices(models: Pair, names: Names) -> Section:
         heat_map(M[block], f"M of {name}, divided by its trace", names=called, bound=bound, caption=name)
         for name, M in zip(names, (A, B), strict=True)
     )
-    about = "Both divided by their traces; one scale of colours. Columns are those with the largest diagonal in either."
+    about = (
+        f"Of each model the {_called(source)}, divided by its trace; one scale of colours. Columns are those with the "
+        "largest diagonal in either."
+    )
     return Section("Learned matrices", facts(pairs) + note(about) + tag("div", maps, class_="side"), "Matrices")
 
 
@@ -239,4 +242,4 @@ def _settings(models: Pair, names: Names) -> Section:
 
 
 def _called(source: str) -> str:
-    return "average gradient outer product of the predictor" if source == "agop_" else "M of the kernel"
+    return "average gradient outer product of its predictions" if source == "agop_" else "matrix M of its kernel"

@@ -147,13 +147,11 @@ def rounds_section(model: Any) -> Section:
 
 def errors_chart(models: Sequence[tuple[str, Any]]) -> str:
     """The error after each round that was used to choose among them; nothing where there was only one."""
-    series, what = [], "mean squared error on held-out rows"
-    for name, model in models:
-        values = [float(record.score) for record in model.rounds_]
-        if not np.isfinite(values).any():
-            values, what = [float(record.loo) for record in model.rounds_], "leave-one-out error given M"
-        if len(values) > 1 and np.isfinite(values).any():
-            series.append(Line(name, list(range(len(values))), values))
+    what, key = "mean squared error on held-out rows", "score"
+    if not any(len(_errors(model, key)[0]) > 1 for _, model in models):
+        what, key = "leave-one-out error given M", "loo"
+    series = [Line(name, *_errors(model, key)) for name, model in models]
+    series = [line for line in series if len(line.y) > 1]
     if not series:
         return ""
     alt = f"{what}: " + "; ".join(" ".join([line.name, *map(shown, line.y)]).strip() for line in series)
@@ -162,10 +160,16 @@ def errors_chart(models: Sequence[tuple[str, Any]]) -> str:
     return lines(series, alt, x="round", y=what, marked=marked, caption=caption)
 
 
+def _errors(model: Any, key: str) -> tuple[list[float], list[float]]:
+    found = [(float(record.index), float(getattr(record, key))) for record in model.rounds_]
+    found = [(t, value) for t, value in found if np.isfinite(value)]
+    return [t for t, _ in found], [value for _, value in found]
+
+
 def _cosines(changed: Evolution, kept: int) -> str:
     values = changed.cosines.astype(float).tolist()
     alt = "Cosine to the kept M: " + ", ".join(f"{value:.3f}" for value in values)
-    line = Line("cosine", list(range(len(values))), values)
+    line = Line("", list(range(len(values))), values)
     return lines([line], alt, x="round", y="cosine to the kept M", marked=float(kept), caption="How far M has come.")
 
 

@@ -12,6 +12,8 @@ from gramian.report.web import Section, lines, note, number, row, shown, span, t
 from gramian.report.web.charts import Line
 
 _BINS = 10
+_FEWEST = 8
+"""Rows of a group: a share of fewer says nothing."""
 _COVERAGES = (0.5, 0.8, 0.9, 0.95)
 _Z = 1.96
 
@@ -88,12 +90,12 @@ def _reliability(found: Evidence) -> str:
     what = f"probability of class {found.classes[1]}" if two else "probability of the predicted class"
     alt = "Reliability curve. " + "; ".join(f"said {a:.0%}, observed {b:.0%}" for a, b in zip(x, observed, strict=True))
     chart = lines(
-        [Line("observed", x, observed, low, high)],
+        [Line("", x, observed, low, high)],
         alt,
         x=what,
         y="observed share",
         diagonal=True,
-        caption=f"A point for each tenth of the axis that has rows, with a {LEVEL:.0%} interval; dashed: calibrated.",
+        caption=f"Points are groups of at least {_FEWEST} rows, with {LEVEL:.0%} intervals; dashed: calibrated.",
     )
     said_so = f"Calibration error {gap:.3f}: the mean distance from the dashed line. On {found.words}."
     return tag("div", note(text(said_so)) + chart)
@@ -111,7 +113,7 @@ def _predicted_and_observed(found: Evidence) -> str:
             y.append(mean)
             low.append(mean - half)
             high.append(mean + half)
-        series.append(Line(f"target {c}", x, y, low, high))
+        series.append(Line(f"target {c}" if found.y.shape[1] > 1 else "", x, y, low, high))
     said = zip(series[0].x, series[0].y, strict=True)
     alt = "Predicted and observed means. " + "; ".join(f"predicted {shown(a)}, observed {shown(b)}" for a, b in said)
     caption = f"Means over tenths of the rows, by prediction, with {LEVEL:.0%} intervals; dashed: as predicted."
@@ -148,9 +150,16 @@ def _bins(values: np.ndarray) -> list[np.ndarray]:
 
 
 def _tenths(values: np.ndarray) -> list[np.ndarray]:
-    """Rows by tenths of the axis from 0 to 1."""
+    """Rows by tenths of the axis from 0 to 1; neighbours with few rows are put together."""
     which = np.minimum((values * _BINS).astype(int), _BINS - 1)
-    return [which == b for b in range(_BINS) if (which == b).any()]
+    found: list[np.ndarray] = []
+    for b in range(_BINS):
+        here = which == b
+        if found and (found[-1].sum() < _FEWEST or (b == _BINS - 1 and here.sum() < _FEWEST)):
+            found[-1] = found[-1] | here
+        elif here.any():
+            found.append(here)
+    return found
 
 
 def _wilson(share: float, n: int) -> tuple[float, float]:

@@ -18,7 +18,7 @@ _COLOURS = ("blue", "orange", "green", "purple", "sky")
 
 @dataclass(frozen=True)
 class Line:
-    """Points ``(x, y)`` under one name, with the ends of their intervals where there are any."""
+    """Points ``(x, y)`` under one name (none: no legend), with the ends of their intervals where there are any."""
 
     name: str
     x: Sequence[float]
@@ -89,7 +89,7 @@ def lines(
         marks += tag("g", inner, style=f"--own:var(--{colour})", class_="line")
     svg = tag("svg", marks, viewBox=f"0 0 {_WIDTH} {_HEIGHT}", role="img", aria_label=alt, class_="chart")
     legend = ""
-    if len(series) > 1:
+    if any(line.name for line in series):
         entries = (
             tag("span", tag("i", style=f"background:var(--{_COLOURS[i % len(_COLOURS)]})") + text(line.name))
             for i, line in enumerate(series)

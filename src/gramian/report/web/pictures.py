@@ -71,7 +71,7 @@ def figure(drawing: Any, alt: str, caption: str = "") -> str:
     svg = re.sub(r"#[0-9a-fA-F]{6}\b", lambda found: _THEMED.get(found[0].lower(), found[0]), svg)
     # matplotlib asks for its own font in a style that takes "font: 10px 'DejaVu Sans'"; the page's is narrower
     svg = re.sub(r"'?DejaVu Sans'?(, [^;\"]*)?", "system-ui, sans-serif", svg)
-    svg = _own_ids(svg)
+    svg = _own_ids(svg, alt)
     return _framed(svg.replace("<svg ", f'<svg role="img" aria-label="{text(alt)}" ', 1), caption)
 
 
@@ -165,9 +165,9 @@ def _room(names: Sequence[str] | None) -> float:
     return round(8 + 0.56 * _FONT * longest, 1)
 
 
-def _own_ids(svg: str) -> str:
-    """Ids of this drawing only: those nobody points to are dropped, others get a key made of the drawing."""
-    key = sha256(svg.encode()).hexdigest()[:8]
+def _own_ids(svg: str, alt: str) -> str:
+    """Ids of this drawing only: those nobody points to are dropped, others get a key made of drawing and alt."""
+    key = sha256(f"{alt}\n{svg}".encode()).hexdigest()[:8]  # two drawings may be alike, as those of equal networks
     used = set(re.findall(r"(?:url\(#|href=\"#)([^)\"]+)", svg))
     svg = re.sub(r' id="([^"]+)"', lambda m: f' id="{key}-{m[1]}"' if m[1] in used else "", svg)
     return re.sub(r'(url\(#|href="#)', rf"\g<1>{key}-", svg)

@@ -1,0 +1,47 @@
+"""A browser for the tests of pages: chromium, driven by playwright; tests that want it skip where it is not there."""
+
+import shutil
+
+import pytest
+
+
+@pytest.fixture(scope="module")
+def browser():
+    # Not for the session: while playwright is open an event loop counts as running in this thread, which other tests
+    # (a cluster's, say) must not find.
+    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install playwright")
+    found = next(
+        (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
+    )
+    if found is None:
+        pytest.skip("no chromium or google-chrome on this machine: apt-get install chromium")
+    with sync_api.sync_playwright() as driver:
+        opened = driver.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def open_page(browser):
+    """``open_page(path, theme="light", width=1280)``: the page; console errors and requests outside fail the test."""
+    contexts, wrong = [], []
+
+    def opened(path, theme="light", width=1280):
+        context = browser.new_context(color_scheme=theme, viewport={"width": width, "height": 900})
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: wrong.append(message.text) if message.type in ("error", "warning") else None)
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        address = path.resolve().as_uri()
+        page.on("request", lambda request: None if _within(request.url, address) else wrong.append(request.url))
+        page.goto(address)
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert wrong == []
+
+
+def _within(url, address):
+    return url.split("#")[0] == address or url.startswith("data:")
