@@ -82,7 +82,7 @@ def homes() -> dict[int, str]:
     }
 
 
-def write_reference(app: Sphinx) -> None:
+def write_reference(app: Sphinx, config: Any) -> None:
     """One page per room, with a list from which autosummary makes a page per name."""
     folder = Path(app.srcdir) / "api"
     folder.mkdir(exist_ok=True)
@@ -229,11 +229,11 @@ def _find(path: str) -> Any:
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Enter the directives, and write the reference before autosummary looks for it."""
+    """Enter the directives, and write the reference before anything is read."""
     app.add_directive("house", House)
     app.add_directive("contracts", Contracts)
     app.add_directive("rooms", Rooms)
-    app.connect("builder-inited", write_reference, priority=100)
+    app.connect("config-inited", write_reference)  # before Sphinx looks which pages there are
     app.connect("autodoc-skip-member", foreign)
     app.connect("autodoc-process-signature", plain)
     app.connect("doctree-read", link_names)
