@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test test-slow lint clean
+.PHONY: setup demo test test-slow lint docs clean
 
 setup: .venv/ready
 
@@ -29,5 +29,10 @@ lint: setup
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# Warnings are errors. The site is docs/_build/html/index.html and reads offline.
+docs: setup
+	OMP_NUM_THREADS=1 $(BIN)/python -m sphinx -b html -q -j auto -W --keep-going docs docs/_build/html
+
 clean:
+	rm -rf docs/_build docs/api docs/auto_examples docs/sg_execution_times.rst
 	rm -rf .venv demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

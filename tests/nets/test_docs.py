@@ -5,19 +5,14 @@ import json
 import re
 from pathlib import Path
 
-import torch
+from pages import run
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "networks.md"
 
 
 def test_the_page_runs(capsys):
-    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.S)
-    names: dict = {}
-    with torch.random.fork_rng():
-        for block in blocks:
-            exec(compile(block, str(PAGE), "exec"), names)
-    assert len(blocks) == 6
+    names = run(PAGE)
     report = names["report"]
     assert report.layers == ["0", "2", "4"]
     assert report.skipped == {}

@@ -51,7 +51,7 @@ def low_rank_product(n: int = 1000, d: int = 30, noise: float = 0.1, seed: Seed 
 
 
 def sparse_parity(n: int = 500, d: int = 50, k: int = 2, seed: Seed = 0, support: tuple[int, ...] = ()) -> Dataset:
-    """Paper D, section 4.3: x uniform on {−1/√d, 1/√d}^d, label 1 where ``∏_{i∈S} x_i > 0`` and else 0, |S| = k.
+    """Paper D, section 4.3: x uniform on {−1/√d, 1/√d}^d, label 1 where ``∏_{i∈S} x_i > 0`` and else 0, ``|S| = k``.
 
     As a polynomial in x the label is ``f(x) = ½(1 + ∏_{i∈S} √d x_i)``, with ``∂f/∂x_j = ½ √d ∏_{i∈S, i≠j} √d x_i``.
     Products of signs over two different sets average to 0, so ``EGOP = (d/4) diag(1_S)``.

@@ -20,13 +20,18 @@ class GramWhitened(Optimizer):
     and, among all such matrices, is nearest to W₁. What is removed is the part of the step that leaves the
     features ``WᵀW`` alone. A convolution weight ``(out, in, k, k)`` is flattened to ``(out, in·k·k)``.
 
-    Args:
-        base_optimizer: the optimiser that makes the step; its groups and state are shared, not copied.
-        whiten: the parameters to whiten. By default every one with two or more dimensions; all others
-            (biases, scales) get the base's step as it is. Pass a list to leave out e.g. an embedding, whose
-            rows are words and not neurons.
-        method: ``"svd"`` (exact) or ``"newton-schulz"`` (quintic iteration, matrix products only).
+    Parameters
+    ----------
+    base_optimizer
+        The optimiser that makes the step; its groups and state are shared, not copied.
+    whiten
+        The parameters to whiten. By default every one with two or more dimensions; all others (biases, scales) get
+        the base's step as it is. Pass a list to leave out e.g. an embedding, whose rows are words and not neurons.
+    method
+        ``"svd"`` (exact) or ``"newton-schulz"`` (quintic iteration, matrix products only).
 
+    Notes
+    -----
     The wrapper has no state of its own: its state dict is the base's, and either can load the other's.
     Momentum buffers are the base's too and are not rotated.
 

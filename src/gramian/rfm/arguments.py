@@ -72,27 +72,36 @@ _ARGUMENTS = """Parameters
     agop_ : ndarray (d, d)
         Average gradient outer product of the fitted predictor, in the same coordinates. At a fixed point of the rounds
         it is proportional to M (or to a power of it).
-    feature_importances_ : ndarray (n_features_in_,)
+    feature_importances_ : ndarray (columns,)
         Its diagonal divided by its sum: the share of each of your columns in the predictor's sensitivity.
     encoder_ : TableEncoder or None
         What turned raw columns into numbers; None where all were numbers and none missing.
-    components_ : ndarray (k, d), explained_ : ndarray (k,)
-        Learned directions and their weights: eigenvectors and eigenvalues of M, strongest first.
+    components_ : ndarray (k, d)
+        Learned directions: eigenvectors of M, strongest first.
+    explained_ : ndarray (k,)
+        Their weights: eigenvalues of M.
     rounds_ : Rounds, a sequence of Round
         One record per round: ridge, bandwidth, residual, leave-one-out error, held-out score, seconds, bytes.
     best_round_ : int
         The round that was kept.
     evolution_ : Evolution
         M of each round in small: its diagonal, and its block on the columns that matter most.
-    kernel_, update_, ridge_
-        The kernel with its bandwidth, the update, and the ridge really added to K (``nλ`` with ``ridge_scaling="n"``).
+    kernel_ : Kernel
+        With its bandwidth.
+    update_ : Update
+    ridge_ : float
+        The ridge really added to K (``nλ`` with ``ridge_scaling="n"``).
     support_ : ndarray of bool (d,)
         Columns in use; not all of them only with ``threshold``.
-    blend_ : Blend, machine_ : KernelMachine
-        The machines that predict together, on torch tensors, and the best of them.
+    blend_ : Blend
+        The machines that predict together, on torch tensors.
+    machine_ : KernelMachine
+        The best of them.
     row_index_ : ndarray of int
         Where each row the machines stand on is in the table they were fitted to (equal rows are merged).
-    n_features_in_, feature_names_in_
+    n_features_in_ : int
+        As in scikit-learn.
+    feature_names_in_ : ndarray of str
         As in scikit-learn.
 """
 

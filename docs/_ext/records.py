@@ -1,0 +1,158 @@
+"""Numbers and tables of the pages, taken from recorded runs when the site is built: nothing is typed in."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+ROOT = Path(__file__).parents[2]
+RESULTS = ROOT / "benchmarks/results"
+
+
+def record(name: str) -> Any:
+    """A saved run of a benchmark."""
+    return json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def script(name: str) -> Any:
+    """A benchmark's script, which knows how to show its own record."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / f"benchmarks/{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def quoted(page: str, start: str) -> str:
+    """The first table of a page whose heading begins with ``start``."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    where = text.find(f"\n{start}")
+    if where < 0:
+        raise ValueError(f"{page} has no table that begins with {start!r}")
+    return text[where + 1 :].split("\n\n")[0]
+
+
+def errata_of(paper: str) -> str:
+    """The misprints of one paper, from the table that a test holds to ``gramian.theory.errata``."""
+    lines = quoted("docs/theory.md", "| paper, place |").splitlines()
+    rows, wanted = lines[:2], False
+    for line in lines[2:]:
+        place = line.split("|")[1].strip()
+        wanted = place.startswith(f"{paper} ") if place else wanted  # a row without a place goes on with the last one
+        if wanted:
+            rows.append(line)
+    return "\n".join(rows)
+
+
+def verdicts() -> str:
+    """How many of a paper's numbers came out as printed, from the committed records."""
+    from gramian.experiments import papers
+    from gramian.experiments.store import Store
+    from gramian.experiments.verdict import CLOSE, DIFFERS, REPRODUCED, findings
+
+    counts: dict[str, Counter[str]] = {}
+    for experiment in papers.load():
+        tally = counts.setdefault(experiment.paper, Counter())
+        tally.update(verdict.outcome for verdict in findings(experiment, Store(ROOT / "reproduction")).best)
+    lines = ["| paper | numbers judged | reproduced | close | differ |", "|---|---:|---:|---:|---:|"]
+    for paper, tally in sorted(counts.items()):
+        judged = [tally[outcome] for outcome in (REPRODUCED, CLOSE, DIFFERS)]
+        lines.append(f"| {paper} | {sum(judged)} | " + " | ".join(str(count) for count in judged) + " |")
+    return "\n".join(lines)
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "peer_rfm": lambda: script("peer_rfm").markdown(record("peer_rfm")),
+    "nets_speed": lambda: script("nets_speed").markdown(record("nets_speed")),
+    "scale": lambda: script("scale").table(),
+    "verdicts": verdicts,
+}
+
+
+def facts() -> dict[str, str]:
+    """Numbers the pages name in their sentences."""
+    small, regression = record("tables-uci-small-catboost"), record("tables-grinsztajn-reg")
+    ours, others = _split(small["methods"], "average")
+    ours_r2, others_r2 = _split(regression["methods"], "R²")
+    exact = max(record("peer_rfm"), key=lambda row: row["n"])
+    runs = {(r["task"], r["who"]): r for r in record("scale") if not r["label"]}
+    many, boosted = runs["covertype", "gramian"], runs["covertype", "lightgbm"]
+    found = {
+        "uci_sets": str(len(small["scores"])),
+        "uci_methods": str(len(small["methods"])),
+        "uci_ours": f"{ours['average']:.1f} %",
+        "uci_rank": f"{ours['rank']:.1f}",
+        "uci_next": f"{others[0]['method']} {others[0]['average']:.1f} %",
+        "uci_catboost": f"{_named(others, 'CatBoost')['average']:.1f} %",
+        "reg_sets": str(len(regression["scores"])),
+        "reg_ours": f"{ours_r2['R²']:.3f}",
+        "reg_catboost": f"{_named(others_r2, 'CatBoost')['R²']:.3f}",
+        "reg_xrfm": f"{_named(others_r2, 'xRFM')['R²']:.3f}",
+        "reg_fit": f"{ours_r2['fit s']:.0f} s",
+        "reg_catboost_fit": f"{_named(others_r2, 'CatBoost')['fit s']:.0f} s",
+        "peer_rows": f"{exact['n']:,}",
+        "peer_times": f"{exact['xrfm']['seconds'] / exact['gramian']['seconds']:.1f}",
+        "peer_memory": f"{exact['xrfm']['peak_mb'] / exact['gramian']['peak_mb']:.1f}",
+        "many_rows": f"{many['rows']:,}",
+        "many_score": f"{100 * many['score']:.1f} %",
+        "many_seconds": f"{many['seconds']:.0f} s",
+        "many_boosted": f"{100 * boosted['score']:.1f} %",
+        "many_boosted_seconds": f"{boosted['seconds']:.0f} s",
+    }
+    return {name: text.replace(" ", "\u00a0") for name, text in found.items()}  # a number keeps its unit
+
+
+def _split(methods: list[dict[str, Any]], column: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    others = [row for row in methods if row["method"] != "gramian"]
+    return _named(methods, "gramian"), sorted(others, key=lambda row: -row[column])
+
+
+def _named(methods: list[dict[str, Any]], name: str) -> dict[str, Any]:
+    return next(row for row in methods if row["method"] == name)
+
+
+class Recorded(SphinxDirective):
+    """``{recorded} peer_rfm``: a table of a recorded run; ``tables-…`` are those of ``gramian bench tables``."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        name = self.arguments[0]
+        if name.startswith("tables-"):
+            text = (RESULTS / f"{name}.md").read_text(encoding="utf-8")
+            return self.parse_text_to_nodes(text.replace("| gramian |", "| **gramian** |"))
+        return self.parse_text_to_nodes(TABLES[name]())
+
+
+class Quoted(SphinxDirective):
+    """``{quoted} README.md`` with the start of a heading as content: that table of another page."""
+
+    required_arguments = 1
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        return self.parse_text_to_nodes(quoted(self.arguments[0], "\n".join(self.content).strip()))
+
+
+class ErrataOf(SphinxDirective):
+    """``{errata} A``: what is misprinted in that paper, with the printed, the corrected and the measured number."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        return self.parse_text_to_nodes(errata_of(self.arguments[0]))
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Enter the directives."""
+    app.add_directive("recorded", Recorded)
+    app.add_directive("quoted", Quoted)
+    app.add_directive("errata", ErrataOf)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

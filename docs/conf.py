@@ -1,0 +1,101 @@
+"""Sphinx settings. `make docs` builds the site; pages are Markdown, the reference comes from docstrings."""
+
+import os
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE / "_ext"))
+sys.path.insert(0, str(HERE.parent / "src"))  # documents the code beside it, wherever gramian is installed
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import records  # noqa: E402
+from docutils import nodes  # noqa: E402
+
+from gramian import __version__ as release  # noqa: E402
+
+project = "gramian"
+author = "The gramian developers"
+copyright = author
+version = release
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.viewcode",
+    "numpydoc",
+    "sphinx_design",
+    "sphinx_copybutton",
+    "sphinx_gallery.gen_gallery",
+    "records",
+    "rooms",
+]
+exclude_patterns = ["_build", "auto_examples/*.ipynb", "**/sg_execution_times.rst", "sg_execution_times.rst"]
+smartquotes = False  # an option keeps its two dashes
+templates_path = ["_templates"]
+suppress_warnings = ["config.cache"]  # the gallery's settings hold functions
+
+myst_enable_extensions = ["colon_fence", "deflist", "substitution", "attrs_inline"]
+myst_heading_anchors = 3
+myst_substitutions = records.facts()
+
+autosummary_ignore_module_all = False
+autodoc_member_order = "bysource"
+autodoc_typehints_format = "short"
+autodoc_preserve_defaults = True
+python_maximum_signature_line_length = 90
+toc_object_entries_show_parents = "hide"
+numpydoc_show_class_members = False
+numpydoc_class_members_toctree = False
+
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "auto_examples",
+    "filename_pattern": "/plot_",
+    "within_subsection_order": "FileNameSortKey",
+    "abort_on_example_error": True,
+    "download_all_examples": False,
+    "show_memory": False,
+    "show_signature": False,
+    "remove_config_comments": True,
+    "min_reported_time": 1e9,
+    "reset_modules": (),
+}
+
+html_theme = "pydata_sphinx_theme"
+html_title = "gramian"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_context = {"default_mode": "auto"}
+html_show_sourcelink = False
+html_copy_source = False
+html_theme_options = {
+    "show_prev_next": False,
+    "navbar_align": "left",
+    "navbar_end": ["theme-switcher"],
+    "header_links_before_dropdown": 7,
+    "navigation_with_keys": False,
+    "show_toc_level": 2,
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+    "secondary_sidebar_items": ["page-toc"],
+}
+html_sidebars = {"index": [], "start": [], "auto_examples/**": ["sidebar-nav-bs"]}
+
+
+def setup(app):
+    """Doctests end with an empty line in the source, which need not be seen."""
+
+    def trim(app, doctree):
+        for block in doctree.findall(nodes.literal_block):
+            if block.rawsource == block.astext():  # not one that was highlighted by hand
+                block.rawsource = block.rawsource.rstrip()
+                block[:] = [nodes.Text(block.rawsource)]
+
+    app.connect("doctree-read", trim)

@@ -1,0 +1,51 @@
+"""Every example of every page runs as it stands, or says why it does not."""
+
+import pytest
+
+from gramian.experiments import papers, registry
+from pages import ROOT, blocks, pages, run
+
+LANGUAGES = {"python", "console", "text", "toml", "yaml", "bash"}
+"""What a block may be; python and console are run, others are shown. A directive stands in braces."""
+ELSEWHERE = {"cli": "tests/cli/test_docs.py", "networks": "tests/nets/test_docs.py"}
+"""Pages of which a test asks more than that they run."""
+NEEDS = {"dask": ("distributed", "pyarrow"), "tuning": ("optuna", "sklearn.callback")}
+HERE = [path for path in pages() if path.stem not in ELSEWHERE]
+
+
+@pytest.mark.parametrize("path", HERE, ids=lambda path: path.stem)
+def test_the_page_runs(path, tmp_path, monkeypatch):
+    for package in NEEDS.get(path.stem, ()):
+        pytest.importorskip(package)
+    monkeypatch.chdir(tmp_path)
+    papers.load()  # into the real registry; a page that enters an experiment of its own does so in a copy
+    monkeypatch.setattr(registry, "_REGISTRY", dict(registry._REGISTRY))
+    run(path)
+
+
+@pytest.mark.parametrize("path", pages(), ids=lambda path: path.stem)
+def test_no_block_escapes(path):
+    for block in blocks(path.read_text(encoding="utf-8")):
+        assert block.language in LANGUAGES or block.language.startswith("{"), f"{path.name}, line {block.line}"
+        assert block.reason is None or len(block.reason) > 10, f"{path.name}, line {block.line}: say why it is not run"
+
+
+@pytest.mark.parametrize(("page", "test"), ELSEWHERE.items())
+def test_pages_that_run_elsewhere_do(page, test):
+    assert f"{page}.md" in (ROOT / test).read_text(encoding="utf-8")
+
+
+def test_a_page_that_is_wrong_fails(tmp_path):
+    page = tmp_path / "wrong.md"
+    page.write_text("```python\nx = 1\n```\n\n```python\n>>> x\n2\n\n```\n", encoding="utf-8")
+    with pytest.raises(AssertionError, match="Expected"):
+        run(page)
+
+
+def test_generated_folders_are_ignored():
+    ignored = (ROOT / ".gitignore").read_text(encoding="utf-8").splitlines()
+    assert {"docs/_build/", "docs/api/", "docs/auto_examples/"} <= set(ignored)
+
+
+def test_no_page_takes_the_place_of_the_sites_own():
+    assert not {path.stem for path in pages()} & {"search", "genindex", "py-modindex"}

@@ -1,0 +1,59 @@
+"""The built site in a browser: no errors, nothing from the network, navigation, search, themes, a phone."""
+
+import shutil
+from collections.abc import Iterator
+
+import pytest
+
+from pages import FOLDER
+
+SITE = FOLDER / "_build/html"
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+pytestmark = [
+    pytest.mark.skipif(not (SITE / "index.html").exists(), reason="no built site: make docs"),
+    pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed"),
+]
+PAGES = ["index", "start", "tutorial_table", "howto", "peers", "architecture", "reference", "api/gramian.kernels",
+         "api/names/gramian.RFMRegressor", "auto_examples/index", "theory"]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator:
+    with playwright.sync_playwright() as driver:
+        opened = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(params=[("light", 1280), ("dark", 1280), ("light", 390)], ids=["light", "dark", "phone"])
+def view(request, browser) -> Iterator:
+    """A page that remembers what went wrong on it."""
+    scheme, width = request.param
+    context = browser.new_context(viewport={"width": width, "height": 844}, color_scheme=scheme)
+    page = context.new_page()
+    page.wrong = []
+    page.on("console", lambda message: page.wrong.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: page.wrong.append(str(error)))
+    page.on("request", lambda asked: page.wrong.append(asked.url) if asked.url.startswith("http") else None)
+    page.scheme = scheme
+    yield page
+    context.close()
+
+
+def test_pages_are_quiet_offline_and_as_wide_as_the_window(view):
+    for name in PAGES:
+        view.goto((SITE / f"{name}.html").as_uri())
+        assert view.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{name} is wider than the window"
+        assert view.evaluate("document.documentElement.dataset.theme") == view.scheme
+    assert view.wrong == []
+
+
+def test_navigation_and_search(view):
+    view.goto((SITE / "index.html").as_uri())
+    view.get_by_role("link", name="Start in five minutes").last.click()
+    assert view.title().startswith("Start in five minutes")
+    view.goto((SITE / "search.html").as_uri() + "?q=leverage")
+    view.wait_for_selector("#search-results li a")
+    assert "scale.html" in view.locator("#search-results li a").first.get_attribute("href")
+    assert view.wrong == []
