@@ -253,4 +253,8 @@ experiment(
     ],
     seeds={"smoke": 1, "small": 2, "paper": 1},
     draw=draw_digits,
+    notes=(
+        "Set after first results: accuracies are judged by their median over networks, not the least, and at the "
+        "paper's length only."
+    ),
 )(digits)
