@@ -9,7 +9,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from gramian.experiments import Result, between, experiment
-from gramian.experiments.c_deep_nfa.setting import DEPTHS, LAST_EPOCHS, PAPER_EPOCHS, Course, Training, fit
+from gramian.experiments.c_deep_nfa.setting import DEPTHS, LAST_EPOCHS, PAPER_EPOCHS, Course, Training, by_decay, fit
 from gramian.report.style import SERIES, declutter
 
 MOMENTS = 24
@@ -99,7 +99,7 @@ def draw(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
     rows = -(-len(panels) // columns) or 1
     figure.set_size_inches(2.2 * columns + 0.8, 2.0 * rows + 0.7)
     axes = figure.subplots(rows, columns, sharey=True, squeeze=False).flatten()
-    for ax, (head, lines) in zip(axes, panels.items(), strict=False):
+    for ax, (head, lines) in zip(axes, sorted(panels.items(), key=by_decay), strict=False):
         for colour, (depth, curves) in zip(SERIES, sorted(lines.items()), strict=False):
             for curve in curves:
                 ax.plot(curve["epoch"], curve["alignment"], color=colour, alpha=0.25, linewidth=0.8)

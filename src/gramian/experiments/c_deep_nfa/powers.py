@@ -20,6 +20,7 @@ from gramian.experiments.c_deep_nfa.setting import (
     Training,
     alignment_by_power,
     alignments,
+    by_decay,
     data,
     fit,
     network,
@@ -85,7 +86,7 @@ def draw(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
     rows = -(-len(panels) // columns) or 1
     figure.set_size_inches(2.2 * columns + 0.8, 2.0 * rows + 0.7)
     axes = figure.subplots(rows, columns, sharey=True, sharex=True, squeeze=False).flatten()
-    for ax, (head, lines) in zip(axes, panels.items(), strict=False):
+    for ax, (head, lines) in zip(axes, sorted(panels.items(), key=by_decay), strict=False):
         ax.axvline(1.0, color=GREY, linewidth=0.8, linestyle=":")
         for colour, (depth, seeds) in zip(SERIES, sorted(lines.items()), strict=False):
             mean = [sum(v) / len(v) for v in zip(*seeds, strict=True)]

@@ -166,7 +166,9 @@ def watched(spec: Watched, seed: int) -> Result:
         f"{at}: AGOP at the end, median of starts": float(np.median([line[-1] for line in cosines])),
         f"{at}: excess loss at the end, median of starts": float(np.median([line[-1] for line in gaps])),
         f"{at}: share of starts above the lowest minimum": _share(run.loss > 1.001 * best.loss for run in below),
-        f"{at}: share of moments with the loss doubled": _share(g > 1 for line in gaps for g in line[len(steps) // 2 :]),
+        f"{at}: share of moments with the loss doubled": _share(
+            g > 1 for line in gaps for g in line[len(steps) // 2 :]
+        ),
     }
     if not all(inside):
         others = [line[-1] for line, held in zip(gaps, inside, strict=True) if not held]

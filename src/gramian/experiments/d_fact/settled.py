@@ -79,9 +79,7 @@ def _draw(records: Sequence[dict[str, Any]], figure: Figure) -> None:
         ("fact_polar", "√(FACT·FACTᵀ)", style.SKY, "o"),
         ("agop_half", "√AGOP", style.ORANGE, "s"),
     ):
-        points = sorted(
-            (x, y) for r in records for x, y in zip(r["arrays"]["unrest"], r["arrays"][key], strict=True)
-        )
+        points = sorted((x, y) for r in records for x, y in zip(r["arrays"]["unrest"], r["arrays"][key], strict=True))
         ax.plot([x for x, _ in points], [y for _, y in points], mark, color=colour, markersize=4, label=label)
     ax.set_xscale("log")
     ax.set(xlabel="unrest ‖∇L + λW₁‖ / (λ‖W₁‖)", ylabel="Pearson correlation with W₁ᵀW₁", ylim=(-0.05, 1.05))
