@@ -1,4 +1,4 @@
-"""Why the second row of Fig. 2 differs: the UC-NFA of layer 2 follows that layer's own scale, which the caption fixes."""
+"""Why the second row of Fig. 2 differs: the UC-NFA of layer 2 follows its own scale, which the caption fixes."""
 
 from __future__ import annotations
 

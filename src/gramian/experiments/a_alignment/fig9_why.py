@@ -1,4 +1,4 @@
-"""Why Fig. 9 differs on MNIST: how much a corrupted K still shows of the NFM is a matter of contrast, epoch by epoch."""
+"""Why Fig. 9 differs on MNIST: how much a corrupted K still shows of the NFM is a matter of contrast."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _claims() -> tuple[Claim, ...]:
 
 
 _LIT = replace(MNIST, pixels="lit")
-_SHORT = tuple(replace(network, epochs=100) for network in (MNIST, _LIT)) + (replace(CIFAR, n=2000, epochs=100),)
+_SHORT = (replace(MNIST, epochs=100), replace(_LIT, epochs=100), replace(CIFAR, n=2000, epochs=100))
 
 experiment(
     "a/fig9-why",

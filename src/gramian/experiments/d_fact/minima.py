@@ -126,7 +126,7 @@ def _specs(steps: int, starts: int) -> tuple[Watched, ...]:
             1e-3,
             math.inf,
             "where the AGOP is elsewhere the loss must be higher: not the minimum, or not yet",
-            label="Explanation: λ = 1e-6, fixed rate: least relative excess loss of ends whose AGOP is outside that band",
+            label="Explanation: λ = 1e-6, fixed rate: least excess loss of ends with an AGOP outside that band",
         ),
         between(
             "1e-06/cosine: share of starts with the paper's AGOP",

@@ -35,11 +35,12 @@ def unrest(trained: Trained, weight_decay: float) -> float:
     >>> unrest(run, 1e-4) > 1
     True
     """
-    W = trained.model[0].weight
+    W = next(trained.model.parameters())
     with threads(1), torch.enable_grad():
         loss = nn.functional.mse_loss(trained.model(trained.X), trained.Y)
-        (gradient,) = torch.autograd.grad(loss, [W])  # type: ignore[list-item]
-    return float((gradient + weight_decay * W.detach()).norm() / (weight_decay * W.detach().norm()))  # type: ignore[operator, union-attr]
+        (gradient,) = torch.autograd.grad(loss, [W])
+    kept = weight_decay * W.detach()
+    return float((gradient + kept).norm() / kept.norm())
 
 
 def settle(trained: Trained, spec: Settling) -> Iterator[Trained]:
