@@ -90,8 +90,8 @@ experiment(
     "Why the second row of Fig. 2 differs: layer 2 follows its own scale, not that of layer 1",
     specs={
         "smoke": _specs(40, 60, n=64, d=12, width=24),
-        "small": _specs(800, 4000, width=128),
-        "paper": _specs(800, 4000),
+        "small": _specs(800, 2400, width=128),
+        "paper": _specs(800, 2400),
     },
     seeds={"small": 3, "paper": 3},
     expected=[
@@ -103,12 +103,12 @@ experiment(
             label="Explanation: final UC-NFA of layer 2, range over the scale of layer 2, that of layer 1 fixed",
         ),
         between(
-            "4000 steps, range over s₀",
+            "2400 steps, range over s₀",
             0,
             0.1,
-            "a third of what is called sensitive: five times the paper's steps must not bring it about",
+            "a third of what is called sensitive: three times the paper's steps must not bring it about",
             slack=0.1,
-            label="Explanation: final UC-NFA of layer 2 after 4,000 steps, range over the scale of layer 1, s₁ = 1",
+            label="Explanation: final UC-NFA of layer 2 after 2,400 steps, range over the scale of layer 1, s₁ = 1",
         ),
         between(
             "s₀ = 0.1, s₁ = 1, 800 steps: moved",

@@ -111,7 +111,7 @@ def _specs(steps: int, starts: int) -> tuple[Watched, ...]:
     "d/fig4-why",
     "D",
     "Why Fig. 4 by Adam differs: which minimum Adam is in, by step, start and schedule of the rate",
-    specs={"smoke": _specs(200, 2)[:2], "small": _specs(200_000, 8), "paper": _specs(1_000_000, 8)},
+    specs={"smoke": _specs(200, 2)[:2], "small": _specs(200_000, 5), "paper": _specs(1_000_000, 5)},
     seeds={"smoke": 1, "small": 1, "paper": 1},
     expected=[
         between(
