@@ -1,5 +1,7 @@
 """The parts of the explanations of paper D's differences: many Adams at once, and networks brought to rest."""
 
+from itertools import pairwise
+
 import numpy as np
 import torch
 
@@ -30,7 +32,7 @@ def test_a_falling_rate_ends_at_rest():
     task, rng = Separation(), torch.Generator().manual_seed(0)
     a, W = (part.numpy()[None] for part in random_start(rng))
     _, seen = adam_many(task, a, W, Watched(task.weight_decay, "cosine", 1, steps=40, moments=40))
-    moves = [np.abs(after[1] - before[1]).max() for before, after in zip(seen, seen[1:], strict=False)]
+    moves = [np.abs(after[1] - before[1]).max() for before, after in pairwise(seen)]
     assert moves[-1] < 0.01 * moves[0]
 
 

@@ -222,8 +222,8 @@ experiment(
     seeds={"smoke": 1, "small": 2, "paper": 1},
     draw=draw,
     notes=(
-        "With L = 2 and λ = 0.01 the weights do not vanish. c/fig6-why follows them to the paper's flow time: there they "
-        "are at rest, and their objective is lower than that of the vanished network, so no longer training and no other "
+        "With L = 2 and λ = 0.01 the weights do not vanish. c/fig6-why follows them to the paper's flow time: they are "
+        "at rest there, with an objective below that of the vanished network, so no longer training and no other "
         "optimiser would bring the paper's statement about. What does is a smaller target: divided by 4, the weights "
         "vanish for two of three random targets, as they do for all with λ = 0.1. The paper does not say how large its "
         "Gaussian targets are; with L = 5 its statement holds for ours."

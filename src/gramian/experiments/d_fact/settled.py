@@ -1,4 +1,4 @@
-"""Why FACT does not lead on few pictures of CIFAR-10: training is not at rest, and ReLUs keep it from coming to rest."""
+"""Why FACT does not lead on few pictures of CIFAR-10: training is not at rest, and ReLUs keep it from that."""
 
 from __future__ import annotations
 
