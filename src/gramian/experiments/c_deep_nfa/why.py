@@ -79,6 +79,7 @@ def draw_collapse(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
         ax.set_xlabel("step of gradient descent with momentum", fontsize=9)
         ax.legend(frameon=False, fontsize=7)
         declutter(ax, "y")
+    axes[0].set_ylim(top=1.5 * axes[0].get_ylim()[1])  # room for the legends
     axes[0].set_ylabel("norm of the first layer", fontsize=9)
 
 

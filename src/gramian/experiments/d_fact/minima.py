@@ -92,11 +92,11 @@ def _draw(records: Sequence[dict[str, Any]], figure: Figure) -> None:
         for ax in column:
             ax.ticklabel_format(axis="x", style="sci", scilimits=(0, 0))
             style.declutter(ax, "y")
-    axes[0, 0].set_ylabel("loss over the least, −1", fontsize=9)
+    axes[0, 0].set_ylabel("excess over the least loss", fontsize=9)
     axes[1, 0].set_ylabel("cosine of AGOP with WᵀW", fontsize=9)
     for rank in (1, 2, 3):
-        axes[0, -1].plot([], [], color=style.SERIES[rank - 1], label=f"ends at rank {rank}")
-    axes[0, -1].legend(frameon=False, fontsize=7)
+        axes[1, -1].plot([], [], color=style.SERIES[rank - 1], label=f"ends at rank {rank}")
+    axes[1, -1].legend(frameon=False, fontsize=8, loc="center")
 
 
 def _specs(steps: int, starts: int) -> tuple[Watched, ...]:

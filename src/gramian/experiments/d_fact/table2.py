@@ -169,7 +169,7 @@ def _title(where: str) -> str:
         "kind and leave the unrest; with GELU in place of ReLU the same network comes to rest, FACT is 1.00, and it "
         "leads. We read this as the kinks: on few pictures each neuron that changes side at one picture is a jump of "
         "the gradient. The tolerance of 0.02 is as first entered; that few pictures of MNIST are judged at 1e-3 was "
-        "decided after first results, see the misprint. All of MNIST (190,000 steps) and CIFAR-10 take hours on one core: "
+        "decided after first results (see the misprint). All of MNIST (190,000 steps) and CIFAR-10 take hours; "
         "each is one cell of the paper scale and can be run elsewhere and merged. What else we tried for n = "
         "1,000 (FACT, √(FACT·FACTᵀ), √AGOP, √eNFA; the paper has 0.890, 0.956, 0.899, 0.903): weight decay 1e-4 "
         "with inputs of mean 0 and variance 1 (0.25, 0.60, 0.69, 0.59), with a loss summed over outputs (0.37, "
