@@ -120,4 +120,5 @@ experiment(
         ),
     ],
     draw=draw,
+    notes="Bands were entered before the runs; that both scaled layers give the paper's picture was known from a/fig2.",
 )(run)

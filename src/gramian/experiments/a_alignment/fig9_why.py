@@ -95,4 +95,10 @@ experiment(
     seeds={"small": 3, "paper": 2},
     expected=_claims(),
     draw=draw,
+    notes=(
+        "Predicted: (1 + v(1 + 1/c²))^(−½) with the contrast c (standard deviation over mean) of the NFM's diagonal "
+        "and v = 2(k/p − 1)/(k + 2), p the participation (tr K)²/tr K² of K and k the width: what random eigenvectors "
+        "leave of a diagonal that has contrast. The bands were entered after trainings of 20 epochs on 2,000 "
+        "pictures, where the law was off by 0.03 at most."
+    ),
 )(run)
