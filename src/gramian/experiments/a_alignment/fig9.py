@@ -48,13 +48,14 @@ CIFAR = ImageNetwork("cifar10", (1, 9), epochs=200)
 """The stand-ins. CIFAR-10 has two fifths of the paper's epochs: five times as many inputs make each as much longer."""
 _EPOCHS = (2, 5, 20, 50, 100, 200)
 _NOTES = (
-    "MNIST is a poor stand-in and CIFAR-10 a fair one. On MNIST most pixels are dark in most pictures, so the "
-    "diagonal of the NFM has a contrast (standard deviation over mean) near 1 that shows through any Q: in short "
-    "trainings (2,000 pictures, 12 epochs) its correlation with the diagonal of WᵀQW is 0.80 at contrast 0.97, and "
-    "0.43 where a larger start, s₀ = 0.5, lowers the contrast to 0.23. On CIFAR-10, where every pixel varies as in "
-    "CelebA, the contrast is 0.27 and the correlation 0.18; K has nearly one direction there (participation 1.3, on "
-    "MNIST 4.3). After 500 epochs on MNIST the AGOP lives on border pixels that few pictures light, hence its lower "
-    "correlation with the NFM."
+    "On MNIST the corrupted AGOP is nearer to the NFM than the AGOP is, which differs. a/fig9-why finds the reason: "
+    "what a random Q leaves of the diagonal is set by its contrast (standard deviation over mean) and by the "
+    "participation of K, by a law that fits at every epoch. On MNIST both grow as training goes on, since most pixels "
+    "are dark in most pictures; so the paper's picture is there after 5 epochs and gone after 20. The AGOP's own "
+    "correlation falls too, in part for border pixels that few pictures light: without them it is 0.78 instead of "
+    "0.68 after 500 epochs, and ahead of the corrupted one again. By the law CelebA's 0.04 needs a contrast below "
+    "0.1: faces fill the picture. In version 1 the corrupted number of CIFAR-10 was NaN: eigenvalues of a K of nearly "
+    "one direction, in float32."
 )
 _CELEBA = "CelebA is not among the data here and cannot be fetched"
 
