@@ -53,8 +53,8 @@ _NOTES = (
     "participation of K, by a law that fits at every epoch. On MNIST both grow as training goes on, since most pixels "
     "are dark in most pictures; so the paper's picture is there after 5 epochs and gone after 20. The AGOP's own "
     "correlation falls too, in part for border pixels that few pictures light: without them it is 0.78 instead of "
-    "0.68 after 500 epochs, and ahead of the corrupted one again. By the law CelebA's 0.04 needs a contrast below "
-    "0.1: faces fill the picture. In version 1 the corrupted number of CIFAR-10 was NaN: eigenvalues of a K of nearly "
+    "0.68 after 500 epochs, and ahead of the corrupted one again. By the law CelebA's 0.04 needs a contrast near "
+    "0.05: faces fill the picture. In version 1 the corrupted number of CIFAR-10 was NaN: eigenvalues of a K of nearly "
     "one direction, in float32."
 )
 _CELEBA = "CelebA is not among the data here and cannot be fetched"
