@@ -190,9 +190,7 @@ def main() -> None:
     parser.add_argument("--options", default="{}", help='JSON: its arguments; ours: {"solver": {"nystrom": {...}}}')
     parser.add_argument("--feature-rows", type=int, help="rows of the last round that learns features")
     parser.add_argument("--label", default="", help="a name for these options")
-    parser.add_argument(
-        "--seconds", type=float, default=900, help="for xRFM; killed after four times as much"
-    )
+    parser.add_argument("--seconds", type=float, default=900, help="for xRFM; killed after four times as much")
     args = parser.parse_args()
     if args.what == "child":
         task, who, rows, options = args.rest
