@@ -206,7 +206,7 @@ def records_table(model: Any) -> str:
 
 
 def _along(model: Any, i: int, output: Any) -> str:
-    along = model.partial_dependence_along(i, grid=40, output=output)
+    along = model.partial_dependence_along(i, grid=30, rows=100, output=output)
     ends = f"from {shown(float(along.mean[0]))} to {shown(float(along.mean[-1]))}"
     alt = f"{along.output.name} along direction {i + 1}: {ends}"
     return figure(plot_along(along), alt, "Mean prediction of training rows moved along the direction.")
