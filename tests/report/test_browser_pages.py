@@ -60,6 +60,8 @@ def test_the_theme_is_the_systems_until_the_button_is_pressed(open_page, pages, 
     page.keyboard.press("Enter")
     assert page.evaluate(back) == there
     assert button.get_attribute("aria-pressed") == str(theme != "dark").lower()
+    page.reload()
+    assert button.get_attribute("aria-pressed") == str(theme != "dark").lower()  # the choice is kept
     button.click()
     assert page.evaluate(back) == here
 

@@ -1,12 +1,17 @@
 "use strict";
 
-// Theme: the system's until the button is pressed.
+// Theme: the system's until the button is pressed; the choice is kept where the browser keeps anything for a file.
 const root = document.documentElement, theme = document.getElementById("theme");
 const system = matchMedia("(prefers-color-scheme: dark)");
 const isDark = () => (root.dataset.theme ? root.dataset.theme === "dark" : system.matches);
 if (theme) {
   const say = () => theme.setAttribute("aria-pressed", String(isDark()));
-  theme.addEventListener("click", () => { root.dataset.theme = isDark() ? "light" : "dark"; say(); });
+  try { root.dataset.theme = localStorage.getItem("gramian-theme") ?? ""; } catch { /* no storage here */ }
+  theme.addEventListener("click", () => {
+    root.dataset.theme = isDark() ? "light" : "dark";
+    try { localStorage.setItem("gramian-theme", root.dataset.theme); } catch { /* for this visit only */ }
+    say();
+  });
   system.addEventListener("change", say);
   say();
 }
