@@ -85,7 +85,8 @@ class Xrfm:
         self.center, self.scale = X.mean(axis=0), np.where(X.std(axis=0) > 0, X.std(axis=0), 1)
         Z, cut, y = self.scaled(X), len(X) // 10, np.asarray(y, dtype=np.int64)
         y = y - y.min()  # labels must start from 0
-        self.model = xRFM(device="cpu", time_limit_s=options["seconds"], random_state=0, n_threads=2)
+        own = {name: value for name, value in options.items() if name != "seconds"}
+        self.model = xRFM(device="cpu", time_limit_s=options["seconds"], random_state=0, n_threads=2, **own)
         self.model.fit(Z[cut:], y[cut:], Z[:cut], y[:cut])
 
     def scaled(self, X):
@@ -186,10 +187,10 @@ def main() -> None:
     parser.add_argument("rest", nargs="*", help=argparse.SUPPRESS)
     parser.add_argument("--rows", type=int, nargs="+", default=[500_000])
     parser.add_argument("--who", nargs="+", default=["gramian"], choices=["gramian", "lightgbm", "xrfm"])
-    parser.add_argument("--options", default="{}", help='JSON: our arguments; solver: {"nystrom": {...}}')
+    parser.add_argument("--options", default="{}", help='JSON: its arguments; ours: {"solver": {"nystrom": {...}}}')
     parser.add_argument("--feature-rows", type=int, help="rows of the last round that learns features")
     parser.add_argument("--label", default="", help="a name for these options")
-    parser.add_argument("--seconds", type=float, default=900, help="what xRFM is given; killed after twice as much")
+    parser.add_argument("--seconds", type=float, default=900, help="for xRFM; killed after four times as much")
     args = parser.parse_args()
     if args.what == "child":
         task, who, rows, options = args.rest
@@ -199,10 +200,10 @@ def main() -> None:
     else:
         for rows in args.rows:
             for who in args.who:
-                options = json.loads(args.options) if who == "gramian" else {"seconds": args.seconds}
+                options = json.loads(args.options) | ({"seconds": args.seconds} if who == "xrfm" else {})
                 if who == "gramian" and args.feature_rows is not None:
                     options["feature_rows"] = args.feature_rows
-                limit = 2 * args.seconds if who == "xrfm" else None
+                limit = 4 * args.seconds if who == "xrfm" else None
                 run(args.what, who, rows, options, args.label, limit)
 
 

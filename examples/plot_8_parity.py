@@ -1,6 +1,6 @@
 """
-A sudden insight: sparse parity
-===============================
+Three bits of twenty: sparse parity
+===================================
 
 The product of three of twenty bits: no bit alone tells anything about the label, and from 400 rows a plain kernel
 machine (round 0) predicts hardly better than a coin. Within a few rounds a recursive feature machine finds the three
@@ -50,8 +50,11 @@ ax.legend(frameon=False, fontsize=7)
 finish(ax, grid="y")
 
 # %%
-# What was learned; the bits are
+# The three bits are
 print(support)
+
+# %%
+# and this is what was learned, after six rounds:
 _, axes = plt.subplots(1, 2, figsize=(6.8, 3.1), layout="constrained")
 for ax, (name, model) in zip(axes, last.items(), strict=True):
     FeatureMatrixDisplay.from_estimator(model, ax=ax, scale_bar=False)

@@ -112,7 +112,7 @@ def test_what_cannot_be_compared_is_said(two, tmp_path):
         write_comparison(two[0], RFMRegressor(preset="fast", n_rounds=0).fit(X[:, :3], y), path)
     with pytest.raises(ValueError, match="two different texts"):
         write_comparison(*two, path, names=("A", "A"))
-    with pytest.raises(ValueError, match="two fitted models"):
+    with pytest.raises(ValueError, match="fitted models or FeatureReports"):
         write_comparison(two[0], np.eye(4), path)
     with pytest.raises(ValueError, match="not fitted"):
         write_comparison(two[0], RFMRegressor(), path)

@@ -177,7 +177,9 @@ class TestWords:
     def test_degrees_of_agreement(self, value, words):
         assert words in layer_words({"nfa_half_cos": value, "nfa_best_cos": value, "best_power": 0.5})[0]
 
-    @pytest.mark.parametrize(("value", "words"), [(0.01, "is at rest"), (0.3, "near rest"), (0.99, "not at rest")])
+    @pytest.mark.parametrize(
+        ("value", "words"), [(0.01, "is at rest"), (0.3, "near rest"), (0.99, "not at rest"), (4e3, "4,000 times")]
+    )
     def test_degrees_of_rest(self, value, words):
         assert words in layer_words({"fact_residual": value, "fact_cos": 0.5})[0]
 
@@ -188,7 +190,7 @@ class TestWords:
         ]
         first, second = report_words(rows)
         assert "In 1 of 2 layers FACT" in first
-        assert "farthest is layer b, at 40%" in first
+        assert "farthest is layer b, by 40% of its norm" in first
         assert "20% of the target before layer a and 90% before layer b" in second
 
 

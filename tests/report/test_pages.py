@@ -54,7 +54,8 @@ def test_without_rows_the_scores_are_those_of_the_fit(tmp_path):
     model = RFMRegressor(preset="fast", n_rounds=1).fit(X, y)
     _, checked = read(model, tmp_path)
     assert "rows the fit had held out" in checked.text
-    assert "Give X to the report" in checked.text
+    assert "These are training rows" in checked.text
+    assert "Training rows that add most" in checked.text
     found = evidence(model)
     assert found.y.shape == (90, 1)
     assert np.sort(found.y[:, 0]) == pytest.approx(np.sort(y))

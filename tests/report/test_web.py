@@ -8,6 +8,7 @@ from gramian.report import plot_feature_matrix, plot_importances
 from gramian.report.web import (
     Section,
     bar,
+    drawn,
     facts,
     figure,
     heat_map,
@@ -76,6 +77,14 @@ def test_figures_follow_the_theme_and_share_no_ids():
     assert "#000000" not in drawn
     assert "DejaVu" not in drawn
     assert figure(plot_importances(Model()), "bars") in drawn  # nothing depends on time or on what was drawn before
+
+
+@pytest.mark.parametrize("part", ["<script>x</script>", '<g onload="x"/>', "<SCRIPT >", '<a href="javascript:x"/>'])
+def test_a_drawing_from_elsewhere_runs_nothing(part):
+    html = drawn(f"<svg><g/>{part}</svg>", "from elsewhere")
+    assert html.startswith('<figure><img alt="from elsewhere" src="data:image/svg+xml;base64,')
+    assert part not in html
+    assert drawn("<svg><g/></svg>", "plain").startswith('<figure class="plot"><svg role="img"')
 
 
 def test_a_heat_map_writes_names_only_where_they_can_be_read():

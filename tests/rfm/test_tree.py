@@ -9,7 +9,9 @@ import torch
 
 import gramian
 from gramian import RFMClassifier, RFMRegressor
+from gramian.core.machine import threads
 from gramian.core.pool import Here
+from gramian.core.progress import Tick
 from gramian.core.rows import MemoryRows, Rows
 from gramian.kernels import Gaussian, Identity, KernelOperator
 from gramian.rfm.clock import Clock
@@ -49,7 +51,7 @@ def tree(source):
 
 
 def test_every_row_is_in_a_leaf_and_leaves_are_small(source):
-    splits, leaves = grow(Partition(leaf_rows=150, overlap=0.1), source, exactly)
+    splits, leaves = grow(Partition(leaf_rows=150, overlap=0.1), source, exactly, Here(), Clock(None))
     assert torch.equal(torch.cat(leaves).unique(), torch.arange(900))
     assert max(map(len, leaves)) <= 150
     assert splits.n_leaves == len(leaves)
@@ -95,22 +97,76 @@ def test_parts_of_rows_add_up(tree):
 
 def test_rows_that_are_all_alike_stay_together():
     rows = Rows(torch.ones(50, 2, dtype=torch.float64), torch.arange(50.0, dtype=torch.float64)[:, None])
-    splits, leaves = grow(Partition(leaf_rows=10), MemoryRows(rows), exactly)
+    splits, leaves = grow(Partition(leaf_rows=10), MemoryRows(rows), exactly, Here(), Clock(None))
     assert splits is None
     assert len(leaves[0]) == 50
 
 
+class Grown(Clock):
+    """Time that is up when the first leaf is done."""
+
+    asked_by_leaves = False
+
+    def check(self, share):
+        if self.asked_by_leaves:
+            super().check(share)
+
+
 def test_leaves_that_time_did_not_reach_have_a_spare_machine(source):
     spare = exactly(source.take(torch.arange(100)))[0], torch.arange(100)
+    clock = Grown(0.0)
+
+    class Leaves(Tick):
+        def expect(self, steps):
+            clock.asked_by_leaves = True
+
     with pytest.warns(UserWarning, match=r"time_limit=0: \d of \d leaves predict with the machine .* 100 rows"):
         machine, info, rows = fit_tree(
-            Partition(leaf_rows=300), source, Identity(3), exactly, spare, pool=Here(), clock=Clock(0.0)
+            Partition(leaf_rows=300), source, Identity(3), exactly, spare, pool=Here(), clock=clock, tick=Leaves()
         )
     assert sum(leaf is spare[0] for leaf in machine.leaves) == len(machine.leaves) - 1
     assert info.status.startswith("1 of")
     X = source.rows.X[:20]
     torch.testing.assert_close(machine.row_parts(X).sum(dim=1), machine.predict(X))
     torch.testing.assert_close(machine.X, source.rows.X[rows])  # no row is made up
+
+
+def test_a_tree_that_had_no_time_to_grow_is_the_spare_machine(source):
+    spare = exactly(source.take(torch.arange(100)))[0], torch.arange(100)
+    with pytest.warns(UserWarning, match="time_limit=0: 1 of 1 leaves"):
+        machine, _, rows = fit_tree(
+            Partition(leaf_rows=300), source, Identity(3), exactly, spare, pool=Here(), clock=Clock(0.0)
+        )
+    assert machine is spare[0]
+    assert len(rows) == 100
+
+
+@pytest.mark.parametrize("workers", [2, None])
+def test_leaves_side_by_side_are_the_leaves_one_by_one(source, workers):
+    spare = exactly(source.take(torch.arange(100)))[0], torch.arange(100)
+    X, counted = source.rows.X[:50], Counted()
+
+    def fitted(workers):
+        options = {"pool": Here(), "clock": Clock(None), "tick": counted}
+        return fit_tree(Partition(leaf_rows=150, workers=workers), source, Identity(3), exactly, spare, **options)[0]
+
+    with threads(2):
+        many = fitted(workers)
+        assert torch.get_num_threads() == 2
+    with threads(1):
+        one = fitted(1)
+    assert counted.steps == counted.expected == 2 * len(one.leaves)
+    torch.testing.assert_close(many.predict(X), one.predict(X), rtol=1e-8, atol=1e-8)
+
+
+class Counted(Tick):
+    steps = expected = 0
+
+    def __call__(self):
+        self.steps += 1
+
+    def expect(self, steps):
+        self.expected += steps
 
 
 def test_rows_that_tie_go_where_they_were_trained():
@@ -144,7 +200,7 @@ def test_weights_count_in_the_agop(source):
     torch.testing.assert_close(machine.agop, heavy.mT @ heavy / len(heavy), rtol=1e-3, atol=1e-4)
 
 
-@pytest.mark.parametrize("options", [{"leaf_rows": 1}, {"overlap": 0.5}, {"overlap": -0.1}])
+@pytest.mark.parametrize("options", [{"leaf_rows": 1}, {"overlap": 0.5}, {"overlap": -0.1}, {"workers": 0}])
 def test_a_tree_that_makes_no_sense_is_refused(options):
     with pytest.raises(ValueError, match=next(iter(options))):
         Partition(**options)

@@ -1,4 +1,4 @@
-"""The command line: ``gramian fit``, ``predict``, ``explain``, ``demo``, ``info``, ``bench tables``, ``--version``.
+"""The command line: ``gramian demo | fit | predict | explain | report | inspect | reproduce | bench | info``.
 
 May import every other room; nothing imports it. Commands print through one rich console: colour and progress on a
 terminal, plain text in a pipe, JSON with ``--json``.

@@ -7,18 +7,28 @@ from pathlib import Path
 from typing import Any
 
 import click
+from rich.console import Console
 
+from gramian import __version__
 from gramian.bench.methods import METHODS, find_method
 from gramian.bench.runner import TIME_LIMIT, cells, read_records, run
 from gramian.bench.summary import Summary, summarize
 from gramian.bench.tasks import SUITES
+from gramian.cli.interrupts import INTERRUPTED
+from gramian.cli.output import emit
 from gramian.cli.show import make_console
 from gramian.core.progress import progress
 
 
 @click.group()
 def bench() -> None:
-    """Measure gramian beside other methods."""
+    """Measure gramian beside other methods.
+
+    \b
+    Examples:
+      gramian bench tables --list
+      gramian bench tables --sets 5
+    """
 
 
 @bench.command()
@@ -40,6 +50,7 @@ def bench() -> None:
 )
 @click.option("--show", "only_show", is_flag=True, help="Show what the file holds and run nothing.")
 @click.option("--list", "only_list", is_flag=True, help="List suites and methods, and which of them can run here.")
+@click.option("--json", "as_json", is_flag=True, help="Print the summary (or the list) as JSON.")
 def tables(
     suite: str,
     wanted: str | None,
@@ -51,14 +62,21 @@ def tables(
     out: Path,
     only_show: bool,
     only_list: bool,
+    as_json: bool,
 ) -> None:
     """Compare untuned defaults on tables: accuracy or R², rank, PMA, P90, P95, ADTM, wins, log loss, time.
 
     Data is looked for in the folder GRAMIAN_DATA. Interrupt it when you like: the same command goes on where it was.
+
+    \b
+    Examples:
+      gramian bench tables --sets iris,wine --methods gramian,SVM
+      gramian bench tables --suite uci --sets 10 --jobs 4 --out uci.jsonl
+      gramian bench tables --show --json
     """
-    console = make_console()
+    console = Console(stderr=True, highlight=False) if as_json else make_console()
     if only_list:
-        _list(console)
+        _list(console, as_json)
         return
     methods = _methods(suite, named, console) if not only_show else _split(named)
     if only_show:
@@ -70,12 +88,19 @@ def tables(
     else:
         todo = cells(suite, methods, _sets(suite, wanted), splits, seed)
         with progress(f"{suite}, {len(methods)} methods", len(todo), show=True) as tick:
-            records = run(todo, out, jobs=jobs, time_limit=time_limit, tick=lambda record: tick())
+            try:
+                records = run(todo, out, jobs=jobs, time_limit=time_limit, tick=lambda record: tick())
+            except KeyboardInterrupt:
+                click.echo(f"Interrupted: what is finished is in {out}; the same command goes on from there.", err=True)
+                raise click.exceptions.Exit(INTERRUPTED) from None
     summaries = summarize(records, suite, methods)
     if not summaries:
         raise ValueError(f"{out} holds no records of the suite {suite}")
-    for summary in summaries:
-        _print(console, summary)
+    if as_json:
+        emit({"gramian": __version__, "suite": suite, "records": out, "kinds": [s.as_dict() for s in summaries]})
+    else:
+        for summary in summaries:
+            _print(console, summary)
     if not only_show:
         stem = out.with_name(f"{out.stem}-{suite}")
         text = [summary.as_dict() for summary in summaries]
@@ -131,7 +156,14 @@ def _print(console: Any, summary: Summary) -> None:
         console.print(f"{failures:.0f} failures count as the commonest class or R² = 0; the file says what happened")
 
 
-def _list(console: Any) -> None:
+def _list(console: Any, as_json: bool) -> None:
+    if as_json:
+        methods = {
+            name: {"package": method.package, "version": method.version, "missing": method.missing or None}
+            for name, method in METHODS.items()
+        }
+        emit({"suites": {suite.key: suite.title for suite in SUITES.values()}, "methods": methods})
+        return
     for suite in SUITES.values():
         console.print(f"[bold]{suite.key}[/]: {suite.title}")
     for name, method in METHODS.items():

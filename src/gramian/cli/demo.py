@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from rich.rule import Rule
 from gramian import __version__
 from gramian.cli import show
 from gramian.cli.comparison import Estimate
+from gramian.cli.interrupts import INTERRUPTED, noticing_interrupts
+from gramian.cli.output import emit
 from gramian.cli.picture import draw as draw_picture
 from gramian.cli.tasks import TASKS, Result
 from gramian.core.progress import progress
@@ -22,7 +25,7 @@ from gramian.report import plot_directions, plot_feature_matrix, plot_image_feat
 _DPI = 150
 
 
-@click.command()
+@click.command(short_help="See what feature learning does, in two minutes.")
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
@@ -37,15 +40,26 @@ def demo(out: Path, seed: int, as_json: bool) -> None:
 
     Four tasks on data that comes with scikit-learn or from a formula: a table with named columns, a formula whose
     answer is known, pictures, and pictures with distractors. Each is compared with plain kernel ridge on the same
-    held-out rows.
+    held-out rows. Figures of a task are there as soon as it is done.
+
+    \b
+    Examples:
+      gramian demo
+      gramian demo --out figures --seed 1
+      gramian demo --json | jq '.tasks[].difference'
     """
     begin = time.perf_counter()
     out.mkdir(parents=True, exist_ok=True)  # before the work: a folder that cannot be written should not cost a minute
     console = show.make_console()
-    results, figures = [], []
+    results: list[Result] = []
+    figures: list[Path] = []
     for task in TASKS:
-        with progress(task.title, task.fits, show=not as_json) as tick:
-            result = task.run(seed, tick)
+        with progress(task.title, task.fits, show=not as_json) as tick, noticing_interrupts() as interrupted:
+            try:
+                result = task.run(seed, partial(_step, tick, interrupted))
+            except KeyboardInterrupt:
+                click.echo(f"Interrupted: figures of {len(results)} finished tasks are in {out}", err=True)
+                raise click.exceptions.Exit(INTERRUPTED) from None
         results.append(result)
         figures += _figures(result, out)
         if not as_json:
@@ -59,7 +73,7 @@ def demo(out: Path, seed: int, as_json: bool) -> None:
             "tasks": [_record(result) for result in results],
             "figures": [str(path) for path in figures],
         }
-        click.echo(json.dumps(record, indent=2, ensure_ascii=False))
+        emit(record)
         return
     console.print(Rule(style="dim"))
     console.print(f"{len(figures)} figures in [bold]{out}/[/]: {', '.join(path.name for path in figures)}")
@@ -76,6 +90,13 @@ def picture(out: Path, seed: int) -> None:
     out.parent.mkdir(parents=True, exist_ok=True)
     draw_picture(seed).savefig(out, dpi=160)
     show.make_console().print(f"{out}: {out.stat().st_size / 1000:.0f} kB")
+
+
+def _step(tick: Callable[[], None], interrupted: Callable[[], bool]) -> None:
+    """After a fit: one that Ctrl-C cut short has given what it had, and nobody wants the next."""
+    tick()
+    if interrupted():
+        raise KeyboardInterrupt
 
 
 def _show(console: Any, result: Result) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 from importlib.metadata import PackageNotFoundError, version
@@ -13,6 +12,7 @@ import torch
 from rich.table import Table
 
 from gramian import __version__
+from gramian.cli.output import emit
 from gramian.cli.show import make_console
 from gramian.core import format_bytes, free_bytes, resolve_device, resolve_memory
 from gramian.datasets.folder import VARIABLE
@@ -49,13 +49,19 @@ def _version(package: str) -> str | None:
         return None
 
 
-@click.command()
+@click.command(short_help="Show versions, device, memory and threads.")
 @click.option("--json", "as_json", is_flag=True, help="Print the facts as JSON.")
 def info(as_json: bool) -> None:
-    """Show versions, device, memory and threads."""
+    """Show versions, device, memory and threads: what the report of a problem should contain.
+
+    \b
+    Examples:
+      gramian info
+      gramian info --json
+    """
     facts = collect()
     if as_json:
-        click.echo(json.dumps(facts, indent=2))
+        emit(facts)
         return
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     table.add_column(style="bold cyan")

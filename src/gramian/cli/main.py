@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import os
+import sys
 import warnings
 from functools import partial
 from typing import Any
@@ -13,46 +15,98 @@ from rich.logging import RichHandler
 
 from gramian import __version__
 from gramian.cli.bench import bench
+from gramian.cli.completion import completion
 from gramian.cli.demo import demo, picture
+from gramian.cli.explain import explain
 from gramian.cli.fit import fit
 from gramian.cli.info import info
-from gramian.cli.predict import explain, predict
+from gramian.cli.inspect import inspect
+from gramian.cli.interrupts import INTERRUPTED
+from gramian.cli.predict import predict
+from gramian.cli.report import report
 from gramian.cli.reproduce import reproduce
 
 _YOURS = (ValueError, OSError, ImportError, RuntimeError, MemoryError)
 """Kinds of error that arguments, files and machines cause: one line says it all. Anything else is a bug of ours, and
 its traceback is what a report of it needs."""
+_NO_READER = 141
+"""The exit code of a command whose reader has gone away (``| head``), as the shell gives it: 128 + SIGPIPE."""
 
 
 class _Group(click.Group):
     """A group that turns errors the user can do something about into one line, unless ``--debug`` is given."""
 
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)  # in the order in which one meets them, not of the alphabet
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        # Wherever it stands: it is added to a command that has just failed, and that is at its end.
+        mine = args[: args.index("--")] if "--" in args else args
+        if "--debug" in mine:
+            args = ["--debug", *(word for word in mine if word != "--debug"), *args[len(mine) :]]
+        return super().parse_args(ctx, args)
+
     def invoke(self, ctx: click.Context) -> Any:
         try:
             with warnings.catch_warnings():
                 warnings.showwarning = _say_warning
-                return super().invoke(ctx)
-        except (click.exceptions.Exit, click.Abort, BrokenPipeError):
-            raise  # click's own signals, and a reader that has gone away: click ends both quietly
+                result = super().invoke(ctx)
+                sys.stdout.flush()  # here, where a reader that has gone away can still be caught
+                return result
+        except KeyboardInterrupt:
+            click.echo("Interrupted", err=True)
+            raise click.exceptions.Exit(INTERRUPTED) from None
+        except BrokenPipeError:
+            _discard_output()
+            raise click.exceptions.Exit(_NO_READER) from None
+        except (click.exceptions.Exit, click.Abort):
+            raise
         except _YOURS as error:
             if ctx.params["debug"]:
                 raise
             message = " ".join(str(error).split()) or type(error).__name__
-            raise click.ClickException(f"{message} (gramian --debug shows where)") from error
+            raise click.ClickException(f"{message} (--debug shows where)") from error
+
+
+def _discard_output() -> None:
+    """Let what is left in the buffer go nowhere: written at the end, it would fail once more, and loudly."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
 
 
 def _say_warning(message: Warning | str, *where: Any, **more: Any) -> None:
     """One line, without the line of source it comes from: that is of no use here."""
-    click.echo(f"Warning: {' '.join(str(message).split())}", err=True)
+    # Not by click.echo, which goes past the progress bar that may be on the screen and writes into its line.
+    sys.stderr.write(f"Warning: {' '.join(str(message).split())}\n")
 
 
-@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="gramian", message="%(prog)s %(version)s")
 @click.option("-v", "--verbose", count=True, help="Say what is going on; twice for every detail.")
-@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+@click.option("--debug", is_flag=True, help="Show the traceback of an error; may stand anywhere.")
 @click.pass_context
 def cli(ctx: click.Context, verbose: int, debug: bool) -> None:
-    """Kernel machines that learn which directions of the input matter."""
+    """Feature learning: kernel machines that learn which directions of the input matter, and instruments that show what
+    a network has learned.
+
+    \b
+    Examples:
+      gramian demo
+      gramian fit houses.csv --target price --out houses.gramian
+      gramian predict houses.gramian new.csv > predictions.csv
+      gramian report houses.gramian --out houses.html
+      gramian inspect weights.pt --model net:Net --data test.npz
+
+    \b
+    Exit codes:
+      0    it is done
+      1    the work failed; one line on standard error says why
+      2    a command or option makes no sense
+      130  Ctrl-C; what was finished is kept where that is possible
+
+    --json, where there is one, prints one document on standard output and nothing else.
+    """
     if verbose:
         handler = RichHandler(console=Console(stderr=True), show_path=False)
         log = logging.getLogger("gramian")
@@ -63,14 +117,8 @@ def cli(ctx: click.Context, verbose: int, debug: bool) -> None:
         ctx.call_on_close(partial(log.setLevel, before))
 
 
-cli.add_command(demo)
-cli.add_command(picture)
-cli.add_command(info)
-cli.add_command(fit)
-cli.add_command(predict)
-cli.add_command(explain)
-cli.add_command(bench)
-cli.add_command(reproduce)
+for _command in (demo, picture, fit, predict, explain, report, inspect, reproduce, bench, info, completion):
+    cli.add_command(_command)
 
 
 def main() -> None:

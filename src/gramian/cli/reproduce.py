@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -16,6 +15,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColum
 from rich.table import Table
 from rich.text import Text
 
+from gramian import __version__
+from gramian.cli.interrupts import INTERRUPTED
+from gramian.cli.output import emit
 from gramian.cli.show import make_console
 from gramian.experiments import papers
 from gramian.experiments.clock import Clock
@@ -24,7 +26,17 @@ from gramian.experiments.registry import SCALES, Experiment
 from gramian.experiments.run import run
 from gramian.experiments.store import Cell, Record, Store, cells
 from gramian.experiments.text import of_the_paper, with_interval
-from gramian.experiments.verdict import CANNOT_RUN, CLOSE, DIFFERS, NOT_RUN, REPRODUCED, Findings, count, findings
+from gramian.experiments.verdict import (
+    CANNOT_RUN,
+    CLOSE,
+    DIFFERS,
+    NOT_RUN,
+    REPRODUCED,
+    Findings,
+    Verdict,
+    count,
+    findings,
+)
 from gramian.report.web.numbers import duration
 
 _MANY = 5
@@ -32,7 +44,7 @@ _MANY = 5
 _COLOURS = {REPRODUCED: "green", CLOSE: "yellow", DIFFERS: "red"}
 
 
-@click.command()
+@click.command(short_help="Run the papers' figures and tables again.")
 @click.argument("ids", nargs=-1, metavar="[ID]...")
 @click.option("--paper", "letters", multiple=True, help="All experiments of a paper, such as A; may be repeated.")
 @click.option("--all", "everything", is_flag=True, help="All experiments.")
@@ -54,7 +66,7 @@ _COLOURS = {REPRODUCED: "green", CLOSE: "yellow", DIFFERS: "red"}
 )
 @click.option("--page", "only_page", is_flag=True, help="Draw figures and page from the records and run nothing.")
 @click.option("--list", "only_list", is_flag=True, help="List the experiments and run nothing.")
-@click.option("--json", "as_json", is_flag=True, help="With --list: as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the verdicts (or the list) as JSON.")
 def reproduce(
     ids: tuple[str, ...],
     letters: tuple[str, ...],
@@ -75,8 +87,15 @@ def reproduce(
 
     Data is looked for in the folder GRAMIAN_DATA. Interrupt it when you like: the same command goes on where it was.
     Ends with 1 if something failed; data that is not at hand is no failure.
+
+    \b
+    Examples:
+      gramian reproduce --list
+      gramian reproduce d/table2
+      gramian reproduce 'a/*' --scale smoke --seeds 1
+      gramian reproduce --paper C --jobs 4 --json > verdicts.json
     """
-    console, store = make_console(), Store(out)
+    console, store = Console(stderr=True, highlight=False) if as_json else make_console(), Store(out)
     for other in merge:
         click.echo(f"{store.merge(other)} records taken from {other}", err=True)
     named = bool(ids or letters)
@@ -87,7 +106,7 @@ def reproduce(
     if not chosen:
         raise ValueError("there are no experiments yet")
     if only_page or (merge and not named and not everything):
-        _report(console, chosen, store, SCALES if scale is None else (scale,))
+        _report(console, chosen, store, SCALES if scale is None else (scale,), as_json)
         return
     if not named and not everything:
         raise click.UsageError("which experiments? --list shows them; name some, or --paper A, or --all")
@@ -99,8 +118,8 @@ def reproduce(
             records = run(todo, store, jobs=jobs, keep_failed=keep_failed, time_limit=time_limit, **watch)
         except KeyboardInterrupt:
             click.echo(f"Interrupted: what is finished is in {out}; the same command goes on from there.", err=True)
-            raise click.exceptions.Exit(130) from None
-    _report(console, chosen, store, (scale,))
+            raise click.exceptions.Exit(INTERRUPTED) from None
+    _report(console, chosen, store, (scale,), as_json)
     for record in records:
         if record["error"]:
             what = "[yellow]cannot run here[/]" if record["missing"] else "[red]failed[/]"
@@ -144,10 +163,15 @@ class _TimeLeft(ProgressColumn):
         return Text("" if seconds is None else f"about {duration(seconds)} left")
 
 
-def _report(console: Console, chosen: Sequence[Experiment], store: Store, scales: Sequence[str]) -> None:
+def _report(console: Console, chosen: Sequence[Experiment], store: Store, scales: Sequence[str], as_json: bool) -> None:
     """The table of verdicts, and the page of everything that the folder holds."""
     found = [findings(experiment, store, scales) for experiment in chosen]
     ran = [entry for entry in found if entry.verdicts]
+    if as_json:
+        path = write_page(papers.load(), store, redraw=[experiment.id for experiment in chosen])
+        told = [{"id": e.experiment.id, "verdicts": [_record(v) for v in e.best]} for e in ran]
+        emit({"gramian": __version__, "records": store.root, "page": path, "experiments": told})
+        return
     if len(ran) > _MANY:
         console.print(_summary(ran))
     else:
@@ -158,6 +182,18 @@ def _report(console: Console, chosen: Sequence[Experiment], store: Store, scales
     console.print(f"{len(verdicts)} numbers and statements: {counts or 'none of them run'}")
     path = write_page(papers.load(), store, redraw=[experiment.id for experiment in chosen])
     console.print(f"records in [bold]{store.root}[/], page: [bold]{path}[/]")
+
+
+def _record(verdict: Verdict) -> dict[str, Any]:
+    claim, ours = verdict.claim, verdict.ours
+    return {
+        "key": claim.key,
+        "scale": verdict.scale,
+        "paper": of_the_paper(claim),
+        "ours": None if ours is None else {"mean": ours.mean, "half_interval": ours.half, "values": ours.values},
+        "outcome": verdict.outcome,
+        "why": verdict.why or None,
+    }
 
 
 def _summary(found: Sequence[Findings]) -> Table:
@@ -215,7 +251,7 @@ def _list(console: Console, chosen: Sequence[Experiment], store: Store, as_json:
             }
         )
     if as_json:
-        click.echo(json.dumps(rows, indent=1))
+        emit(rows)
         return
     table = Table(box=None)
     for name in ("id", "title", "cells", "verdict so far"):

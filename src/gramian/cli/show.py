@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from rich.bar import Bar
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -25,7 +28,15 @@ def make_console() -> Console:
     """A console on standard output: colour on a terminal, plain text in a pipe."""
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="replace")  # a pipe without Unicode shows ? for a bar, and does not fail
-    return Console(highlight=False)
+    return _Console(highlight=False)
+
+
+class _Console(Console):
+    """A console that leaves it to the command group what becomes of a reader that has gone away."""
+
+    def on_broken_pipe(self) -> None:
+        self.quiet = True
+        raise BrokenPipeError
 
 
 def scores(comparison: Comparison) -> RenderableType:
@@ -77,7 +88,7 @@ def bars(shares: Mapping[str, float], top: int = 8, true: AbstractSet[str] = fro
         )
     left = len(entries) - top
     if left > 0:
-        rest = Text(f"{left} more columns", style="dim")
+        rest = Text(f"{left} more column{'s' if left > 1 else ''}", style="dim")
         lines.add_row(rest, "", Text(f"{sum(v for _, v in entries[top:]):.1%}", style="dim"), "")
     return lines
 
@@ -90,6 +101,50 @@ def pixels(result: Result) -> RenderableType:
     level = np.rint(amount / (amount.max() or 1.0) * (len(_SHADES) - 1)).astype(int)
     lines = ["  │" + "".join(2 * _SHADES[i] for i in row) + "│" for row in level]
     return Text("\n".join(lines), style="magenta")
+
+
+def number(value: float) -> str:
+    """Four digits, and thousands in full.
+
+    >>> number(0.43217), number(10451.7), number(2.5e-7), number(3e8)
+    ('0.4322', '10,452', '2.5e-07', '3e+08')
+    """
+    return f"{value:,.0f}" if 1e3 <= abs(value) < 1e7 else f"{value:.4g}"
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A table of numbers whose columns go on in another table below where the screen ends."""
+
+    columns: Sequence[str]
+    rows: Sequence[Mapping[str, Any]]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        first, *rest = self.columns
+        runs: list[list[str]] = [[]]
+        used = start = self._width(first)
+        for name in rest:
+            if runs[-1] and used + self._width(name) > options.max_width:
+                runs.append([])
+                used = start
+            runs[-1].append(name)
+            used += self._width(name)
+        for run in runs:
+            table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
+            for name in (first, *run):
+                table.add_column(name.replace("_", " "), justify="left" if name == first else "right", no_wrap=True)
+            for row in self.rows:
+                table.add_row(*(Text(_cell(row.get(name))) for name in (first, *run)))
+            yield table
+
+    def _width(self, name: str) -> int:
+        return 2 + max(len(name), *(len(_cell(row.get(name))) for row in self.rows))
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        return "–" if math.isnan(value) else f"{value:.3f}"
+    return "–" if value is None else str(value)
 
 
 def _scale(metric: str) -> tuple[float, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,8 @@ from sklearn.metrics import (
 TASKS = ("auto", "regression", "classification")
 _FEW = 20
 _SHARE = 0.05
+MOSTLY = 0.5
+"""A column with more numbers than this was meant to hold numbers."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,46 @@ def typed(y: Any) -> Any:
         return y == "True"
     numbers = to_numeric(y, errors="coerce")
     return y if numbers.isna().any() else numbers
+
+
+def read_target(column: Any) -> tuple[Any, Any]:
+    """Which rows have a target, and the targets of those in their own type.
+
+    Numbers with a few words between them are a mistake in the table more often than classes: that is refused with the
+    words, so that they can be named as missing.
+
+    >>> import pandas as pd
+    >>> known, y = read_target(pd.Series(["3", None, "4.5"]))
+    >>> known.tolist(), y.tolist()
+    ([True, False, True], [3.0, 4.5])
+    """
+    known = column.notna()
+    y = typed(column[known])
+    words, share = odd_words(y)
+    if words and share > MOSTLY:
+        named = " ".join(f"--missing {shlex.quote(word)}" for word in words[:5])
+        raise ValueError(
+            f"{share:.0%} of the target {column.name!r} are numbers, the rest is text such as "
+            f"{', '.join(map(repr, words[:5]))}: {named} leaves those rows out (or make it text throughout)"
+        )
+    return known, y
+
+
+def odd_words(column: Any) -> tuple[list[str], float]:
+    """The texts in a column that are no numbers, most frequent first, and the share of entries that are numbers.
+
+    >>> import pandas as pd
+    >>> odd_words(pd.Series(["1", "2", "?", None]))[0]
+    ['?']
+    """
+    from pandas import to_numeric
+    from pandas.api.types import is_numeric_dtype
+
+    values = column.dropna()
+    if is_numeric_dtype(values) or not len(values) or not all(isinstance(value, str) for value in values):
+        return [], 0.0
+    odd = to_numeric(values, errors="coerce").isna()
+    return values[odd].value_counts().index.tolist(), 1 - float(odd.mean())
 
 
 def choose_task(y: Any, asked: str = "auto") -> Task:

@@ -7,10 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
+import torch
 from joblib import effective_n_jobs
+
+from gramian.core.machine import threads
 
 
 @runtime_checkable
@@ -73,3 +77,21 @@ def local_pool(n_jobs: int | None) -> Here | Threads:
     """
     workers = effective_n_jobs(n_jobs)
     return Here() if workers == 1 else Threads(workers)
+
+
+@contextmanager
+def side_by_side(pool: Pool, workers: int) -> Iterator[Pool]:
+    """The pool, or instead of this thread alone as many as torch has, up to ``workers``, with one of torch's in each.
+
+    Small pieces of work keep one thread busy each, and rarely two.
+
+    >>> with side_by_side(Here(), workers=1) as pool:
+    ...     pool
+    Here(remote=False)
+    """
+    workers = min(torch.get_num_threads(), workers)
+    if not isinstance(pool, Here) or workers <= 1:
+        yield pool
+        return
+    with threads(1):
+        yield Threads(workers)

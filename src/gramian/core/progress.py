@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from html import escape
 from typing import Any
@@ -17,9 +17,24 @@ _PATIENCE, _PACE = 1.0, 0.2
 """Seconds before a notebook shows a bar, so that what is quick leaves no trace, and between two drawings of it."""
 
 
+class Tick:
+    """Called after each step; ``expect(n)`` tells of n more steps than were known in the beginning.
+
+    >>> tick = Tick()
+    >>> tick.expect(3)
+    >>> tick()
+    """
+
+    def __call__(self) -> None:
+        """One more step is done."""
+
+    def expect(self, steps: int) -> None:
+        """There are so many more steps."""
+
+
 @contextmanager
-def progress(what: str, total: int | None, show: bool) -> Iterator[Callable[[], None]]:
-    """Yield a function to call after each of ``total`` steps (None: nobody knows); it draws a bar if asked to.
+def progress(what: str, total: int | None, show: bool) -> Iterator[Tick]:
+    """Yield a :class:`Tick` to call after each of ``total`` steps (None: nobody knows); it draws a bar if asked to.
 
     On a terminal the bar is rich's, in a notebook it is HTML that needs no widgets; both vanish at the end. Into a pipe
     or a file nothing is written.
@@ -31,17 +46,32 @@ def progress(what: str, total: int | None, show: bool) -> Iterator[Callable[[], 
     if show and _notebook() is not None:
         bar = _NotebookBar(what, total, _notebook())
         try:
-            yield bar.tick
+            yield bar
         finally:
             bar.close()
         return
     if not (show and console.is_terminal):
-        yield lambda: None
+        yield Tick()
         return
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
     with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=console, transient=True) as shown:
-        task = shown.add_task(what, total=total)
-        yield lambda: shown.advance(task)
+        yield _TerminalBar(what, total, shown)
+
+
+class _TerminalBar(Tick):
+    """A bar of rich's."""
+
+    def __init__(self, what: str, total: int | None, bar: Progress) -> None:
+        self.bar, self.total = bar, total
+        self.task = bar.add_task(what, total=total)
+
+    def __call__(self) -> None:
+        self.bar.advance(self.task)
+
+    def expect(self, steps: int) -> None:
+        if self.total is not None:
+            self.total += steps
+            self.bar.update(self.task, total=self.total)
 
 
 def _notebook() -> Any:
@@ -53,7 +83,7 @@ def _notebook() -> Any:
     return importlib.import_module("IPython.display")
 
 
-class _NotebookBar:
+class _NotebookBar(Tick):
     """A bar in the output of a cell, drawn again in the same place."""
 
     def __init__(self, what: str, total: int | None, display: Any) -> None:
@@ -61,7 +91,7 @@ class _NotebookBar:
         self.done, self.begin, self.last = 0, time.monotonic(), 0.0
         self.place: Any = None
 
-    def tick(self) -> None:
+    def __call__(self) -> None:
         """One more step; draws only if a drawing is due."""
         self.done += 1
         now = time.monotonic()
@@ -73,6 +103,10 @@ class _NotebookBar:
             self.place = self.display.display(html, display_id=True)
         else:
             self.place.update(html)
+
+    def expect(self, steps: int) -> None:
+        if self.total is not None:
+            self.total += steps
 
     def close(self) -> None:
         """Leave nothing behind."""

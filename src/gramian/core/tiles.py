@@ -13,8 +13,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from gramian.core.machine import threads
-from gramian.core.pool import Threads
+from gramian.core.pool import Here, side_by_side
 
 ROWS = 128
 """Rows of new data handled at once, always exactly this many."""
@@ -68,13 +67,9 @@ def each_block(X: Float[Tensor, "n d"], work: Callable[[slice, Tensor], None]) -
     >>> float(out.sum())
     600.0
     """
-    workers = min(torch.get_num_threads(), -(-X.shape[0] // ROWS))
-    if workers == 1 or X.device.type != "cpu":
-        for rows, block in full_rows(X):
-            work(rows, block)
-        return
-    with threads(1):
-        for _ in Threads(workers).run(lambda _, item: work(*item), None, list(full_rows(X))):
+    workers = -(-X.shape[0] // ROWS) if X.device.type == "cpu" else 1
+    with side_by_side(Here(), workers) as pool:
+        for _ in pool.run(lambda _, item: work(*item), None, list(full_rows(X))):
             pass
 
 

@@ -12,10 +12,9 @@ from gramian.experiments.registry import Experiment
 from gramian.experiments.store import Record, plain
 from gramian.experiments.text import of_the_paper, wanted, with_interval
 from gramian.experiments.verdict import NOT_RUN, Findings, Verdict, count, estimates
-from gramian.report.web import duration, folded, number, prose, table, tag, text
+from gramian.report.web import drawn, duration, folded, number, prose, table, tag, text
 
 Images = dict[tuple[str, str], Path | str | None]
-_MIME = {".svg": "image/svg+xml", ".png": "image/png"}
 
 
 def section(found: Findings, images: Images) -> str:
@@ -48,12 +47,15 @@ def section(found: Findings, images: Images) -> str:
 def _at_scale(
     experiment: Experiment, scale: str, records: Sequence[Record], verdicts: Sequence[Verdict], image: Path | str | None
 ) -> str:
-    if isinstance(image, Path):
-        source = f"data:{_MIME[image.suffix]};base64,{b64encode(image.read_bytes()).decode()}"
-        alt = f"{experiment.title}, redrawn from our records at scale {scale}"
-        drawn = tag("figure", tag("img", alt=alt, src=source, loading="lazy"))
-    else:
-        drawn = tag("p", f"The figure cannot be drawn from these records: {text(image)}", class_="why") if image else ""
+    alt = f"{experiment.title}, redrawn from our records at scale {scale}"
+    picture = ""
+    if isinstance(image, Path) and image.suffix == ".svg":
+        picture = drawn(image.read_text(encoding="utf-8"), alt)
+    elif isinstance(image, Path):
+        source = f"data:image/png;base64,{b64encode(image.read_bytes()).decode()}"
+        picture = tag("figure", tag("img", alt=alt, src=source, loading="lazy"))
+    elif image:
+        picture = tag("p", f"The figure cannot be drawn from these records: {text(image)}", class_="why")
     errors = [
         tag("p", f"{_what(record)}, seed {record['seed']}: {tag('code', text(record['error']))}", class_="why bad")
         for record in records
@@ -64,7 +66,7 @@ def _at_scale(
     rows = [tag("tr", tag("td", text(key)) + number(with_interval(ours))) for key, ours in others.items()]
     return "".join(
         (
-            drawn,
+            picture,
             _claims(verdicts) if verdicts else "",
             *errors,
             folded(_count(len(rows), "more number"), table(("number", "ours"), rows)) if rows else "",

@@ -26,7 +26,7 @@ from gramian.report.network_figures import (
 )
 from gramian.report.network_words import AT_REST, layer_words, report_words
 from gramian.report.overview import measured
-from gramian.report.style import AMOUNT, axes_or_new
+from gramian.report.style import AMOUNT, SERIES, axes_or_new
 from gramian.report.web import (
     Section,
     facts,
@@ -210,18 +210,19 @@ def _across(report: Any) -> str:
             plot_geometry(report, _small()), "target linearity and NC4, layer by layer", "Features and the target."
         )
     if all(_spectrum(report, layer) for layer in report.layers):
-        made += figure(
-            plot_spectra(report, _small()), "spectra of WᵀW of all layers", "Eigenvalues of WᵀW, the largest set to 1."
-        )
+        about = "Eigenvalues of WᵀW, the largest set to 1."
+        if len(report.layers) > len(SERIES):
+            about += " From dark to light: from the first layer to the last."
+        made += figure(plot_spectra(report, _small()), "spectra of WᵀW of all layers", about)
     return tag("div", made, class_="side")
 
 
 def _falling(report: Any, layer: str, name: str) -> Line:
     """A spectrum on logarithmic scales, at directions that are even on them: much quicker than matplotlib's drawing."""
     values = np.asarray(report.spectrum(layer, name), dtype=float)
+    values = values[values > _FLOOR * values[0]]
     some = np.unique(np.geomspace(1, len(values), _SPECTRUM_POINTS).astype(int)) - 1
-    heights = np.log10(np.maximum(values[some] / values[0], _FLOOR))
-    return Line(TITLES[name], np.log10(some + 1).tolist(), heights.tolist())
+    return Line(TITLES[name], np.log10(some + 1).tolist(), np.log10(values[some] / values[0]).tolist())
 
 
 def _small() -> Axes:

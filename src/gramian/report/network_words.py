@@ -40,7 +40,7 @@ def report_words(rows: Sequence[Row]) -> list[str]:
     if residuals:
         rest = sum(value <= AT_REST for _, value in residuals)
         most, value = max(residuals, key=lambda pair: pair[1])
-        far = f"; farthest is layer {most}, at {value:.0%}" if rest < len(residuals) else ""
+        far = f"; farthest is layer {most}, by {_apart(value)}" if rest < len(residuals) else ""
         found.append(
             f"In {rest} of {len(residuals)} layers FACT gives WᵀW back to within {AT_REST:.0%}{far}. "
             "Where training has converged the two are equal; before that they need not be."
@@ -87,9 +87,10 @@ def _rest(entry: Row) -> str:
         return ""
     if residual <= AT_REST:
         return f"FACT gives WᵀW back to within {residual:.1%}: the layer is at rest."
+    apart = f"FACT differs from WᵀW by {_apart(residual)} (cosine {cos:.3f})"
     if residual <= NEAR_REST:
-        return f"FACT is {residual:.0%} away from WᵀW (cosine {cos:.3f}): the layer is near rest."
-    return f"FACT is {residual:.0%} away from WᵀW (cosine {cos:.3f}): the layer is not at rest, training goes on."
+        return f"{apart}: the layer is near rest."
+    return f"{apart}: the layer is not at rest, training goes on."
 
 
 def _ranks(entry: Row) -> str:
@@ -110,6 +111,10 @@ def _features(entry: Row) -> str:
         mean = f"the nearest class mean of its input agrees with the network in {nc4:.0%} of samples"
         words = f"{words}, and {mean}" if words else mean[0].upper() + mean[1:]
     return f"{words}." if words else ""
+
+
+def _apart(residual: float) -> str:
+    return f"{residual:.0%} of its norm" if residual < 10 else f"{residual:,.0f} times its norm"
 
 
 def _share(value: float) -> str:

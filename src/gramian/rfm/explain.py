@@ -157,6 +157,22 @@ def explain_rows(
     return found[0] if len(found) == 1 else Explanations(found)
 
 
+def explain_standardised(
+    model: Any, Z: Float[np.ndarray, "m d"], output: Any = None, n_neighbours: int = 5
+) -> list[Explanation]:
+    """Explanations of rows of standardised columns, such as the training rows a model keeps, by the path method.
+
+    Values are those of the user's numbers; columns that were encoded otherwise have none.
+    """
+    columns, start = Columns.of(model), _mean_row(model)
+    start_scores = _parts(model, start).sum(axis=0) + model._target_scaler.center
+    values = columns.own(model._scaler.undo(Z))
+    return [
+        _explain_row(model, z, start, start_scores, columns, tuple(cells), output, n_neighbours, "path")
+        for z, cells in zip(Z, values.tolist(), strict=True)
+    ]
+
+
 def _explain_row(
     model: Any,
     z: Float[np.ndarray, " d"],

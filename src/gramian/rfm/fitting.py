@@ -20,7 +20,7 @@ from gramian.rfm.clock import Clock, TimeIsUp
 from gramian.rfm.evolution import evolution
 from gramian.rfm.journal import Journal
 from gramian.rfm.machine import KernelMachine
-from gramian.rfm.rounds import Problem, Step, rounds
+from gramian.rfm.rounds import Problem, Step, finished, rounds
 from gramian.rfm.runs import Run, Stage, scout, without
 from gramian.rfm.selection import HeldOut, Member, Verdict, decide, fold_count, splits, squared_errors
 from gramian.rfm.settings import EvalSet, Fitted, Settings, threshold_support
@@ -73,6 +73,8 @@ def fit(
         elif folds and judge:
             held, bags = without(runs, data, parts, stage, settings.bagging)
     verdict = _verdict(settings, runs, data, held, eval_set, undecided and not folds)
+    if single is None and not stage.cut:  # else a round that is kept is solved on all rows below, or time is up
+        runs = _finished(verdict, runs, data, stage)
     blend = _kept(verdict, runs, None if single is None else single[0], data, bags, stage)
     best = verdict.members[0]
     run = runs[best.run]
@@ -131,6 +133,18 @@ def _verdict(
     return decide([e for e, _ in errors], errors[0][1], last=settings.select_last, most=settings.max_machines)
 
 
+def _finished(verdict: Verdict, runs: list[Run], data: Rows, stage: Stage) -> list[Run]:
+    """The runs, with the rounds of the verdict solved to the end where that was left open."""
+    runs = list(runs)
+    for member in verdict.members:
+        run, at = runs[member.run], member.round
+        step = finished(run.problem, data, run.path[at], (run.records[at], run.machines[at]), stage.workspace)
+        records, machines = list(run.records), list(run.machines)
+        records[at], machines[at] = step
+        runs[member.run] = replace(run, records=tuple(records), machines=tuple(machines))
+    return runs
+
+
 def _kept(
     verdict: Verdict,
     runs: list[Run],
@@ -163,7 +177,7 @@ def _again(
     """The machine of a round, learned on all rows along the path that was found on a part of them."""
     part, last, name = part.to(data.X.device), member.round, f"all-{member.run}"
     done = stage.journal.steps(name, data)[0][: last + 1]
-    if not done and run.problem.kernel in openings:
+    if not done and last and run.problem.kernel in openings:  # a round 0 that is kept is solved better than others
         done = [openings[run.problem.kernel]]
     chooser = Replay(run.path[: last + 1], run.problem.seed, _growth(part, data, stage))
     problem = replace(run.problem, n_rounds=last)

@@ -80,8 +80,8 @@ def fit_large(
         journal=journal or Journal(),
         pool=pool or Here(),
     )
-    problems = [replace(p, solver=settings.part_solver(len(part))) for p in settings.problems]
     here = source.take(part)
+    problems = [replace(p, solver=settings.part_solver(here)) for p in settings.problems]
     steps = len(problems) * (settings.n_rounds + 1) + 2
     with progress("fitting", steps, settings.show_progress) as tick:
         stage.tick = tick
@@ -95,7 +95,6 @@ def fit_large(
         learner = _Learner(settings, run, best.run, best.round, source, order, stage)
         metric, support = learner.metric(), None
         stage.workspace = Workspace()  # the parts' matrix is given back before all rows are solved for
-        stage.workspace = Workspace()  # the last solve needs other memory: let this go
         tick()
         try:
             if settings.threshold is None:
@@ -183,8 +182,8 @@ class _Learner:
                 rows = self.source.take(self.order[:count].sort().values)
                 chooser = Replay(self.run.path, seed, self._growth(rows))
                 choice = chooser.choose(index, problem.kernel, metric, rows, self.stage.workspace)
-                exact = replace(problem, solver=self.settings.part_solver(count))
-                machine, _ = solved(exact, rows, choice, metric, None, self.stage.workspace)
+                enough = replace(problem, solver=self.settings.part_solver(rows).for_features())
+                machine, _ = solved(enough, rows, choice, metric, None, self.stage.workspace)
                 learned = next_metric(problem, machine, index, self.stage.pool)
                 if learned is None:
                     break
@@ -242,7 +241,7 @@ class _Learner:
         few = torch.randperm(rest.n_rows, generator=rng)[:_SCOUT_ROWS].sort().values
         spare = fit(rest.take(few))[0], few
         machine, info, rows = fit_tree(
-            partition, rest, metric, fit, spare, pool=self.stage.pool or Here(), clock=self.stage.clock
+            partition, rest, metric, fit, spare, pool=self.stage.pool, clock=self.stage.clock, tick=self.stage.tick
         )
         record = record_of(self.last, choice, metric, info, time.perf_counter() - begin)
         return _Found(machine, record, rows)
@@ -271,7 +270,7 @@ class _Exactly:
         part = 1.0 if self.total_weight is None else rows.total_weight / self.total_weight
         base = base_kernel(self.problem.kernel, self.metric, rows.X, self.problem.seed)
         choice = replace(self.like, kernel=base.times(self.like.factor), ridge=part * self.like.ridge)
-        problem = replace(self.problem, solver=self.settings.part_solver(len(rows)))
+        problem = replace(self.problem, solver=self.settings.part_solver(rows))
         return solved(problem, rows, choice, self.metric, None, Workspace())
 
 

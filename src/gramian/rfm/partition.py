@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from gramian.core.pool import Pool
+from gramian.core.linalg import psd_eigh
+from gramian.core.pool import Pool, side_by_side
+from gramian.core.progress import Tick
 from gramian.core.rows import Rows, RowSource
 from gramian.core.tiles import rowwise_matmul, spans
 from gramian.kernels import Metric
@@ -49,7 +52,7 @@ def fit_tree(
     *,
     pool: Pool,
     clock: Clock,
-    tick: Callable[[], object] = lambda: None,
+    tick: Tick | None = None,
 ) -> tuple[TreeMachine | KernelMachine, SolveInfo, Int[Tensor, " k"] | None]:
     """Split the rows, and fit a machine to each leaf; one machine where nothing can be split.
 
@@ -68,20 +71,27 @@ def fit_tree(
     pool : Pool
         Where leaves are fitted.
     clock : Clock
-    tick : function
-        Called after each leaf.
+    tick : Tick, optional
+        Is told how many leaves there are, and called after each.
     """
-    splits, parts = grow(partition, source, fit)
-    leaves: list[KernelMachine | None] = [None] * len(parts)
+    tick = Tick() if tick is None else tick
+    splits: Splits | None = None
+    parts = [torch.arange(source.n_rows)]
+    leaves: list[KernelMachine | None] = [None]
     infos: list[SolveInfo] = []
+    workers = partition.at_once if source.device.type == "cpu" else 1
     try:
-        for batch in spans(len(parts), _BATCH):
-            rows = [source.take(part) for part in parts[batch]]
-            for index, (machine, info) in pool.run(_fit_leaf, fit, rows):
-                leaves[batch.start + index] = machine
-                infos.append(info)
-                tick()
-                clock.check(1.0)
+        with side_by_side(pool, workers) as pool:
+            splits, parts = grow(partition, source, fit, pool, clock)
+            leaves = [None] * len(parts)
+            tick.expect(len(parts))
+            for batch in spans(len(parts), _BATCH):
+                rows = [source.take(part) for part in parts[batch]]
+                for index, (machine, info) in pool.run(_fit_leaf, fit, rows):
+                    leaves[batch.start + index] = machine
+                    infos.append(info)
+                    tick()
+                    clock.check(1.0)
     except (KeyboardInterrupt, TimeIsUp) as error:
         left = sum(leaf is None for leaf in leaves)
         if left:
@@ -105,7 +115,9 @@ def fit_tree(
     )
 
 
-def grow(partition: Partition, source: RowSource, fit: Fit) -> tuple[Splits | None, list[Int[Tensor, " _"]]]:
+def grow(
+    partition: Partition, source: RowSource, fit: Fit, pool: Pool, clock: Clock
+) -> tuple[Splits | None, list[Int[Tensor, " _"]]]:
     """The splits, level by level, and the rows of each leaf; None where all rows are in one leaf."""
     rng = torch.Generator().manual_seed(partition.seed)
     nodes: list[tuple[Tensor, float, float]] = []
@@ -114,10 +126,12 @@ def grow(partition: Partition, source: RowSource, fit: Fit) -> tuple[Splits | No
     level: list[tuple[Tensor, tuple[int, int] | None]] = [(torch.arange(source.n_rows), None)]
     while level:
         following: list[tuple[Tensor, tuple[int, int] | None]] = []
+        found = _directions(source, [rows for rows, _ in level if len(rows) > partition.leaf_rows], fit, rng, pool)
         for rows, parent in level:
+            clock.check(1.0)
             split = None
             if len(rows) > partition.leaf_rows:
-                directions = _directions(source, rows, fit, rng)
+                directions = next(found)
                 split = _split(_heights(source, rows, directions), partition.overlap)
             number = -1 - len(leaves) if split is None else len(nodes)
             if parent is not None:
@@ -186,12 +200,21 @@ def _heights(source: RowSource, rows: Int[Tensor, " k"], directions: Float[Tenso
     return torch.cat(parts)
 
 
-def _directions(source: RowSource, rows: Tensor, fit: Fit, rng: torch.Generator) -> Float[Tensor, "k d"]:
-    """Leading eigenvectors of the AGOP of a machine on a few of a node's rows: where its function changes most."""
-    few = rows[torch.randperm(len(rows), generator=rng)[:_PROBE_ROWS].sort().values]
-    agop = fit(source.take(few))[0].agop
-    _, vectors = torch.linalg.eigh(agop)
-    return vectors.mT.flip(0)[:_DIRECTIONS].contiguous()
+def _directions(
+    source: RowSource, nodes: Sequence[Tensor], fit: Fit, rng: torch.Generator, pool: Pool
+) -> Iterator[Float[Tensor, "k d"]]:
+    """For each node, leading eigenvectors of the AGOP of a machine on a few of its rows: where it changes most."""
+    for batch in spans(len(nodes), _BATCH):
+        probes = [
+            source.take(rows[torch.randperm(len(rows), generator=rng)[:_PROBE_ROWS].sort().values])
+            for rows in nodes[batch]
+        ]
+        for _, agop in sorted(pool.run(_probe, fit, probes), key=itemgetter(0)):
+            yield psd_eigh(agop)[1].mT[:_DIRECTIONS].contiguous()
+
+
+def _probe(fit: Fit, rows: Rows) -> Float[Tensor, "d d"]:
+    return fit(rows)[0].agop
 
 
 def _split(heights: Float[Tensor, "n k"], overlap: float) -> _Split | None:

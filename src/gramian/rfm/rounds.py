@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, overload
 
 import torch
@@ -122,7 +122,8 @@ def rounds(
 ) -> Iterator[Step]:
     """Yield the record and the machine of rounds 0, 1, …, ``problem.n_rounds``.
 
-    Stops early, after a log line, when the learned matrix is zero: a constant predictor has no features.
+    Stops early, after a log line, when the learned matrix is zero: a constant predictor has no features. Rounds before
+    the last are solved as well as features need it (:meth:`Solver.for_features`); see :func:`finished`.
 
     Parameters
     ----------
@@ -151,7 +152,8 @@ def rounds(
             return
         begin = time.perf_counter()
         choice = chooser.choose(index, problem.kernel, metric, data, workspace)
-        machine, info = solved(problem, data, choice, metric, coef, workspace)
+        solver = problem.solver if index == problem.n_rounds else problem.solver.for_features()
+        machine, info = solved(replace(problem, solver=solver), data, choice, metric, coef, workspace)
         coef = machine.coef
         coming = None if index == problem.n_rounds else next_metric(problem, machine, index, pool)
         record = record_of(index, choice, metric, info, time.perf_counter() - begin)
@@ -172,6 +174,18 @@ def solved(
         operator, data.Y, choice.ridge, weights=data.weights, start=start, workspace=workspace
     )
     return machine_of(solution, data.weights), solution.info
+
+
+def finished(problem: Problem, data: Rows, choice: Choice, step: Step, workspace: Workspace) -> Step:
+    """A round that is kept though it was not the last: solved to the end, from where it stood."""
+    record, machine = step
+    if record.index == problem.n_rounds or problem.solver.for_features() == problem.solver:
+        return step
+    begin = time.perf_counter()
+    machine, info = solved(problem, data, choice, machine.metric, machine.coef, workspace)
+    machine.__dict__.pop("operator")
+    seconds = record.seconds + time.perf_counter() - begin
+    return replace(record_of(record.index, choice, machine.metric, info, seconds), score=record.score), machine
 
 
 def machine_of(solution: Solution, weights: Tensor | None) -> KernelMachine:

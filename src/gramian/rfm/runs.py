@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from gramian.core.pool import Here, Pool
+from gramian.core.progress import Tick
 from gramian.core.rows import Rows
 from gramian.kernels import Kernel
 from gramian.rfm.callbacks import Silent, Watch
@@ -43,7 +44,7 @@ class Stage:
     per_row_ridge: bool
     clock: Clock
     workspace: Workspace
-    tick: Callable[[], None] = field(default=lambda: None)
+    tick: Tick = field(default_factory=Tick)
     watch: Watch = field(default_factory=Silent)
     journal: Journal = field(default_factory=Journal)
     pool: Pool = field(default_factory=Here)

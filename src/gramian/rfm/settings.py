@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from gramian.core.rows import Rows
 from gramian.features import Update
 from gramian.kernels import Kernel
 from gramian.rfm.blend import Blend
@@ -58,9 +59,11 @@ class Settings:
         by_parts = isinstance(self.solver, Partition) and self.solver.splits(n)
         return n > LARGE_ROWS or by_parts or self.solver.stands_on(n) < n
 
-    def part_solver(self, n: int) -> Solver:
-        """The solver for a part of the rows, n of them."""
-        return choose(n, self.dtype, self.part_bytes).solver
+    def part_solver(self, part: Rows) -> Solver:
+        """The solver for a part of the rows; of leaves of a tree several may be under way."""
+        at_once = self.solver.at_once if isinstance(self.solver, Partition) else 1
+        columns, outputs = part.X.shape[1], part.Y.shape[1]
+        return choose(len(part), self.dtype, self.part_bytes // at_once, columns, outputs).solver
 
     def chooser(self, kernel: Kernel) -> Chooser:
         """Leave-one-out where something is left to choose, else the user's numbers."""

@@ -126,6 +126,10 @@ class Solver(Options, ABC):
     def bytes_needed(self, n: int, dtype: torch.dtype, outputs: int = 1) -> int:
         """Peak memory of a solve with n rows, besides the rows themselves."""
 
+    def for_features(self) -> Solver:
+        """The solver for rounds whose machine only teaches M and is not kept: itself, unless less will do."""
+        return self
+
     def stands_on(self, n: int) -> int:
         """How many of n rows carry a coefficient: all of them, unless the solver says otherwise."""
         return n

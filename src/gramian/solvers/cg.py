@@ -76,6 +76,9 @@ class ConjugateGradient(Solver):
         Chooses the preconditioner's columns.
     hold : bool
         Hold half of the matrix where there is room for it; else every step computes it again.
+    feature_tol : float, optional
+        ``tol`` of the rounds whose machine only teaches M and is not kept, with half the centers; all rounds are alike
+        where it is None.
 
     >>> import torch
     >>> from gramian.kernels import Gaussian, KernelOperator
@@ -90,6 +93,14 @@ class ConjugateGradient(Solver):
     refresh: int = 25
     seed: int = 0
     hold: bool = True
+    feature_tol: float | None = None
+
+    def for_features(self) -> Solver:
+        """See :meth:`Solver.for_features`."""
+        if self.feature_tol is None or self.feature_tol <= self.tol:
+            return self
+        # A short way is not worth so many columns: at 10,000 rows half of them cost steps, and save more.
+        return replace(self, tol=self.feature_tol, centers=self.centers // 2)
 
     def bytes_needed(self, n: int, dtype: torch.dtype, outputs: int = 1) -> int:
         """Peak memory: the preconditioner's columns, at worst in the wide format too; vectors; the matrix if held."""

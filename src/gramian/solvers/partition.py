@@ -27,6 +27,8 @@ class Partition(Solver):
         Share of a node's rows that go into both of its children, where the prediction passes from one to the other.
     seed : int
         Chooses the rows that directions are found on.
+    workers : int, optional
+        Leaves solved at a time, each on one thread; None for as many as torch has threads.
 
     >>> Partition(leaf_rows=2000, overlap=0.0).stands_on(1_000_000)
     1000000
@@ -35,10 +37,13 @@ class Partition(Solver):
     leaf_rows: int = 8000
     overlap: float = 0.1
     seed: int = 0
+    workers: int | None = None
 
     def __post_init__(self) -> None:
         if self.leaf_rows < 2:
             raise ValueError(f"Partition needs leaf_rows of at least 2, got {self.leaf_rows}")
+        if self.workers is not None and self.workers < 1:
+            raise ValueError(f"Partition needs at least 1 of workers, got {self.workers}")
         if not 0 <= self.overlap < 0.5:
             raise ValueError(f"Partition needs an overlap from 0 to below 0.5, got {self.overlap}")
 
@@ -47,9 +52,15 @@ class Partition(Solver):
         return Direct() if n <= 4000 else ConjugateGradient(tol=Direct().tol, centers=int(8 * n**0.5))
 
     def bytes_needed(self, n: int, dtype: torch.dtype, outputs: int = 1) -> int:
-        """Peak memory: a leaf's solve, and the coefficients of all."""
+        """Peak memory: the solves of leaves under way, and the coefficients of all."""
         here = min(n, self.leaf_rows)
-        return self.leaf(here).bytes_needed(here, dtype, outputs) + self.stands_on(n) * outputs * 8
+        leaf = self.leaf(here).bytes_needed(here, dtype, outputs)
+        return (self.at_once if self.splits(n) else 1) * leaf + self.stands_on(n) * outputs * 8
+
+    @property
+    def at_once(self) -> int:
+        """Leaves solved at a time on this machine."""
+        return torch.get_num_threads() if self.workers is None else self.workers
 
     def stands_on(self, n: int) -> int:
         """Rows of all leaves together: those in bands stand in several."""

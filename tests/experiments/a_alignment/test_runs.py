@@ -14,7 +14,7 @@ from gramian.experiments.a_alignment import fig6, fig9, fig278
 from gramian.experiments.registry import experiments
 
 OURS = [e for e in experiments() if e.run.__module__.startswith(a_alignment.__name__)]
-ONLY_PAPER_SIZES = {"a/fig9", "a/prop10"}
+ONLY_PAPER_SIZES = {"a/fig2-why", "a/fig9", "a/fig9-why", "a/prop10"}
 """Some numbers come from specs that the smoke scale leaves out."""
 
 

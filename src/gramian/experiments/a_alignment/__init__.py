@@ -1,5 +1,5 @@
 """Paper A: importing this package enters its experiments in the registry."""
 
-from gramian.experiments.a_alignment import fig1, fig3, fig6, fig9, fig45, fig278, propositions
+from gramian.experiments.a_alignment import fig1, fig2_why, fig3, fig6, fig9, fig9_why, fig45, fig278, propositions
 
-__all__ = ["fig1", "fig3", "fig6", "fig9", "fig45", "fig278", "propositions"]
+__all__ = ["fig1", "fig2_why", "fig3", "fig6", "fig9", "fig9_why", "fig45", "fig278", "propositions"]

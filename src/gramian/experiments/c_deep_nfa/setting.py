@@ -178,6 +178,16 @@ def fit(training: Training, seed: int, moments: int = 0) -> Course:
     return Course(stack, X, Y, epochs, noted)
 
 
+def by_decay(panel: tuple[str, object]) -> tuple[str, float]:
+    """Sorts panels named ``"sgd λ=1e-05"`` by name and decay: records have them in the order of letters.
+
+    >>> sorted([("a λ=0.01", 1), ("a λ=1e-05", 2)], key=by_decay)[0][1]
+    2
+    """
+    name, _, decay = panel[0].rpartition("λ=")
+    return name, float(decay)
+
+
 def alignments(stack: Stack, power: float) -> list[float]:
     """``ρ(W₁ᵀW₁, A^s)`` of every network, ``A = JᵀJ``, J its linear layers' Jacobian; NaN where it diverged."""
     return alignment_by_power(stack, [power])[0]

@@ -98,7 +98,7 @@ _DEPTHS = (2, 3, 4, 5)
     "Deep linear networks: W₁ᵀW₁ is AGOP^(1/L), and FACT whatever the depth",
     specs={
         "smoke": (Linear(2, width=32, epochs=20, n=500), Linear(3, width=32, epochs=20, n=500)),
-        "small": tuple(Linear(depth, width=128, epochs=5000, batch=512) for depth in _DEPTHS[:3]),
+        "small": tuple(Linear(depth, width=128, epochs=5000, batch=512) for depth in _DEPTHS),
         "paper": tuple(Linear(depth) for depth in _DEPTHS),
     },
     seeds={"small": 2, "paper": 3},

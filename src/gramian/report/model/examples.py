@@ -9,7 +9,8 @@ import numpy as np
 from gramian.report.model.evidence import Evidence, read_table, take
 from gramian.report.web import Section, bar, number, row, table, tabs, tag
 from gramian.report.web.parts import note
-from gramian.rfm.explain import Explanation
+from gramian.rfm.explain import Explanation, explain_standardised
+from gramian.rfm.importance import training_rows
 from gramian.rfm.shown import more, signed
 from gramian.rfm.shown import number as value_of
 
@@ -20,20 +21,22 @@ _MOST_ROWS = 2000
 
 def examples_section(model: Any, found: Evidence, X: Any = None, output: Any = None) -> Section:
     """A few rows, chosen for what is predicted of them, each taken apart."""
-    table_of, chosen = (None, []) if X is None else _chosen(model, found, read_table(X))
-    if not chosen:
-        said = "Give X to the report to see single predictions explained: a model keeps no table of its own."
-        return Section("Example explanations", note(said))
     # of several targets the first; of several classes each row's own, which is what None stands for
     target = output if found.probabilities is None else None
     panels = []
-    for why, at in chosen:
-        explained = model.explain(take(table_of, [at]), output=target)
-        panels.append((why, note(f"Row {at} of the table.") + explanation(explained)))
+    if X is None:
+        panels = [(why, explanation(explained)) for why, explained in _of_the_fit(model, target)]
+    else:
+        table_of = read_table(X)
+        for why, at in _chosen(model, found, table_of):
+            explained = model.explain(take(table_of, [at]), output=target)
+            panels.append((why, note(f"Row {at} of the table.") + explanation(explained)))
     about = (
         "Contributions of columns are slopes added up along the straight path from the mean training row; with what is "
         "not resolved they sum to the score less that of the mean row. They explain the model, not the world."
     )
+    if X is None:
+        about += " These are training rows, since no others were given; a column that is no number shows no value."
     return Section("Example explanations", note(about) + tabs("examples", panels))
 
 
@@ -68,8 +71,23 @@ def explanation(why: Explanation) -> str:
     return tag("div", columns + table(heads, lines, title="Training rows that add most"), class_="side")
 
 
-def _chosen(model: Any, found: Evidence, rows: Any) -> tuple[Any, list[tuple[str, int]]]:
-    """The table, and rows of it that differ in what is predicted, with the reason for each."""
+def _of_the_fit(model: Any, target: Any) -> list[tuple[str, Explanation]]:
+    """Training rows that differ in what is predicted, explained, with the reason for each."""
+    Z, _ = training_rows(model, _MOST_ROWS)
+    scores = model._outputs_at(Z)
+    if hasattr(model, "classes_"):
+        best = np.sort(scores, axis=1)
+        sure = np.abs(scores[:, 0]) if scores.shape[1] == 1 else best[:, -1] - best[:, -2]
+        wanted = {int(sure.argmax()): "surest", int(sure.argmin()): "least sure"}
+    else:
+        order = np.argsort(scores[:, 0], kind="stable")
+        places = (order[len(order) // 2], order[0], order[-1])
+        wanted = dict(zip(map(int, places), ("median", "lowest", "highest"), strict=True))
+    return [(why, explain_standardised(model, Z[[at]], target)[0]) for at, why in wanted.items()]
+
+
+def _chosen(model: Any, found: Evidence, rows: Any) -> list[tuple[str, int]]:
+    """Rows of a table that differ in what is predicted, with the reason for each."""
     if found.rows is not None:
         at, probabilities, predicted = found.rows, found.probabilities, found.predicted
     else:
@@ -92,7 +110,7 @@ def _chosen(model: Any, found: Evidence, rows: Any) -> tuple[Any, list[tuple[str
     once: dict[int, str] = {}
     for why, place in wanted:
         once.setdefault(int(at[place]), why)
-    return rows, [(why, place) for place, why in once.items()]
+    return [(why, place) for place, why in once.items()]
 
 
 def _headline(why: Explanation) -> str:

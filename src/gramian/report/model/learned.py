@@ -135,7 +135,12 @@ def rounds_section(model: Any) -> Section:
     for t, block in enumerate(changed.blocks.astype(float)):
         words = f"round {t} of {len(changed.blocks) - 1}" + (", kept" if t == kept else "")
         words += f", cosine to the kept M {changed.cosines[t]:.3f}"
-        seen = heat_map(block, f"M in {words}", names=names, caption="M divided by its trace")
+        seen = heat_map(
+            block,
+            f"M in {words}",
+            names=names,
+            caption="M divided by its trace; beside it the largest shares of its diagonal.",
+        )
         frames.append((words, tag("div", seen + _shares(changed, t, columns.encoded), class_="side")))
     about = (
         "Round 0 is plain kernel ridge regression, where M is the identity. Each further round takes M from the "
@@ -201,7 +206,7 @@ def records_table(model: Any) -> str:
 
 
 def _along(model: Any, i: int, output: Any) -> str:
-    along = model.partial_dependence_along(i, grid=40, output=output)
+    along = model.partial_dependence_along(i, grid=30, rows=100, output=output)
     ends = f"from {shown(float(along.mean[0]))} to {shown(float(along.mean[-1]))}"
     alt = f"{along.output.name} along direction {i + 1}: {ends}"
     return figure(plot_along(along), alt, "Mean prediction of training rows moved along the direction.")
@@ -212,7 +217,7 @@ def _shares(changed: Evolution, t: int, names: Sequence[str]) -> str:
     order = np.argsort(-shares, kind="stable")[:8]
     top = float(changed.diagonals.max())
     rows = [row(names[j], bar(float(shares[j]), 0.0, top), number(f"{shares[j]:.1%}", float(shares[j]))) for j in order]
-    return table(("column", "", "share of the diagonal"), rows, "plain")
+    return table(("column", "", "share"), rows, "plain")
 
 
 def _matrix_words(source: str) -> str:

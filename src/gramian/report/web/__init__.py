@@ -6,7 +6,7 @@ A page is a title, a lead, and sections; a section is a title and a body of HTML
 - :func:`table`, :func:`row`, :func:`number`, :func:`bar`, :func:`facts`: tables, which ``sort=True`` makes sortable;
 - :func:`tiles`, :func:`label`, :func:`note`: large numbers with their names, small coloured labels, remarks;
 - :func:`tabs`, :func:`slider`: one of several panels at a time, chosen by name or by position;
-- :func:`figure`, :func:`heat_map`, :func:`lines`: drawings whose colours follow the theme.
+- :func:`figure`, :func:`drawn`, :func:`heat_map`, :func:`lines`: drawings whose colours follow the theme.
 
 Everything is a function to a string, and texts are escaped where they come in: ``str`` arguments called ``title``,
 ``name``, ``label``, ``lead`` or ``alt`` are plain text, those called ``body`` or ``content`` are HTML.
@@ -21,7 +21,7 @@ from gramian.report.web.charts import lines
 from gramian.report.web.html import folded, prose, slug, tag, text
 from gramian.report.web.numbers import duration, plus_minus, shown, span
 from gramian.report.web.parts import label, note, slider, tabs, tiles
-from gramian.report.web.pictures import figure, heat_map
+from gramian.report.web.pictures import drawn, figure, heat_map
 from gramian.report.web.shell import Section, document, page
 from gramian.report.web.tables import bar, cell, facts, number, row, table
 
@@ -30,6 +30,7 @@ __all__ = [
     "bar",
     "cell",
     "document",
+    "drawn",
     "duration",
     "facts",
     "figure",

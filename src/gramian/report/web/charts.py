@@ -12,7 +12,7 @@ from gramian.report.web.html import tag, text
 from gramian.report.web.numbers import shown
 
 _WIDTH, _HEIGHT = 460, 280
-_LEFT, _RIGHT, _TOP, _BOTTOM = 58, 14, 14, 44
+_LEFT, _RIGHT, _TOP, _BOTTOM = 70, 14, 14, 44
 _COLOURS = ("blue", "orange", "green", "purple", "sky")
 
 

@@ -21,6 +21,7 @@ from gramian.report.web.html import tag, text
 from gramian.report.web.numbers import shown
 
 _THEMED = {
+    "#ffffff": "var(--card)",
     "#000000": "currentColor",
     "#262626": "currentColor",
     "#303030": "currentColor",
@@ -63,16 +64,26 @@ def figure(drawing: Any, alt: str, caption: str = "") -> str:
     buffer = StringIO()
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "gramian"}):
         owner.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
-    svg = buffer.getvalue()
+    return drawn(buffer.getvalue(), alt, caption)
+
+
+def drawn(svg: str, alt: str, caption: str = "") -> str:
+    """An SVG file that matplotlib wrote, within the page: no ids and no style of its own, colours of the theme.
+
+    One that could run something (a script in a folder from elsewhere) becomes an image, in which nothing runs.
+    """
+    if "<svg" not in svg or re.search(r"<script|<foreignObject|\son\w+\s*=|javascript:", svg, re.IGNORECASE):
+        source = f"data:image/svg+xml;base64,{b64encode(svg.encode()).decode()}"
+        return tag("figure", tag("img", alt=alt, src=source) + (tag("figcaption", text(caption)) if caption else ""))
     svg = svg[svg.index("<svg") :].rstrip()
-    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>", "", svg, flags=re.DOTALL)
     svg = re.sub(r' xmlns(?::xlink)?="[^"]*"', "", svg)
     svg = svg.replace("xlink:href", "href")
     svg = re.sub(r"#[0-9a-fA-F]{6}\b", lambda found: _THEMED.get(found[0].lower(), found[0]), svg)
     # matplotlib asks for its own font in a style that takes "font: 10px 'DejaVu Sans'"; the page's is narrower
     svg = re.sub(r"'?DejaVu Sans'?(, [^;\"]*)?", "system-ui, sans-serif", svg)
     svg = _own_ids(svg, alt)
-    return _framed(svg.replace("<svg ", f'<svg role="img" aria-label="{text(alt)}" ', 1), caption)
+    return _framed(svg.replace("<svg", f'<svg role="img" aria-label="{text(alt)}"', 1), caption)
 
 
 def heat_map(
@@ -162,7 +173,7 @@ def _short(name: str) -> str:
 
 def _room(names: Sequence[str] | None) -> float:
     longest = max((min(len(name), _LONGEST) for name in names or ()), default=0)
-    return round(8 + 0.56 * _FONT * longest, 1)
+    return round(8 + 0.63 * _FONT * longest, 1)
 
 
 def _own_ids(svg: str, alt: str) -> str:

@@ -1,0 +1,142 @@
+"""Weights of a network from a file, and into a network: numbers only, never code."""
+
+from __future__ import annotations
+
+import pickle
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from torch import Tensor, nn
+
+from gramian.cli.frames import check_exists
+
+_HOMES = ("state_dict", "model_state_dict", "model", "module", "net", "network", "weights")
+"""Where training loops put the weights, in the order in which they are looked for."""
+_COMPILED = "_orig_mod."
+_DATA = "data goes to --data"
+_OTHERS = {".gramian": "gramian report MODEL shows a model of gramian's"} | dict.fromkeys(
+    (".csv", ".tsv", ".parquet", ".npz", ".npy"), _DATA
+)
+
+
+def read_weights(path: Path) -> dict[str, Tensor]:
+    """The state dict in a file, which may lie under a name such as "state_dict"; no code of the file's is run.
+
+    ``.safetensors`` by safetensors, all else by ``torch.load(weights_only=True)``.
+    """
+    check_exists(path, "a checkpoint is what torch.save(model.state_dict(), path) writes")
+    if path.suffix.lower() == ".safetensors":
+        try:
+            return load_file(path)
+        except SafetensorError as error:
+            raise ValueError(f"{path} is cut short or no safetensors file ({error}): copy it again") from error
+    if path.suffix.lower() in _OTHERS:
+        raise ValueError(f"{path} is no checkpoint of a network: {_OTHERS[path.suffix.lower()]}")
+    try:
+        found = torch.load(path, map_location="cpu", weights_only=True)
+    except pickle.UnpicklingError as error:
+        raise ValueError(_not_weights(path, str(error))) from error
+    except (RuntimeError, EOFError, KeyError, AttributeError) as error:
+        first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise ValueError(
+            f"{path} cannot be read as a checkpoint ({first}): it is damaged, or was not written by "
+            "torch.save(model.state_dict(), path)"
+        ) from error
+    return _state_dict(found, path)
+
+
+def _not_weights(path: Path, message: str) -> str:
+    named = re.search(r"GLOBAL ([\w.]+)", message)
+    what = (
+        f"holds more than weights (a {named[1]})" if named else "is no checkpoint of torch, or holds more than weights"
+    )
+    return (
+        f"{path} {what}, and opening that could run code: save the weights alone, "
+        "torch.save(model.state_dict(), path), where you trust the file"
+    )
+
+
+def _state_dict(found: Any, path: Path) -> dict[str, Tensor]:
+    if _is_state_dict(found):
+        return dict(found)
+    if not isinstance(found, Mapping):
+        raise ValueError(f"{path} holds a {type(found).__name__}, not weights by name: save model.state_dict()")
+    homes = [name for name, value in found.items() if _is_state_dict(value)]
+    known = [name for name in _HOMES if name in homes] or (homes if len(homes) == 1 else [])
+    if not known:
+        keys = ", ".join(map(repr, list(found)[:8]))
+        raise ValueError(f"{path} holds no weights under a name we know; it has {keys}: save model.state_dict() alone")
+    click.echo(f"{path}: the weights under {known[0]!r}", err=True)
+    return dict(found[known[0]])
+
+
+def _is_state_dict(value: Any) -> bool:
+    """Whether these are tensors by name; beside them a module may keep state of any kind under ``_extra_state``."""
+    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+        return False
+    rest = [item for key, item in value.items() if not key.endswith("_extra_state")]
+    return bool(rest) and all(isinstance(item, Tensor) for item in rest)
+
+
+def load_weights(model: nn.Module, weights: Mapping[str, Tensor], path: Path) -> None:
+    """Put weights into a model, under the names that DataParallel, torch.compile or Lightning gave them as well.
+
+    What does not fit is a ValueError with the missing and the unexpected names, and the shapes that differ.
+    """
+    expected = model.state_dict()
+    fitting, note = _renamed(dict(weights), list(expected))
+    missing, unexpected = [k for k in expected if k not in fitting], [k for k in fitting if k not in expected]
+    if missing or unexpected:
+        parts = [
+            f"{title} {_some(names)}" for title, names in (("missing", missing), ("unexpected", unexpected)) if names
+        ]
+        raise ValueError(
+            f"{path} does not fit the model: {'; '.join(parts)}. Does --model build the network these weights were "
+            "trained in? --model-args passes arguments to it"
+        )
+    shapes = [
+        f"{name} is {tuple(fitting[name].shape)} in the file and {tuple(value.shape)} in the model"
+        for name, value in expected.items()
+        if isinstance(value, Tensor) and not nn.parameter.is_lazy(value) and fitting[name].shape != value.shape
+    ]
+    if shapes:
+        raise ValueError(
+            f"{path} does not fit the model: {_some(shapes, 3, '; ')}. --model-args passes sizes to the factory, "
+            """such as '{"width": 128}'"""
+        )
+    model.load_state_dict(fitting)
+    if note:
+        click.echo(f"{path}: {note}", err=True)
+
+
+def _renamed(weights: dict[str, Tensor], expected: list[str]) -> tuple[dict[str, Tensor], str]:
+    """Weights under the names the model has, where a wrapper has put something before them; and what was done."""
+    if not expected or set(expected) <= set(weights):
+        return weights, ""
+    notes = []
+    if any(_COMPILED in key for key in weights) and not any(_COMPILED in key for key in expected):
+        weights = {key.replace(_COMPILED, ""): value for key, value in weights.items()}
+        notes.append(f"{_COMPILED!r} (torch.compile) left out of the names")
+    first = expected[0]
+    prefixes = [key.removesuffix(first) for key in weights if key.endswith(f".{first}")]
+    whole = [prefix for prefix in prefixes if all(prefix + name in weights for name in expected)]
+    if whole and not set(expected) <= set(weights):
+        prefix = min(whole, key=len)
+        others = [key for key in weights if not key.startswith(prefix)]
+        why = " (DataParallel)" if prefix == "module." else ""
+        notes.append(f"{prefix!r}{why} left out of the names")
+        if others:
+            notes.append(f"{len(others)} weights outside {prefix!r} not used: {_some(others, 3)}")
+        weights = {key.removeprefix(prefix): value for key, value in weights.items() if key.startswith(prefix)}
+    return weights, "; ".join(notes)
+
+
+def _some(names: Iterable[str], most: int = 5, mark: str = ", ") -> str:
+    names = list(names)
+    return mark.join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
