@@ -73,6 +73,7 @@ html_css_files = ["site.css"]
 html_context = {"default_mode": "auto"}
 html_show_sourcelink = False
 html_copy_source = False
+html_show_search_summary = False  # a site on disk may not fetch its own pages
 html_theme_options = {
     "show_prev_next": False,
     "navbar_align": "left",

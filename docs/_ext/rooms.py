@@ -195,7 +195,7 @@ def foreign(app: Sphinx, what: str, name: str, value: Any, skip: bool, options: 
 
 def plain(app: Sphinx, what: str, name: str, value: Any, options: Any, says: str | None, gives: str | None) -> Any:
     """An argument that takes anything need not say so: the docstring tells what it takes."""
-    return (says and re.sub(r": Any(?= = |,|\))", "", says), None if gives == "Any" else gives)
+    return (says and re.sub(r": (~?typing\.)?Any(?= = |,|\))", "", says), gives)
 
 
 def missing(app: Sphinx, env: Any, node: Any, contnode: nodes.Node) -> nodes.Node | None:
