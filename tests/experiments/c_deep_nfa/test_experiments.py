@@ -18,7 +18,12 @@ EXPERIMENTS = papers.load(["C"])
 def results(experiment):
     for spec in experiment.specs["smoke"]:
         result = experiment.run(spec, 0)
-        yield {"spec": dataclasses.asdict(spec), "seed": 0, "numbers": dict(result.numbers), "arrays": dict(result.arrays)}
+        yield {
+            "spec": dataclasses.asdict(spec),
+            "seed": 0,
+            "numbers": dict(result.numbers),
+            "arrays": dict(result.arrays),
+        }
 
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda e: e.id)
