@@ -163,14 +163,14 @@ _MISPRINT = (
     draw=_draw,
     notes=(
         "The paper prints < 0.068 for AGOP; ours is 0.082, outside that bound and within our tolerance of it. Adam: "
-        "we first took its last step, as the paper seems to, and after 200,000 steps FACT had a cosine of −0.006 (λ "
-        "= 1e-6) and −0.15 (1e-5): that step was a throw of Adam at a fixed rate. The numbers here are of the median"
-        " step of the last tenth, a choice made after seeing this. After 10⁶ steps AGOP is at 0.67, which differs; "
-        "after 200,000 the same start had 0.08. d/fig4-why follows five starts: at a fixed rate of 0.01 Adam is thrown "
-        "again and again, and three of them leave the lowest minimum, where they were, for one of rank 2 with a loss "
-        "24 % higher or more (rounding decides which: the start of d/fig4 stays there); with a rate that falls to 0, "
-        "four of five end in the lowest one, with the paper's AGOP. At the printed λ = 1e-5 all end in the single "
-        "neuron, where the AGOP's cosine is 1."
+        "we first took its last step, as the paper seems to, and after 200,000 steps FACT had a cosine of −0.006 (λ = "
+        "1e-6) and −0.15 (1e-5): that step was a throw of Adam at a fixed rate. The numbers here are of the median "
+        "step of the last tenth, a choice made after seeing this. After 10⁶ steps AGOP is at 0.67, 0.67 and 0.99 for "
+        "three seeds, which differs; after 200,000 the first of them had 0.08. d/fig4-why follows five starts: at a "
+        "fixed rate of 0.01 Adam is thrown again and again, and three of them leave the lowest minimum, where they "
+        "were, for one of rank 2 with a loss 24 % higher or more (rounding decides which: the first start of d/fig4 "
+        "stays there); with a rate that falls to 0, four of five end in the lowest one, with the paper's AGOP. At the "
+        "printed λ = 1e-5 all end in the single neuron, where the AGOP's cosine is 1."
     ),
 )
 def separation(spec: Fit, seed: int) -> Result:
