@@ -89,9 +89,7 @@ class TestEveryEntry:
 @pytest.mark.skipif(os.name == "nt", reason="signals of Unix")
 def test_ctrl_c_while_a_command_is_imported(tmp_path):
     # A library that takes its time, in the place of one that does.
-    (tmp_path / "torch.py").write_text(
-        "import sys, time\nsys.stdout.write('here\\n')\nsys.stdout.flush()\ntime.sleep(60)\n"
-    )
+    (tmp_path / "torch.py").write_text("import time\nprint('here', flush=True)\ntime.sleep(60)\n")
     path = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
     command = [sys.executable, "-c", "from gramian.cli.main import main; main()", "info"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
