@@ -8,10 +8,24 @@
 True
 """
 
+from typing import TYPE_CHECKING
+
+from gramian.core.lazy import lazily
 from gramian.core.plugins import register_plugin
 from gramian.core.version import __version__
-from gramian.nets import FeatureReport, Monitor, compare, inspect
-from gramian.rfm import RFMClassifier, RFMRegressor, load
+
+if TYPE_CHECKING:
+    from gramian.nets import FeatureReport, Monitor, compare, inspect
+    from gramian.rfm import RFMClassifier, RFMRegressor, load
+else:
+    __getattr__, __dir__ = lazily(
+        __name__,
+        {
+            "gramian.nets": ["FeatureReport", "Monitor", "compare", "inspect"],
+            "gramian.rfm": ["RFMClassifier", "RFMRegressor", "load"],
+        },
+        rooms=["features", "files", "kernels", "nets", "rfm", "solvers", "tables"],
+    )
 
 __all__ = ["FeatureReport", "Monitor", "RFMClassifier", "RFMRegressor", "__version__", "compare", "inspect", "load"]
 

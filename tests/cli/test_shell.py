@@ -42,9 +42,11 @@ def process(*arguments, **options):
 def leaves(command: click.Command, name: str):
     """All commands with their full names."""
     if isinstance(command, click.Group):
+        context = click.Context(command)
         for key, one in command.commands.items():
-            yield from leaves(one, f"{name} {key}")
-    elif not command.hidden:
+            if not one.hidden:
+                yield from leaves(command.resolve_command(context, [key])[1], f"{name} {key}")
+    else:
         yield name, command
 
 

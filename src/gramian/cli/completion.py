@@ -13,7 +13,7 @@ from click.shell_completion import CompletionItem, ShellComplete, get_completion
 _SHELLS = ("bash", "zsh", "fish")
 
 
-@click.command(short_help="Let Tab complete commands, options and files.")
+@click.command()
 @click.argument("shell", type=click.Choice(_SHELLS))
 def completion(shell: str) -> None:
     """Print the script that lets Tab complete commands, options, files and columns.

@@ -25,7 +25,7 @@ from gramian.report import plot_directions, plot_feature_matrix, plot_image_feat
 _DPI = 150
 
 
-@click.command(short_help="See what feature learning does, in two minutes.")
+@click.command()
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
@@ -82,7 +82,7 @@ def demo(out: Path, seed: int, as_json: bool) -> None:
     )
 
 
-@click.command(hidden=True)
+@click.command()
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), default=Path("docs/img/features.png"))
 @click.option("--seed", type=click.IntRange(min=0), default=0)
 def picture(out: Path, seed: int) -> None:

@@ -15,7 +15,7 @@ from gramian.cli.models import open_model
 from gramian.cli.output import emit
 
 
-@click.command(short_help="Say why a row is predicted as it is.")
+@click.command()
 @click.argument("model", type=click.Path(path_type=Path))
 @click.argument("data", type=click.Path(path_type=Path))
 @click.option("--row", type=click.IntRange(min=0), default=0, show_default=True, help="Which row, counted from 0.")

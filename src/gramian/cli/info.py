@@ -49,7 +49,7 @@ def _version(package: str) -> str | None:
         return None
 
 
-@click.command(short_help="Show versions, device, memory and threads.")
+@click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print the facts as JSON.")
 def info(as_json: bool) -> None:
     """Show versions, device, memory and threads: what the report of a problem should contain.

@@ -34,7 +34,7 @@ def _size(ctx: click.Context, param: click.Parameter, value: str | None) -> tupl
     return int(parts[0]), int(parts[-1])
 
 
-@click.command(short_help="Show what a network's layers have learned.")
+@click.command()
 @click.argument("checkpoints", nargs=-1, type=click.Path(path_type=Path), metavar="[CHECKPOINT [CHECKPOINT]]")
 @click.option(
     "--model",

@@ -10,21 +10,10 @@ from functools import partial
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.logging import RichHandler
 
 from gramian import __version__
-from gramian.cli.bench import bench
-from gramian.cli.completion import completion
-from gramian.cli.demo import demo, picture
-from gramian.cli.explain import explain
-from gramian.cli.fit import fit
-from gramian.cli.info import info
-from gramian.cli.inspect import inspect
+from gramian.cli.commands import ENTRIES
 from gramian.cli.interrupts import INTERRUPTED
-from gramian.cli.predict import predict
-from gramian.cli.report import report
-from gramian.cli.reproduce import reproduce
 
 _YOURS = (ValueError, OSError, ImportError, RuntimeError, MemoryError)
 """Kinds of error that arguments, files and machines cause: one line says it all. Anything else is a bug of ours, and
@@ -38,6 +27,13 @@ class _Group(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)  # in the order in which one meets them, not of the alphabet
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        # The one that is asked for is imported here; those that are only listed need no more than their line.
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, command and ENTRIES[str(name)].load(), rest
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         # Wherever it stands: it is added to a command that has just failed, and that is at its end.
@@ -108,6 +104,9 @@ def cli(ctx: click.Context, verbose: int, debug: bool) -> None:
     --json, where there is one, prints one document on standard output and nothing else.
     """
     if verbose:
+        from rich.console import Console
+        from rich.logging import RichHandler
+
         handler = RichHandler(console=Console(stderr=True), show_path=False)
         log = logging.getLogger("gramian")
         before = log.level
@@ -117,10 +116,13 @@ def cli(ctx: click.Context, verbose: int, debug: bool) -> None:
         ctx.call_on_close(partial(log.setLevel, before))
 
 
-for _command in (demo, picture, fit, predict, explain, report, inspect, reproduce, bench, info, completion):
-    cli.add_command(_command)
+for _entry in ENTRIES.values():
+    cli.add_command(_entry.listed())
 
 
 def main() -> None:
     """Run the command line (the ``gramian`` script)."""
-    cli(prog_name="gramian")
+    try:
+        cli(prog_name="gramian")
+    except KeyboardInterrupt:  # while Tab waits for a command's options: the group is not running yet
+        sys.exit(INTERRUPTED)

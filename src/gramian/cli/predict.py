@@ -17,7 +17,7 @@ from gramian.cli.models import open_model
 from gramian.cli.output import emit
 
 
-@click.command(short_help="Predict the rows of a table.")
+@click.command()
 @click.argument("model", type=click.Path(path_type=Path))
 @click.argument("data", type=click.Path(path_type=Path))
 @click.option(

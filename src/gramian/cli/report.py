@@ -20,7 +20,7 @@ from gramian.cli.target import read_target
 from gramian.core import format_bytes
 
 
-@click.command(short_help="Write a page about a model, or about two.")
+@click.command()
 @click.argument("model", type=click.Path(path_type=Path))
 @click.option("--data", type=click.Path(path_type=Path), help="Rows the model has not seen: adds scores and examples.")
 @click.option("--target", shell_complete=complete_column, help="The column of DATA with the truth.")

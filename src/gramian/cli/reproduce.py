@@ -44,7 +44,7 @@ _MANY = 5
 _COLOURS = {REPRODUCED: "green", CLOSE: "yellow", DIFFERS: "red"}
 
 
-@click.command(short_help="Run the papers' figures and tables again.")
+@click.command()
 @click.argument("ids", nargs=-1, metavar="[ID]...")
 @click.option("--paper", "letters", multiple=True, help="All experiments of a paper, such as A; may be repeated.")
 @click.option("--all", "everything", is_flag=True, help="All experiments.")
