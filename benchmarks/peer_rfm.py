@@ -118,7 +118,8 @@ def scored(task: str, out, truth) -> float:
 def child(who: str, task: str, n: int) -> None:
     train, val, test = make_data(task, n)
     fit = fit_ours if who == "gramian" else fit_peer
-    fit(task, *((X[:_FIRST_ROWS], y[:_FIRST_ROWS]) for X, y in (train, val, test)))
+    first = train[0][:_FIRST_ROWS], train[1][:_FIRST_ROWS]
+    fit(task, first, first, first)
     reset_peak()  # what importing took for a moment is not the fit's
     before = memory("VmRSS")
     seconds, score = fit(task, train, val, test)

@@ -24,7 +24,7 @@ from gramian.rfm.rounds import Problem, Step, finished, rounds
 from gramian.rfm.runs import Run, Stage, scout, without
 from gramian.rfm.selection import HeldOut, Member, Verdict, decide, fold_count, splits, squared_errors
 from gramian.rfm.settings import EvalSet, Fitted, Settings, threshold_support
-from gramian.solvers import Workspace
+from gramian.solvers import Solver, Workspace
 
 
 def fit(
@@ -48,6 +48,10 @@ def fit(
     """
     problems = settings.problems
     undecided = len(problems) > 1 or (settings.n_rounds > 0 and not settings.select_last)
+    quick = settings.solver.for_features()
+    rough = undecided and eval_set is not None and quick != settings.solver
+    if rough:  # which round is kept is not known yet: it alone will be solved to the end
+        problems = [replace(problem, solver=quick) for problem in problems]
     folds = fold_count(len(data)) if undecided and eval_set is None else 0
     parts = list(splits(len(data), folds, settings.seed, strata))
     single = parts[0] if folds == 1 else None
@@ -73,8 +77,8 @@ def fit(
         elif folds and judge:
             held, bags = without(runs, data, parts, stage, settings.bagging)
     verdict = _verdict(settings, runs, data, held, eval_set, undecided and not folds)
-    if single is None and not stage.cut:  # else a round that is kept is solved on all rows below, or time is up
-        runs = _finished(verdict, runs, data, stage)
+    if rough and not stage.cut:  # else there is no time for it
+        runs = _finished(verdict, runs, data, settings.solver, stage)
     blend = _kept(verdict, runs, None if single is None else single[0], data, bags, stage)
     best = verdict.members[0]
     run = runs[best.run]
@@ -133,12 +137,13 @@ def _verdict(
     return decide([e for e, _ in errors], errors[0][1], last=settings.select_last, most=settings.max_machines)
 
 
-def _finished(verdict: Verdict, runs: list[Run], data: Rows, stage: Stage) -> list[Run]:
-    """The runs, with the rounds of the verdict solved to the end where that was left open."""
+def _finished(verdict: Verdict, runs: list[Run], data: Rows, solver: Solver, stage: Stage) -> list[Run]:
+    """The runs, with the rounds of the verdict solved to the end by the solver."""
     runs = list(runs)
     for member in verdict.members:
         run, at = runs[member.run], member.round
-        step = finished(run.problem, data, run.path[at], (run.records[at], run.machines[at]), stage.workspace)
+        problem = replace(run.problem, solver=solver)
+        step = finished(problem, data, run.path[at], (run.records[at], run.machines[at]), stage.workspace)
         records, machines = list(run.records), list(run.machines)
         records[at], machines[at] = step
         runs[member.run] = replace(run, records=tuple(records), machines=tuple(machines))

@@ -177,10 +177,8 @@ def solved(
 
 
 def finished(problem: Problem, data: Rows, choice: Choice, step: Step, workspace: Workspace) -> Step:
-    """A round that is kept though it was not the last: solved to the end, from where it stood."""
+    """A round that is kept, solved to the end by the problem's solver from where it stood."""
     record, machine = step
-    if record.index == problem.n_rounds or problem.solver.for_features() == problem.solver:
-        return step
     begin = time.perf_counter()
     machine, info = solved(problem, data, choice, machine.metric, machine.coef, workspace)
     machine.__dict__.pop("operator")
