@@ -11,6 +11,7 @@ from gramian.kernels import Laplace
 from gramian.rfm import fitting
 from gramian.rfm.choice import Fixed
 from gramian.rfm.clock import Clock
+from gramian.rfm.journal import Journal
 from gramian.rfm.rounds import Problem, finished, rounds
 from gramian.rfm.runs import Run, Stage
 from gramian.rfm.selection import Member
@@ -89,3 +90,29 @@ def test_a_rough_round_0_of_another_machine_is_not_kept(table):
 def test_the_last_round_is_exact_where_it_is_kept_for_sure(table):
     model = fit(table, SOLVER, n_rounds=3, select_round="last")
     assert [r.residual <= 1e-8 for r in model.rounds_] == [False, False, False, True]
+
+
+def test_ctrl_c_while_the_kept_round_is_finished_keeps_it_as_it_is(table, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(fitting, "finished", interrupted)
+    with pytest.warns(UserWarning, match="interrupted: what is kept has a relative residual of 0.0"):
+        model = fit(table, SOLVER, n_rounds=2)
+    assert 1e-8 < model.rounds_[model.best_round_].residual <= 1e-2
+    assert model.score(*table) > 0.9
+
+
+def test_rough_rounds_of_a_longer_way_are_not_kept_after_a_crash(table, tmp_path):
+    X, y = (torch.from_numpy(part) for part in table)
+    data = Rows(X, y[:, None])
+    plan, chooser = problem(SOLVER, 3), Fixed(1e-2, 0, False)
+    steps = list(rounds(plan, data, chooser))
+    path = tuple(chooser.choose(i, plan.kernel, m.metric, data, Workspace()) for i, (_, m) in enumerate(steps))
+    run = Run(plan, path, *(tuple(part) for part in zip(*steps, strict=True)))
+    stage = Stage(False, Clock(None), Workspace(), journal=Journal.open(tmp_path, "a fit"))
+    part = torch.arange(300)
+    for last in (3, 1):
+        machine = fitting._again(Member(0, last, 1.0), run, part, data, stage, openings={})
+        truth = Direct(tol=1e-10).solve(machine.operator, data.Y, 1e-2)
+        torch.testing.assert_close(machine.coef, truth.coef, atol=1e-5, rtol=1e-5)

@@ -1,7 +1,9 @@
 """Machines at the leaves of a tree: no row is lost, no jump at a threshold, and all an estimator does works."""
 
 import pickle
+import time
 import warnings
+from threading import Lock
 
 import numpy as np
 import pytest
@@ -10,10 +12,11 @@ import torch
 import gramian
 from gramian import RFMClassifier, RFMRegressor
 from gramian.core.machine import threads
-from gramian.core.pool import Here
+from gramian.core.pool import Here, Threads
 from gramian.core.progress import Tick
 from gramian.core.rows import MemoryRows, Rows
 from gramian.kernels import Gaussian, Identity, KernelOperator
+from gramian.rfm import partition, settings
 from gramian.rfm.clock import Clock
 from gramian.rfm.machine import KernelMachine, Predictor
 from gramian.rfm.partition import fit_tree, grow
@@ -125,7 +128,7 @@ def test_leaves_that_time_did_not_reach_have_a_spare_machine(source):
             Partition(leaf_rows=300), source, Identity(3), exactly, spare, pool=Here(), clock=clock, tick=Leaves()
         )
     assert sum(leaf is spare[0] for leaf in machine.leaves) == len(machine.leaves) - 1
-    assert info.status.startswith("1 of")
+    assert info.status.startswith("stopped early, 1 of")
     X = source.rows.X[:20]
     torch.testing.assert_close(machine.row_parts(X).sum(dim=1), machine.predict(X))
     torch.testing.assert_close(machine.X, source.rows.X[rows])  # no row is made up
@@ -256,3 +259,58 @@ def test_classes_and_weights():
         model.fit(X, labels, sample_weight=np.linspace(0.5, 2, len(X)))
     assert model.score(X, labels) > 0.9
     np.testing.assert_allclose(model.predict_proba(X[:9]).sum(axis=1), 1)
+
+
+def test_ctrl_c_among_leaves_keeps_the_checkpoint(tmp_path, monkeypatch):
+    X, y = made(600, seed=0)
+    done, whole = [], partition._fit_leaf
+
+    def leaf(fit, rows):
+        if done:
+            raise KeyboardInterrupt
+        done.append(1)
+        return whole(fit, rows)
+
+    monkeypatch.setattr(partition, "_fit_leaf", leaf)
+    options = {"kernel": Gaussian(), "update": "agop", "n_rounds": 1, "random_state": 0, "n_threads": 1}
+    model = RFMRegressor(solver=Partition(leaf_rows=200), checkpoint=tmp_path, **options)
+    with pytest.warns(UserWarning, match="leaves predict with the machine"):
+        model.fit(X, y)
+    assert list(tmp_path.rglob("*")), "what was learned before the leaves is kept"
+    assert "stopped early" in model.rounds_[model.best_round_].status
+
+
+def test_budgets_are_shared_among_leaves_and_by_nothing_else(monkeypatch):
+    X, y = made(600, seed=0)
+    asked = {}
+    whole = settings.Settings.part_solver
+
+    def spied(self, part, at_once=1):
+        asked.setdefault(at_once, set()).add(len(part))
+        return whole(self, part, at_once)
+
+    monkeypatch.setattr(settings.Settings, "part_solver", spied)
+    options = {"kernel": Gaussian(), "update": "agop", "n_rounds": 1, "n_threads": 2}
+    RFMRegressor(solver=Partition(leaf_rows=200), **options).fit(X, y)
+    assert set(asked) == {1, 2}
+    assert max(asked[1]) == 540, "features are learned alone"
+
+
+@pytest.mark.parametrize(("workers", "most"), [(1, 1), (2, 2), (None, 3)])
+def test_no_more_leaves_at_a_time_than_asked_for(source, workers, most):
+    lock, under_way, seen = Lock(), [], []
+
+    def fit(rows):
+        with lock:
+            under_way.append(1)
+            seen.append(len(under_way))
+        time.sleep(0.02)
+        found = exactly(rows)
+        with lock:
+            under_way.pop()
+        return found
+
+    spare = exactly(source.take(torch.arange(100)))[0], torch.arange(100)
+    tree = Partition(leaf_rows=100, workers=workers)
+    fit_tree(tree, source, Identity(3), fit, spare, pool=Threads(3), clock=Clock(None))
+    assert max(seen) == most

@@ -80,18 +80,24 @@ def local_pool(n_jobs: int | None) -> Here | Threads:
 
 
 @contextmanager
-def side_by_side(pool: Pool, workers: int) -> Iterator[Pool]:
-    """The pool, or instead of this thread alone as many as torch has, up to ``workers``, with one of torch's in each.
+def side_by_side(pool: Pool, workers: int | None = None) -> Iterator[Pool]:
+    """The pool, or instead of this thread alone as many as torch has, with one of torch's in each.
 
-    Small pieces of work keep one thread busy each, and rarely two.
+    Small pieces of work keep one thread busy each, and rarely two. At most ``workers`` are under way, unless they are
+    elsewhere.
 
-    >>> with side_by_side(Here(), workers=1) as pool:
-    ...     pool
-    Here(remote=False)
+    >>> with side_by_side(Here(), workers=1) as one, side_by_side(Threads(4), workers=2) as two:
+    ...     one, two
+    (Here(remote=False), Threads(workers=2, remote=False))
     """
-    workers = min(torch.get_num_threads(), workers)
-    if not isinstance(pool, Here) or workers <= 1:
+    if not isinstance(pool, Here | Threads):
         yield pool
         return
+    most = pool.workers if isinstance(pool, Threads) else torch.get_num_threads()
+    if workers is not None:
+        most = min(most, workers)
+    if most <= 1:
+        yield Here()
+        return
     with threads(1):
-        yield Threads(workers)
+        yield Threads(most)

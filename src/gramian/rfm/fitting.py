@@ -143,7 +143,14 @@ def _finished(verdict: Verdict, runs: list[Run], data: Rows, solver: Solver, sta
     for member in verdict.members:
         run, at = runs[member.run], member.round
         problem = replace(run.problem, solver=solver)
-        step = finished(problem, data, run.path[at], (run.records[at], run.machines[at]), stage.workspace)
+        try:
+            stage.clock.check(1.0)
+            step = finished(problem, data, run.path[at], (run.records[at], run.machines[at]), stage.workspace)
+        except (KeyboardInterrupt, TimeIsUp) as error:
+            stage.cut = True
+            left = f"{run.records[at].residual:.2g}, not solved to the end"
+            warnings.warn(f"{stage.clock.why(error)}: what is kept has a relative residual of {left}", stacklevel=2)
+            return runs
         records, machines = list(run.records), list(run.machines)
         records[at], machines[at] = step
         runs[member.run] = replace(run, records=tuple(records), machines=tuple(machines))
@@ -180,7 +187,7 @@ def _again(
     member: Member, run: Run, part: Tensor, data: Rows, stage: Stage, openings: dict[Kernel, Step]
 ) -> KernelMachine:
     """The machine of a round, learned on all rows along the path that was found on a part of them."""
-    part, last, name = part.to(data.X.device), member.round, f"all-{member.run}"
+    part, last, name = part.to(data.X.device), member.round, f"all-{member.run}-to-{member.round}"
     done = stage.journal.steps(name, data)[0][: last + 1]
     if not done and last and run.problem.kernel in openings:  # a round 0 that is kept is solved better than others
         done = [openings[run.problem.kernel]]

@@ -236,13 +236,15 @@ class _Learner:
         """A machine for each leaf of a tree, with the features that were learned."""
         begin = time.perf_counter()
         total = _total_weight(rest) if self.stage.per_row_ridge else None
-        fit = _Exactly(self.settings, self.run.problem, choice, metric, total)
+        fit = _Exactly(self.settings, self.run.problem, choice, metric, total, partition.at_once)
         rng = torch.Generator().manual_seed(self.settings.seed)
         few = torch.randperm(rest.n_rows, generator=rng)[:_SCOUT_ROWS].sort().values
         spare = fit(rest.take(few))[0], few
         machine, info, rows = fit_tree(
             partition, rest, metric, fit, spare, pool=self.stage.pool, clock=self.stage.clock, tick=self.stage.tick
         )
+        if rows is not None:  # leaves are missing: what a checkpoint holds is not done with
+            self.stage.cut = True
         record = record_of(self.last, choice, metric, info, time.perf_counter() - begin)
         return _Found(machine, record, rows)
 
@@ -265,12 +267,14 @@ class _Exactly:
     like: Choice
     metric: Metric
     total_weight: float | None
+    at_once: int
+    """How many are under way: asked once, since in each of them torch has one thread."""
 
     def __call__(self, rows: Rows) -> tuple[KernelMachine, SolveInfo]:
         part = 1.0 if self.total_weight is None else rows.total_weight / self.total_weight
         base = base_kernel(self.problem.kernel, self.metric, rows.X, self.problem.seed)
         choice = replace(self.like, kernel=base.times(self.like.factor), ridge=part * self.like.ridge)
-        problem = replace(self.problem, solver=self.settings.part_solver(rows))
+        problem = replace(self.problem, solver=self.settings.part_solver(rows, self.at_once))
         return solved(problem, rows, choice, self.metric, None, Workspace())
 
 

@@ -79,7 +79,7 @@ def fit_tree(
     parts = [torch.arange(source.n_rows)]
     leaves: list[KernelMachine | None] = [None]
     infos: list[SolveInfo] = []
-    workers = partition.at_once if source.device.type == "cpu" else 1
+    workers = partition.workers if source.device.type == "cpu" else 1
     try:
         with side_by_side(pool, workers) as pool:
             splits, parts = grow(partition, source, fit, pool, clock)
@@ -177,7 +177,8 @@ def _fit_leaf(fit: Fit, rows: Rows) -> tuple[KernelMachine, SolveInfo]:
 def _told(infos: list[SolveInfo], parts: list[Tensor]) -> SolveInfo:
     """How all leaves went: the worst of each."""
     sizes = sorted(map(len, parts))
-    status = f"{len(infos)} of {len(parts)} leaves of {sizes[0]:,} to {sizes[-1]:,} rows solved"
+    early = "stopped early, " if len(infos) < len(parts) else ""
+    status = f"{early}{len(infos)} of {len(parts)} leaves of {sizes[0]:,} to {sizes[-1]:,} rows solved"
     if not infos:
         return SolveInfo("partition", status, 0, float("nan"), float("nan"), 0.0, "", 0)
     worst = max(infos, key=lambda info: info.residual)

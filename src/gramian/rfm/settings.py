@@ -59,9 +59,8 @@ class Settings:
         by_parts = isinstance(self.solver, Partition) and self.solver.splits(n)
         return n > LARGE_ROWS or by_parts or self.solver.stands_on(n) < n
 
-    def part_solver(self, part: Rows) -> Solver:
-        """The solver for a part of the rows; of leaves of a tree several may be under way."""
-        at_once = self.solver.at_once if isinstance(self.solver, Partition) else 1
+    def part_solver(self, part: Rows, at_once: int = 1) -> Solver:
+        """The solver for a part of the rows, where so many such parts are under way."""
         columns, outputs = part.X.shape[1], part.Y.shape[1]
         return choose(len(part), self.dtype, self.part_bytes // at_once, columns, outputs).solver
 
