@@ -96,7 +96,9 @@ class Explanation(Shown):
         ]
         if len(left):
             rows.append([more(len(left)), "", "", signed(float(self.contributions[left].sum())), ""])
-        sums = f"{signed(float(self.contributions.sum()))} and {signed(self.gap)} not resolved"
+        total = float(self.contributions.sum())
+        unresolved = abs(self.gap) > 1e-6 * max(abs(total), abs(self.score))  # else it is round-off
+        sums = signed(total) + (f" and {signed(self.gap)} not resolved" if unresolved else "")
         note = f"reference {number(self.reference_score)}, columns {sums}: {number(self.score)}"
         near = self.neighbours
         lines: list[list[str | Bar]] = [

@@ -67,7 +67,7 @@ def bars(values: Sequence[float]) -> list[Bar]:
 def number(value: Any) -> str:
     """A cell of a table in a few characters; a dash for a number that does not exist."""
     if isinstance(value, float | np.floating):
-        return "–" if math.isnan(value) else f"{value:.4g}"
+        return "–" if math.isnan(value) else f"{value:{_form(float(value))}}"
     if isinstance(value, np.datetime64):
         return str(np.datetime_as_string(value, unit="auto"))  # a day without its midnight
     return str(value)
@@ -80,7 +80,12 @@ def more(count: int) -> str:
 
 def signed(value: float) -> str:
     """A number with its sign; a dash where there is none."""
-    return "–" if math.isnan(value) else f"{value:+.4g}"
+    return "–" if math.isnan(value) else f"{value:+{_form(value)}}"
+
+
+def _form(value: float) -> str:
+    """Four digits, or all of them before the point where those are more: nobody reads 3.929e+05 as a price."""
+    return ",.0f" if 9999.5 <= abs(value) < 1e12 else ".4g"
 
 
 class Shown(ABC):
