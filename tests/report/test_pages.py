@@ -95,6 +95,18 @@ def test_classifiers_with_awkward_labels(tmp_path, classes):
     assert "surest" in checked.text
 
 
+def test_calibration_is_that_of_the_classifier(tmp_path):
+    X, y = rows(150)
+    weights = np.where(np.arange(150) % 3, 1.0, 20.0)
+    model = RFMClassifier(preset="fast", n_rounds=1).fit(X, y > 0, sample_weight=weights)
+    _, checked = read(model, tmp_path)
+    curve = model.reliability(level=0.95)
+    assert f"Calibration error {curve.error:.3f}" in checked.text
+    alt = next(found["aria-label"] for _, found in checked.elements if "Reliability" in found.get("aria-label", ""))
+    said = [f"said {a:.0%}, right {b:.0%}" for a, b in zip(curve.confidence, curve.accuracy, strict=True)]
+    assert alt == "Reliability curve. " + "; ".join(said)
+
+
 def test_several_targets(tmp_path):
     X, y = rows()
     model = RFMRegressor(preset="fast", n_rounds=1).fit(X, np.column_stack([y, X[:, 1], np.ones(90)]))
