@@ -143,6 +143,16 @@ def test_one_column_and_one_row(tmp_path):
     _, checked = read(model, tmp_path, X=X[:1], y=y[:1])
     assert "interactions" not in sections(checked)
     assert "1 column, fitted" in checked.text
+    assert "too few rows to say" in checked.text
+    assert "R² (y is constant)" in checked.text
+
+
+def test_a_single_class_has_no_auc(tmp_path):
+    X, y = rows()
+    model = RFMClassifier(preset="fast", n_rounds=0).fit(X, y > 0)
+    _, checked = read(model, tmp_path, X=X[y > 0][:25], y=y[y > 0][:25] > 0)
+    assert "ROC AUC (one class only)" in checked.text
+    assert "nan" not in checked.text
 
 
 def test_many_columns_stay_small(tmp_path):

@@ -12,7 +12,7 @@ from gramian.nets.compare import subspace_overlap
 from gramian.report.model.about import said
 from gramian.report.model.evidence import Evidence, evidence, read_table, take
 from gramian.report.model.learned import MOST_LINES, errors_chart
-from gramian.report.model.measures import LEVEL, interval, measures, resampled
+from gramian.report.model.measures import LEVEL, TOO_FEW, enough, interval, interval_of, measures, resampled
 from gramian.report.web import (
     Section,
     bar,
@@ -87,16 +87,16 @@ def _score_rows(found: tuple[Evidence, Evidence], names: Names, paired: bool) ->
         else:
             drawn = np.column_stack([resampled(measure, [one])[:, 0] for one in found])
         cells = [
-            cell(f"{text(shown(value, 3))}<br>{tag('small', text(span(*interval(column))))}", value, "num")
-            for value, column in zip(values, drawn.T, strict=True)
+            _with_ends(value, *interval_of(measure, one, column))
+            for value, one, column in zip(values, found, drawn.T, strict=True)
         ]
         gap = values[1] - values[0]
         if paired:
-            low, high = interval(drawn[:, 1] - drawn[:, 0])
-            cells.append(cell(f"{text(shown(gap, 2))}<br>{tag('small', text(span(low, high)))}", gap, "num"))
+            low, high = interval(drawn[:, 1] - drawn[:, 0]) if enough(found[0]) else (np.nan, np.nan)
+            cells.append(_with_ends(gap, low, high, 2))
             cells.append(cell(_verdict(low, high, measure.rises, names)))
         else:
-            cells.append(number(shown(gap, 2), gap))
+            cells.append(_with_ends(gap, np.nan, np.nan, 2))
         rows.append(row(measure.name, *cells))
     return rows
 
@@ -108,6 +108,8 @@ def _scores(found: tuple[Evidence, Evidence], names: Names, rows: list[str], pai
             f"On {found[0].words}. Small: {LEVEL:.0%} intervals from 200 resamplings of these rows, the same for both, "
             "so that the interval of the difference is that of paired rows."
         )
+        if found[0].classes:
+            about += " The interval of an accuracy is Wilson's."
     else:
         about = (
             f"{names[0]}: {found[0].words}. {names[1]}: {found[1].words}. These need not be the same rows: give X and "
@@ -116,7 +118,17 @@ def _scores(found: tuple[Evidence, Evidence], names: Names, rows: list[str], pai
     return Section("Scores", note(text(about)) + table(heads, rows))
 
 
+def _with_ends(value: float, low: float, high: float, digits: int = 3) -> str:
+    """A score, or a dash where there is none, with its interval where there is one."""
+    if not np.isfinite(value):
+        return number("–", None)
+    ends = f"<br>{tag('small', text(span(low, high)))}" if np.isfinite(low) else ""
+    return cell(text(shown(value, digits)) + ends, value, "num")
+
+
 def _verdict(low: float, high: float, rises: bool, names: Names) -> str:
+    if not np.isfinite(low):
+        return label(TOO_FEW, "none")
     if not (low > 0 or high < 0):
         return label("≈ no difference shown", "none")
     better = names[1] if (low > 0) == rises else names[0]

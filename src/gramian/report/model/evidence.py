@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,12 @@ class Evidence:
 
     def __len__(self) -> int:
         return len(self.y)
+
+    @cached_property
+    def places(self) -> Int[np.ndarray, "k m"]:
+        """The place of each row's probability among those of all rows, for each class; equal ones share one."""
+        assert self.probabilities is not None
+        return np.stack([np.unique(column, return_inverse=True)[1] for column in self.probabilities.T])
 
     @property
     def words(self) -> str:

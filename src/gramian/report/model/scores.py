@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gramian.report.model.evidence import Evidence, read_table, take
-from gramian.report.model.measures import LEVEL, Score, r2_of_each
+from gramian.report.model.measures import LEVEL, TOO_FEW, Measure, Score, enough, r2_of_each
 from gramian.report.web import Section, lines, note, number, row, shown, span, table, tag, text, tiles
 from gramian.report.web.charts import Line
 from gramian.rfm.reliability import reliability, wilson
@@ -22,21 +22,35 @@ def scores_section(found: Evidence, measured: list[Score]) -> Section:
     rows = [
         row(
             score.measure.name,
-            number(shown(score.value, 3), score.value),
-            number(span(score.low, score.high)),
+            number(_or_dash(score.value), score.value if score.value == score.value else None),
+            number(span(score.low, score.high) if score.low == score.low else _no_interval(found, score)),
             number("higher" if score.measure.rises else "lower"),
         )
         for score in measured
     ]
     heads = ("score", "value", f"{LEVEL:.0%} interval", "better")
     more = _classes(found) if found.probabilities is not None else _targets(found)
-    about = f"On {found.words}. Intervals come from 200 resamplings of these rows, one fit."
+    about = f"On {found.words}. Intervals come from 200 resamplings of these rows, one fit"
+    about += "; that of the accuracy is Wilson's." if found.probabilities is not None else "."
     return Section("Scores", note(text(about)) + table(heads, rows) + more)
 
 
 def score_tiles(measured: list[Score]) -> str:
     """The first scores as large numbers."""
-    return tiles([(shown(score.value, 3), score.measure.name) for score in measured[:3]])
+    return tiles(
+        [(_or_dash(score.value), score.measure.name + _why_none(score.measure, score.value)) for score in measured[:3]]
+    )
+
+
+def _no_interval(found: Evidence, score: Score) -> str:
+    return (_why_none(score.measure, score.value).strip(" ()") or "–") if enough(found) else TOO_FEW
+
+
+def _why_none(measure: Measure, value: float) -> str:
+    """Why a score has no value; nothing where it has one."""
+    if value == value:
+        return ""
+    return " (y is constant)" if measure.name.startswith("R²") else " (one class only)"
 
 
 def calibration_section(model: Any, found: Evidence, X: Any = None, y: Any = None) -> Section:
