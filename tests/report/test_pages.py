@@ -53,14 +53,16 @@ def test_without_rows_the_scores_are_those_of_the_fit(tmp_path):
     X, y = rows()
     model = RFMRegressor(preset="fast", n_rounds=1).fit(X, y)
     _, checked = read(model, tmp_path)
-    assert "rows the fit had held out" in checked.text
+    assert "90 rows the fit had held out, by which kernel and round were chosen: a little too good" in checked.text
     assert "These are training rows" in checked.text
     assert "Training rows that add most" in checked.text
     found = evidence(model)
     assert found.y.shape == (90, 1)
     assert np.sort(found.y[:, 0]) == pytest.approx(np.sort(y))
     judged = RFMRegressor(preset="fast", n_rounds=1).fit(X[:60], y[:60], eval_set=(X[60:], y[60:]))
-    assert "evaluation set" in read(judged, tmp_path)[1].text
+    assert "evaluation set given to the fit, by which kernel and round were" in read(judged, tmp_path)[1].text
+    split = RFMRegressor(kernel="laplace", update="agop", n_rounds=1, solver=Nystrom(centers=30), ridge=1e-2).fit(X, y)
+    assert "9 rows of one split that the fit had held out, by which" in read(split, tmp_path)[1].text
     alone = RFMRegressor(kernel="laplace", update="agop", n_rounds=0).fit(X, y)
     assert "left out one by one" in read(alone, tmp_path)[1].text
 
@@ -142,7 +144,7 @@ def test_one_column_and_one_row(tmp_path):
     model = RFMRegressor(preset="fast").fit(X, y)
     _, checked = read(model, tmp_path, X=X[:1], y=y[:1])
     assert "interactions" not in sections(checked)
-    assert "1 column, fitted" in checked.text
+    assert "1 column, stands on 90 rows" in checked.text
     assert "too few rows to say" in checked.text
     assert "R² (y is constant)" in checked.text
 
@@ -171,6 +173,8 @@ def test_machines_for_many_rows(tmp_path, solver):
     model = RFMRegressor(kernel="laplace", update="agop", n_rounds=1, solver=solver, ridge=1e-3).fit(X, y)
     _, checked = read(model, tmp_path, X=X[:50], y=y[:50])
     assert sections(checked) == TITLES.split()
+    assert f"stands on {len(model.row_index_)} rows" in checked.text
+    assert "fitted to" not in checked.text.replace("not fitted to", "")
 
 
 def test_what_went_otherwise_than_asked_is_told(tmp_path):

@@ -116,7 +116,7 @@ def card_section(model: Any, found: Evidence, card: Mapping[str, str] | None = N
     known: list[tuple[str, object]] = [
         ("model", f"{type(model).__name__}, a kernel machine that learns its features ({kind})"),
         ("written by", f"gramian {__version__}"),
-        ("fitted to", f"{len(model.row_index_):,} distinct rows of {len(columns.names):,} columns"),
+        ("stands on", f"{len(model.row_index_):,} training rows of {len(columns.names):,} columns"),
         ("judged on", found.words),
     ]
     known += [(name, given.pop(name, None)) for name in _CARD]
