@@ -55,6 +55,17 @@ def test_without_rows_nothing_is_paired(two, tmp_path):
     assert "Give X to see the rows" in checked.text
 
 
+def test_each_model_is_said_to_be_judged_in_its_own_way(two, tmp_path):
+    X, y = rows()
+    other = RFMRegressor(n_rounds=2, update="agop", kernel="laplace").fit(X[:80], y[:80])
+    _, checked = read(two[0], other, tmp_path, names=("plain", "held out"))
+    assert f"plain judged on {evidence(two[0]).words}; held out judged on {evidence(other).words}." in checked.text
+    assert evidence(two[0]).words != evidence(other).words
+    assert "Not drawn, since it has no such errors of several rounds: plain." in checked.text
+    _, checked = read(*two, tmp_path, X=X[80:], y=y[80:])
+    assert "Both judged on 40 rows given with the report." in checked.text
+
+
 def test_classifiers_and_x_alone(tmp_path):
     X, y = rows()
     a, b = (RFMClassifier(preset="fast", n_rounds=t).fit(X, y > 0) for t in (0, 1))

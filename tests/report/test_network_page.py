@@ -49,6 +49,19 @@ def test_is_one_page_with_every_part(whole):
     assert "Every layer with weights was measured" in text
 
 
+def test_weights_of_zero_have_no_change_and_no_words_about_it():
+    zero, one = build(lambda: nn.Sequential(nn.Linear(5, 5), nn.Linear(5, 5))), build(lambda: nn.Linear(5, 5))
+    with torch.no_grad():
+        for part in zero:
+            part.weight.zero_()
+    other = nn.Sequential(one, build(lambda: nn.Linear(5, 5), 1))
+    for first, second in ((zero, other), (zero, zero)):
+        text = check(network_comparison_page(look(first, X), look(second, X))).text
+        assert "changed" in text
+        text += check(network_page(look(first, X))).text
+        assert not {"nan", "inf", "∞", "nan%", "inf%", "nan)."} & set(text.split())
+
+
 def test_the_table_holds_the_reports_numbers(whole):
     report = monitor().report
     cells = [found["data-value"] for tag, found in check(whole).elements if tag == "td" and "data-value" in found]

@@ -139,6 +139,26 @@ def test_raw_frames_with_hostile_names(tmp_path):
     assert "Column empty is not used: empty" in checked.text
 
 
+@pytest.mark.parametrize("fitted", [pd.DataFrame, np.asarray])
+@pytest.mark.parametrize("given", [pd.DataFrame, np.asarray])
+def test_columns_without_names_are_found_by_place(tmp_path, fitted, given):
+    X, y = rows()
+    model = RFMRegressor(preset="fast", n_rounds=0).fit(fitted(X), y)
+    _, checked = read(model, tmp_path, X=given(X[:25]), y=y[:25])
+    assert model.explain(given(X[:1])).values == pytest.approx(X[0])
+    assert "different in X" in checked.text
+
+
+def test_missing_integers_of_pandas(tmp_path):
+    X, y = rows(120)
+    frame = pd.DataFrame({"whole": pd.array(np.arange(120) % 11, dtype="Int64"), "number": X[:, 0]})
+    frame.loc[frame.index % 4 == 1, "whole"] = pd.NA
+    model = RFMRegressor(preset="fast", n_rounds=0).fit(frame, y)
+    text, checked = read(model, tmp_path, X=frame[:40], y=y[:40])
+    assert "25.0% 11" in checked.text
+    assert 'data-value="11"' in text  # ten comes after nine
+
+
 def test_one_column_and_one_row(tmp_path):
     X, y = rows(d=1)
     model = RFMRegressor(preset="fast").fit(X, y)

@@ -154,12 +154,12 @@ def _tiles(report: Any) -> str:
     settings, rows = report.settings, report.rows
     found = [(str(len(rows)), "layers"), (f"{settings.get('samples', 0):,}", "samples")]
     if settings.get("loss") is not None:
-        found.append((shown(settings["loss"], 3), "loss"))
+        found.append((shown(settings["loss"], 3) if math.isfinite(settings["loss"]) else "–", "loss"))
     for name, called, pick in (
         ("nfa_half_cos", "lowest cosine with AGOP^½", min),
         ("fact_residual", "largest residual of FACT", max),
     ):
-        values = [float(entry[name]) for entry in rows if not math.isnan(float(entry[name]))]
+        values = [float(entry[name]) for entry in rows if math.isfinite(float(entry[name]))]
         if values:
             found.append((shown(pick(values), 3), called))
     return tiles(found)
@@ -195,7 +195,7 @@ def _plain(value: object) -> str:
 
 def _number(name: str, entry: Any) -> str:
     value = float(entry[name])
-    return number("–", None) if math.isnan(value) else number(cell_text(name, value), value)
+    return number(cell_text(name, value), value) if math.isfinite(value) else number("–", None)
 
 
 def _across(report: Any) -> str:
@@ -255,7 +255,7 @@ def _layer(report: Any, layer: str, shape: tuple[int, ...] | None) -> str:
     told = [
         (COLUMNS[name], shown(float(entry[name])))
         for name in COLUMNS
-        if isinstance(entry[name], float) and not math.isnan(float(entry[name]))
+        if isinstance(entry[name], float) and math.isfinite(float(entry[name]))
     ]
     return made + folded(f"All {len(told)} numbers of layer {layer}", facts(told, f"layer {layer}"))
 

@@ -55,7 +55,13 @@ def comparison_page(models: Pair, X: Any, y: Any, names: Names, title: str | Non
         _settings(models, names),
     ]
     what = f"{len(found[0].classes)} classes" if found[0].classes else "regression"
-    lead = f"Two models compared ({what}). Judged on {found[0].words}."
+    judged = [one.words for one in found]
+    how = (
+        f"Both judged on {judged[0]}"
+        if judged[0] == judged[1]
+        else "; ".join(f"{name} judged on {words}" for name, words in zip(names, judged, strict=True))
+    )
+    lead = f"Two models compared ({what}). {how}."
     return page(title or f"{names[0]} and {names[1]}", lead, sections, top=_top(found, names))
 
 
@@ -72,7 +78,7 @@ def _check(models: Pair, found: tuple[Evidence, Evidence]) -> None:
 def _top(found: tuple[Evidence, Evidence], names: Names) -> str:
     measure = measures(found[0])[0]
     values = [
-        (shown(measure.of(one, one.weights), 3), f"{measure.name}, {name}")
+        (shown(value, 3) if np.isfinite(value := measure.of(one, one.weights)) else "–", f"{measure.name}, {name}")
         for one, name in zip(found, names, strict=True)
     ]
     return tiles(values)

@@ -156,12 +156,15 @@ def errors_chart(models: Sequence[tuple[str, Any]]) -> str:
     if not any(len(_errors(model, key)[0]) > 1 for _, model in models):
         what, key = "leave-one-out error given M", "loo"
     series = [Line(name, *_errors(model, key)) for name, model in models]
+    absent = [line.name for line in series if len(line.y) <= 1]
     series = [line for line in series if len(line.y) > 1]
     if not series:
         return ""
     alt = f"{what}: " + "; ".join(" ".join([line.name, *map(shown, line.y)]).strip() for line in series)
     marked = float(models[0][1].best_round_) if len(models) == 1 else None
     caption = "Of the scaled target." + (" Dashed: the round that was kept." if marked is not None else "")
+    if absent:
+        caption += f" Not drawn, since it has no such errors of several rounds: {' and '.join(absent)}."
     return lines(series, alt, x="round", y=what, marked=marked, caption=caption)
 
 
