@@ -1,6 +1,7 @@
 """Two models on one page: paired intervals, matrices side by side, where they disagree, and what cannot be compared."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import binomtest
 
@@ -64,6 +65,18 @@ def test_each_model_is_said_to_be_judged_in_its_own_way(two, tmp_path):
     assert "Not drawn, since it has no such errors of several rounds: plain." in checked.text
     _, checked = read(*two, tmp_path, X=X[80:], y=y[80:])
     assert "Both judged on 40 rows given with the report." in checked.text
+
+
+def test_columns_in_another_order(tmp_path):
+    X, y = rows()
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    one, two = (
+        RFMRegressor(preset="fast", n_rounds=0).fit(frame[order][:80], y[:80])
+        for order in (["a", "b", "c", "d"], ["d", "b", "a", "c"])
+    )
+    for given in (frame, frame[["d", "c", "b", "a"]]):
+        _, checked = read(one, two, tmp_path, X=given[80:], y=y[80:])
+        assert "is better" not in checked.text  # they are the same
 
 
 def test_classifiers_and_x_alone(tmp_path):

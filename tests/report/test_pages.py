@@ -3,11 +3,14 @@
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse
 
 import gramian
 from gramian import RFMClassifier, RFMRegressor
 from gramian.report import write_report
 from gramian.report.model.evidence import evidence
+from gramian.report.web import shown
+from gramian.rfm import directions
 from gramian.solvers import Nystrom, Partition
 from html_checks import check
 
@@ -107,6 +110,18 @@ def test_calibration_is_that_of_the_classifier(tmp_path):
     alt = next(found["aria-label"] for _, found in checked.elements if "Reliability" in found.get("aria-label", ""))
     said = [f"said {a:.0%}, right {b:.0%}" for a, b in zip(curve.confidence, curve.accuracy, strict=True)]
     assert alt == "Reliability curve. " + "; ".join(said)
+
+
+def test_directions_are_found_once(tmp_path, monkeypatch):
+    X, y = rows()
+    model = RFMRegressor(preset="fast", n_rounds=1).fit(X, y)
+    wanted = model.partial_dependence_along(1, grid=30, rows=100)
+    seen, original = [], directions.psd_eigh
+    monkeypatch.setattr(directions, "psd_eigh", lambda *given: seen.append(1) or original(*given))
+    _, checked = read(model, tmp_path)
+    assert len(seen) == 1
+    ends = f"from {shown(float(wanted.mean[0]))} to {shown(float(wanted.mean[-1]))}"
+    assert any(found.get("aria-label", "").endswith(f"direction 2: {ends}") for _, found in checked.elements)
 
 
 def test_several_targets(tmp_path):
@@ -215,6 +230,7 @@ def test_what_went_otherwise_than_asked_is_told(tmp_path):
         ({"X": "rows.csv", "y": [1.0]}, "X must be a table in memory"),
         ({"X": np.ones((0, 4)), "y": []}, "X has no rows"),
         ({"X": np.ones((2, 4)), "y": [1.0]}, "inconsistent"),
+        ({"X": scipy.sparse.eye_array(4).tocsr(), "y": np.ones(4)}, "X must be dense"),
         ({"X": np.ones((2, 4)), "y": [[1.0, 2.0], [1.0, 2.0]]}, "y has 2 targets"),
         ({"X": np.ones((2, 4)), "y": [1.0, np.nan]}, "y|target"),
     ],

@@ -147,6 +147,15 @@ def test_charts_of_few_or_odd_points(values):
     check(page("T", "", [Section("S", lines([Line("a", range(len(values)), values)], "odd", x="x", y="y"))]))
 
 
+def test_a_diagonal_has_the_range_of_its_points():
+    def ticks(values):
+        chart = check(lines([Line("", values, values)], "x", x="x", y="y", diagonal=True))
+        return [float(found) for found in chart.texts if found.replace(".", "").isdigit()]
+
+    assert max(ticks([0.1, 0.9])) == 1
+    assert 0.38 < min(ticks([0.40, 0.42])) < max(ticks([0.40, 0.42])) < 0.44
+
+
 @pytest.mark.parametrize(
     ("low", "high", "text"),
     [

@@ -1,5 +1,7 @@
 """In a notebook a model shows what scikit-learn shows, and what the fit came to; text and page say the same."""
 
+import copy
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -65,6 +67,12 @@ def test_the_score_is_that_of_the_held_out_rows(regressor, classifier):
     assert facts["accuracy on held-out rows (folds, which chose the round)"] == (
         f"{1 - classifier.held_out_losses_['error']:.1%}"
     )
+
+
+def test_rounds_may_be_a_plain_list(regressor):
+    old = copy.copy(regressor)
+    old.rounds_ = list(regressor.rounds_)
+    assert str(old.summary()) == str(regressor.summary())
 
 
 def test_a_constant_target_has_no_r2():

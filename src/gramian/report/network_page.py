@@ -89,6 +89,9 @@ def network_page(
     """
     if image_shape is not None:
         image_of(np.zeros(report.record(report.layers[0]).dim("nfm")), tuple(image_shape))  # says what does not fit
+    if isinstance(layers, str) or not set(layers or ()) <= set(report.layers):
+        known = ", ".join(map(repr, report.layers[:MOST_LAYERS])) + (" …" if len(report.layers) > MOST_LAYERS else "")
+        raise ValueError(f"layers must be a list of names among {known}, got {layers!r}")
     chosen = list(report.layers[:MOST_LAYERS] if layers is None else layers)
     left = len(report.layers) - len(chosen)
     rest = (

@@ -92,7 +92,7 @@ def summary(model: Any) -> Summary:
         ("ridge", number(model.ridge_)),
     ]
     columns, shares, left = _important(model)
-    return Summary(f"{type(model).__name__}, fitted", tuple(facts), columns, shares, left, model.rounds_)
+    return Summary(f"{type(model).__name__}, fitted", tuple(facts), columns, shares, left, Rounds(tuple(model.rounds_)))
 
 
 def _important(model: Any) -> tuple[tuple[str, ...], tuple[float, ...], int]:

@@ -43,7 +43,8 @@ Names = tuple[str, str]
 def comparison_page(models: Pair, X: Any, y: Any, names: Names, title: str | None = None) -> str:
     """The page as text; see :func:`gramian.report.write_comparison`."""
     X = None if X is None else read_table(X)
-    found = evidence(models[0], X, y), evidence(models[1], X, y)
+    tables = _in_order(models[0], X), _in_order(models[1], X)
+    found = evidence(models[0], tables[0], y), evidence(models[1], tables[1], y)
     _check(models, found)
     rows = _score_rows(found, names, paired=X is not None and y is not None)
     sections = [
@@ -51,7 +52,7 @@ def comparison_page(models: Pair, X: Any, y: Any, names: Names, title: str | Non
         _importances(models, names),
         _matrices(models, names),
         Section("Rounds", errors_chart(list(zip(names, models, strict=True)))),
-        Section("Rows on which they disagree most", _disagreement(models, found, X, names), "Disagreement"),
+        Section("Rows on which they disagree most", _disagreement(models, found, tables, names), "Disagreement"),
         _settings(models, names),
     ]
     what = f"{len(found[0].classes)} classes" if found[0].classes else "regression"
@@ -73,6 +74,13 @@ def _check(models: Pair, found: tuple[Evidence, Evidence]) -> None:
     if set(first) != set(second):
         odd = sorted(set(first) ^ set(second))[:5]
         raise ValueError(f"a and b must be fitted to the same columns; only one of them has {', '.join(odd)}")
+
+
+def _in_order(model: Any, X: Any) -> Any:
+    """The table with its columns in the order of the model's fit, where both know names."""
+    keys = {str(key): key for key in getattr(X, "columns", ())}
+    names = Columns.of(model).names
+    return X[[keys[name] for name in names]] if set(names) <= set(keys) else X
 
 
 def _top(found: tuple[Evidence, Evidence], names: Names) -> str:
@@ -199,21 +207,21 @@ def _matrices(models: Pair, names: Names) -> Section:
     return Section("Learned matrices", facts(pairs) + note(about) + tag("div", maps, class_="side"), "Matrices")
 
 
-def _disagreement(models: Pair, found: tuple[Evidence, Evidence], X: Any, names: Names) -> str:
-    if X is None:
+def _disagreement(models: Pair, found: tuple[Evidence, Evidence], tables: Pair, names: Names) -> str:
+    if tables[0] is None:
         return note("Give X to see the rows on which the two models differ most.")
     rows = found[0].rows
     if rows is None:
-        n = len(X)
+        n = len(tables[0])
         rows = np.sort(np.random.default_rng(0).permutation(n)[:_MOST_PREDICTED])
-    part, known = take(X, rows), found[0].rows is not None
+    parts, known = [take(table_of, rows) for table_of in tables], found[0].rows is not None
     classes = found[0].classes
     if classes:
-        said_of = [model.predict_proba(part) for model in models]
+        said_of = [model.predict_proba(part) for model, part in zip(models, parts, strict=True)]
         gap = np.abs(said_of[0] - said_of[1]).sum(axis=1) / 2
         about = "Half the sum of differences between the probabilities of all classes: 0 the same, 1 nothing in common."
     else:
-        said_of = [model.predict(part).reshape(len(rows), -1) for model in models]
+        said_of = [model.predict(part).reshape(len(rows), -1) for model, part in zip(models, parts, strict=True)]
         gap = np.abs(said_of[0] - said_of[1]).max(axis=1)
         about = "The difference between the predictions (of the target where it is largest)."
     lines = []

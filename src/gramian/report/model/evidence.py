@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.utils import _safe_indexing, check_consistent_length
 
 from gramian.rfm.columns import as_table
@@ -98,6 +99,8 @@ def read_table(X: Any) -> Any:
     """Rows in memory, as a frame or an array; an error for what is not in memory, and for no rows at all."""
     if isinstance(X, str | os.PathLike) or hasattr(X, "dask"):
         raise ValueError("X must be a table in memory, a frame or an array: read some rows of it first")
+    if issparse(X):
+        raise ValueError("X must be dense, a frame or an array, and is a sparse matrix: give X.toarray()")
     table = as_table(X)
     if len(table) == 0:
         raise ValueError("X has no rows: a report needs at least one")
