@@ -1,7 +1,9 @@
 """Two models on one page: paired intervals, matrices side by side, where they disagree, and what cannot be compared."""
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy.stats import binomtest
 
 from gramian import RFMClassifier, RFMRegressor
 from gramian.report import write_comparison
@@ -54,6 +56,29 @@ def test_without_rows_nothing_is_paired(two, tmp_path):
     assert "Give X to see the rows" in checked.text
 
 
+def test_each_model_is_said_to_be_judged_in_its_own_way(two, tmp_path):
+    X, y = rows()
+    other = RFMRegressor(n_rounds=2, update="agop", kernel="laplace").fit(X[:80], y[:80])
+    _, checked = read(two[0], other, tmp_path, names=("plain", "held out"))
+    assert f"plain judged on {evidence(two[0]).words}; held out judged on {evidence(other).words}." in checked.text
+    assert evidence(two[0]).words != evidence(other).words
+    assert "Not drawn, since it has no such errors of several rounds: plain." in checked.text
+    _, checked = read(*two, tmp_path, X=X[80:], y=y[80:])
+    assert "Both judged on 40 rows given with the report." in checked.text
+
+
+def test_columns_in_another_order(tmp_path):
+    X, y = rows()
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    one, two = (
+        RFMRegressor(preset="fast", n_rounds=0).fit(frame[order][:80], y[:80])
+        for order in (["a", "b", "c", "d"], ["d", "b", "a", "c"])
+    )
+    for given in (frame, frame[["d", "c", "b", "a"]]):
+        _, checked = read(one, two, tmp_path, X=given[80:], y=y[80:])
+        assert "is better" not in checked.text  # they are the same
+
+
 def test_classifiers_and_x_alone(tmp_path):
     X, y = rows()
     a, b = (RFMClassifier(preset="fast", n_rounds=t).fit(X, y > 0) for t in (0, 1))
@@ -89,9 +114,12 @@ def test_measures_are_scikit_learns():
             metrics.balanced_accuracy_score(target[1::2], said),
             metrics.roc_auc_score(target[1::2], auc, multi_class="ovr"),
             metrics.log_loss(target[1::2], p),
+            metrics.brier_score_loss(target[1::2], auc)
+            if p.shape[1] == 2
+            else np.mean(np.sum((p - np.eye(p.shape[1])[target[1::2]]) ** 2, axis=1)),
         ]
         measured = scores(found)
-        assert [score.value for score in measured[:4]] == pytest.approx(wanted)
+        assert [score.value for score in measured] == pytest.approx(wanted)
         assert all(score.low <= score.value <= score.high for score in measured)
     model = RFMRegressor(preset="fast", n_rounds=0).fit(X[::2], y[::2])
     said = model.predict(X[1::2])
@@ -101,6 +129,25 @@ def test_measures_are_scikit_learns():
         metrics.mean_absolute_error(y[1::2], said),
     ]
     assert [score.value for score in scores(evidence(model, X[1::2], y[1::2]))] == pytest.approx(wanted)
+
+
+def test_few_rows_say_nothing_of_which_is_better(two, tmp_path):
+    X, y = rows(n=400, seed=1)
+    for n in (19, 20):
+        found = evidence(two[1], X[:n], y[:n])
+        assert all(np.isfinite(score.low) == (n == 20) for score in scores(found))
+        _, checked = read(*two, tmp_path, X=X[:n], y=y[:n])
+        assert ("is better" in checked.text) == (n == 20)
+        assert ("too few rows to say" in checked.text) == (n == 19)
+        assert "nan" not in checked.text
+
+
+def test_an_accuracy_of_one_is_not_certain():
+    X = np.linspace(-1, 1, 60)[:, None]
+    found = evidence(RFMClassifier(preset="fast", n_rounds=0).fit(X, X[:, 0] > 0), X[::2], X[::2, 0] > 0)
+    accuracy = scores(found)[0]
+    assert accuracy.value == accuracy.high == 1
+    assert accuracy.low == pytest.approx(binomtest(30, 30).proportion_ci(method="wilson").low)
 
 
 def test_what_cannot_be_compared_is_said(two, tmp_path):

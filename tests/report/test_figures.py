@@ -14,6 +14,7 @@ from PIL import Image
 from gramian import RFMClassifier, RFMRegressor
 from gramian.report import plot_directions, plot_feature_matrix, plot_image_features, plot_importances, plot_rounds
 from gramian.report.style import SERIES
+from gramian.report.web import figure
 
 
 @pytest.fixture(scope="module")
@@ -241,3 +242,11 @@ def test_pyplot_is_not_needed():
 def test_bad_arguments_are_named(model, draw, argument):
     with pytest.raises(ValueError, match=argument):
         draw(model)
+
+
+def test_dollar_signs_in_names_are_no_formulas():
+    names = ["$x_1$ in $", "costs 5$ or $6"]
+    model = SimpleNamespace(feature_importances_=np.array([0.7, 0.3]), feature_names_in_=names)
+    for ax in (plot_importances(model), plot_feature_matrix(np.eye(2), names=names)):
+        html = figure(ax, "x")
+        assert all(f">{name}<" in html for name in names)

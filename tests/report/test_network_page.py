@@ -14,6 +14,7 @@ from gramian.nets.metrics import COLUMNS
 from gramian.nets.table import columns
 from gramian.report import write_comparison, write_report
 from gramian.report.network_comparison import network_comparison_page
+from gramian.report.network_figures import plot_spectra
 from gramian.report.network_page import network_page
 from gramian.report.network_words import layer_words, report_words
 from html_checks import check
@@ -47,6 +48,37 @@ def test_is_one_page_with_every_part(whole):
         assert title in text
     assert "What the first layer looks for" in text
     assert "Every layer with weights was measured" in text
+
+
+def test_weights_of_zero_have_no_change_and_no_words_about_it():
+    zero, one = build(lambda: nn.Sequential(nn.Linear(5, 5), nn.Linear(5, 5))), build(lambda: nn.Linear(5, 5))
+    with torch.no_grad():
+        for part in zero:
+            part.weight.zero_()
+    other = nn.Sequential(one, build(lambda: nn.Linear(5, 5), 1))
+    for first, second in ((zero, other), (zero, zero)):
+        text = check(network_comparison_page(look(first, X), look(second, X))).text
+        assert "changed" in text
+        text += check(network_page(look(first, X))).text
+        assert not {"nan", "inf", "∞", "nan%", "inf%", "nan)."} & set(text.split())
+
+
+@pytest.mark.parametrize("layers", [["nope"], "10", ["0", "2"]])
+def test_layers_that_are_not_there_are_named(tmp_path, layers):
+    report = look(build(lambda: nn.Sequential(nn.Linear(5, 4), nn.Linear(4, 2))), X)
+    with pytest.raises(ValueError, match="layers must be a list of names among '0', '1'"):
+        write_report(report, tmp_path / "page.html", layers=layers)
+
+
+def test_a_layer_whose_name_begins_with_an_underscore_is_in_the_legend():
+    model = nn.Sequential()
+    for j in range(2):
+        model.add_module(f"_part{j}", build(lambda: nn.Linear(5, 5), j))
+    ax = plot_spectra(look(model, X))
+    assert [entry.get_text().strip("\u200b") for entry in ax.get_legend().get_texts()] == ["_part0", "_part1"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # no glyph may be missing
+        ax.figure.canvas.draw()
 
 
 def test_the_table_holds_the_reports_numbers(whole):

@@ -79,12 +79,44 @@ def test_figures_follow_the_theme_and_share_no_ids():
     assert figure(plot_importances(Model()), "bars") in drawn  # nothing depends on time or on what was drawn before
 
 
-@pytest.mark.parametrize("part", ["<script>x</script>", '<g onload="x"/>', "<SCRIPT >", '<a href="javascript:x"/>'])
+@pytest.mark.parametrize(
+    "part",
+    [
+        "<script>x</script>",
+        '<g onload="x"/>',
+        "<g/onload=x>",
+        '<g\nONLOAD="x"/>',
+        "<SCRIPT >",
+        '<a href="javascript:x"/>',
+        '<foreignObject><img src="x" onerror="x"/></foreignObject>',
+        "<text><![CDATA[<img/src=x/onerror=x>]]><b/></text>",
+        '<use href="http://x/y.svg#z"/>',
+        '<image href="data:image/svg+xml;base64,AA"/>',
+        '<g style="fill: url(http://x)"/>',
+        '<g style="fill: u\\72l(http://x)"/>',
+        "<g style=\"cursor: image-set('x' 1x)\"/>",
+        '<animate attributeName="href" to="javascript:x"/>',
+    ],
+)
 def test_a_drawing_from_elsewhere_runs_nothing(part):
     html = drawn(f"<svg><g/>{part}</svg>", "from elsewhere")
     assert html.startswith('<figure><img alt="from elsewhere" src="data:image/svg+xml;base64,')
     assert part not in html
+    assert drawn("<svg/onload=x><g/></svg>", "x").startswith("<figure><img")
     assert drawn("<svg><g/></svg>", "plain").startswith('<figure class="plot"><svg role="img"')
+    # what is text to this reader and could be an element to another is written anew, as text
+    html = drawn("<svg><text><![CDATA[<img/src=x/onerror=x>]]></text></svg>", "x")
+    assert "<img" not in html
+    assert "&lt;img" in html
+
+
+def test_only_the_drawing_takes_the_colours_of_the_page_not_its_words():
+    svg = '<svg><text id="a" style="fill: #000000">"#000000" id="a" url(#a)</text><g clip-path="url(#b)" id="b"/></svg>'
+    html = drawn(svg, "x")
+    assert '<text style="fill: currentColor">"#000000" id="a" url(#a)</text>' in html
+    ids = [found["id"] for _, found in check(html).elements if "id" in found]
+    assert len(ids) == 1
+    assert f"url(#{ids[0]})" in html
 
 
 def test_a_heat_map_writes_names_only_where_they_can_be_read():
@@ -113,6 +145,15 @@ def test_a_single_panel_needs_no_tabs_and_a_single_frame_no_slider():
 @pytest.mark.parametrize("values", [[3.0], [float("nan")], [], [-1e300, 1e300], [5.0, 5.0]])
 def test_charts_of_few_or_odd_points(values):
     check(page("T", "", [Section("S", lines([Line("a", range(len(values)), values)], "odd", x="x", y="y"))]))
+
+
+def test_a_diagonal_has_the_range_of_its_points():
+    def ticks(values):
+        chart = check(lines([Line("", values, values)], "x", x="x", y="y", diagonal=True))
+        return [float(found) for found in chart.texts if found.replace(".", "").isdigit()]
+
+    assert max(ticks([0.1, 0.9])) == 1
+    assert 0.38 < min(ticks([0.40, 0.42])) < max(ticks([0.40, 0.42])) < 0.44
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """In a notebook a model shows what scikit-learn shows, and what the fit came to; text and page say the same."""
 
+import copy
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -59,10 +61,31 @@ def test_the_score_is_that_of_the_held_out_rows(regressor, classifier):
     judged = regressor._judged()
     r2 = 1 - np.sum((judged.outputs - judged.targets) ** 2) / np.sum((judged.targets - judged.targets.mean()) ** 2)
     facts = dict(regressor.summary().facts)
-    assert facts["R² on unseen rows (folds)"] == f"{r2:.3f}"
+    assert facts["R² on held-out rows (folds, which chose the round)"] == f"{r2:.3f}"
     assert facts["kept"] == f"round {regressor.best_round_} of 2"
     facts = dict(classifier.summary().facts)
-    assert facts["accuracy on unseen rows (folds)"] == f"{1 - classifier.held_out_losses_['error']:.1%}"
+    assert facts["accuracy on held-out rows (folds, which chose the round)"] == (
+        f"{1 - classifier.held_out_losses_['error']:.1%}"
+    )
+
+
+def test_rounds_may_be_a_plain_list(regressor):
+    old = copy.copy(regressor)
+    old.rounds_ = list(regressor.rounds_)
+    assert str(old.summary()) == str(regressor.summary())
+
+
+def test_a_constant_target_has_no_r2():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(60, 2))
+
+    def r2(targets):
+        facts = RFMRegressor(preset="fast", n_rounds=0).fit(rows, targets).summary().facts
+        return [value for name, value in facts if name.startswith("R²")]
+
+    assert r2(np.ones(60)) == []
+    noise = rng.normal(size=60)
+    assert r2(np.column_stack([noise, np.ones(60)])) == r2(noise)
 
 
 def test_columns_by_share_with_the_rest_named(regressor):

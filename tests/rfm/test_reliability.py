@@ -86,3 +86,8 @@ def test_new_rows(model):
 def test_bad_arguments(model, arguments, words):
     with pytest.raises(ValueError, match=words):
         model.reliability(**arguments)
+
+
+def test_rows_and_labels_of_unequal_lengths(model):
+    with pytest.raises(ValueError, match="X and y must have as many rows, got 3 and 2"):
+        model.reliability(np.ones((3, 3)), ["a", "b"])

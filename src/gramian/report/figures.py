@@ -17,7 +17,18 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from gramian.core import psd_eigh
-from gramian.report.style import AMOUNT, BLUE, ORANGE, SERIES, SIGNED, axes_or_new, beside, colour_bar, finish
+from gramian.report.style import (
+    AMOUNT,
+    BLUE,
+    ORANGE,
+    SERIES,
+    SIGNED,
+    as_written,
+    axes_or_new,
+    beside,
+    colour_bar,
+    finish,
+)
 from gramian.rfm.shown import more
 
 _SHOWN = 5e-4
@@ -113,6 +124,7 @@ def plot_feature_matrix(
     ax.spines[:].set_color("#B0B0B0")
     if scale_bar:
         colour_bar(ax, image, "entry of M")
+    as_written(ax)
     return ax
 
 

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 
 from gramian.report.figures import image_of, plot_feature_matrix
 from gramian.report.network_figures import TITLES, short
-from gramian.report.style import AMOUNT, GREY, INK, SIGNED, axes_or_new, finish
+from gramian.report.style import AMOUNT, GREY, INK, SIGNED, as_written, axes_or_new, finish
 
 WIDEST = 256
 """A matrix with more rows is shown by its diagonal: its entries would be smaller than a printed dot."""
@@ -113,6 +113,7 @@ def plot_layer_directions(
     _bare(ax)
     ax.spines[:].set_visible(False)
     ax.set_title(f"directions of {TITLES.get(name, name)}, layer {short(layer)}", fontsize=9)
+    as_written(ax)
     return ax
 
 

@@ -105,10 +105,14 @@ def _tiles(found: Any, both: bool) -> str:
             "agop_cos": ("lowest cosine of AGOP", min)} if both else {"cosine": ("highest cosine", max)}  # fmt: skip
     made = []
     for key, (called, pick) in keys.items():
-        values = [float(entry[key]) for entry in found.rows if not math.isnan(float(entry.get(key, math.nan)))]
-        if values:
-            made.append((shown(pick(values), 3), called))
+        values = [float(entry[key]) for entry in _with(found, key)]
+        made.append((shown(pick(values), 3) if values else "–", called))
     return tiles(made)
+
+
+def _with(found: Any, key: str) -> list[dict[str, Any]]:
+    """The rows in which this is a number: weights of 0 have no change, and no cosine."""
+    return [entry for entry in found.rows if math.isfinite(float(entry.get(key, math.nan)))]
 
 
 def _table(found: Any) -> str:
@@ -128,20 +132,27 @@ def _words(found: Any, both: bool, names: tuple[str, str]) -> str:
     if not found.rows:
         return "No layer of the two has the same shape."
     if not both:
-        best = max(found.rows, key=lambda entry: float(entry["cosine"]))
-        near = " and ".join(f"{TITLES[str(entry['matrix'])]} {float(entry['cosine']):.3f}" for entry in found.rows)
+        known = _with(found, "cosine")
+        if not known:
+            return "No matrix of the layer has a cosine with the matrix beside it: one of them is 0."
+        best = max(known, key=lambda entry: float(entry["cosine"]))
+        near = " and ".join(f"{TITLES[str(entry['matrix'])]} {float(entry['cosine']):.3f}" for entry in known)
         what = TITLES[str(best["matrix"])]
-        return (
-            f"Of the layer's matrices {what} is nearest to the matrix beside it (cosines: {near}). The diagonals, "
-            f"which say how much each input counts, correlate at {float(best['diagonal_pearson']):.3f}."
-        )
-    moved = max(found.rows, key=lambda entry: float(entry["weight_change"]))
-    turned = min(found.rows, key=lambda entry: float(entry["nfm_cos"]))
-    return (
-        f"From {names[0]} to {names[1]} the weights of layer {moved['layer']} changed most, by "
-        f"{float(moved['weight_change']):.0%} of their norm; WᵀW kept least of its shape in layer {turned['layer']} "
-        f"(cosine {float(turned['nfm_cos']):.3f})."
-    )
+        said = f"Of the layer's matrices {what} is nearest to the matrix beside it (cosines: {near})."
+        if best in _with(found, "diagonal_pearson"):
+            said += " The diagonals, which say how much each input counts, correlate at "
+            said += f"{float(best['diagonal_pearson']):.3f}."
+        return said
+    parts = []
+    if moved := max(_with(found, "weight_change"), key=lambda entry: float(entry["weight_change"]), default=None):
+        change = f"{float(moved['weight_change']):.0%}"
+        parts.append(f"the weights of layer {moved['layer']} changed most, by {change} of their norm")
+    if turned := min(_with(found, "nfm_cos"), key=lambda entry: float(entry["nfm_cos"]), default=None):
+        kept = f"(cosine {float(turned['nfm_cos']):.3f})"
+        parts.append(f"WᵀW kept least of its shape in layer {turned['layer']} {kept}")
+    if not parts:
+        return "The weights of one of the two are 0, and nothing can be said of how they changed."
+    return f"From {names[0]} to {names[1]} {'; '.join(parts)}."
 
 
 def _change(name: str) -> str:
@@ -149,7 +160,7 @@ def _change(name: str) -> str:
 
 
 def _number(value: float) -> str:
-    return number("–", None) if math.isnan(value) else number(shown(value, 3), value)
+    return number(shown(value, 3), value) if math.isfinite(value) else number("–", None)
 
 
 def _reports(a: Any, b: Any, names: tuple[str, str], layer: str | None, found: Any) -> list[Section]:

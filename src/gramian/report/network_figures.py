@@ -6,6 +6,7 @@ Each draws numbers the result holds already. Lines that say the same have the sa
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -38,6 +39,8 @@ LINES = {
 """Column → label, colour, marker: colour is never the only difference."""
 TITLES = {"nfm": "WᵀW", "agop": "AGOP", "enfa": "eNFA", "fact": "FACT", "vcs": "VCS"}
 """Matrix → how it is written."""
+_NOT_HIDDEN = "\u200b"
+"""A space without width: matplotlib leaves names that begin with an underscore out of legends."""
 _DASHES = ("-", "--", ":", "-.")
 """Lines differ in these too: colour is never the only difference."""
 _NAMED = 8
@@ -150,7 +153,7 @@ def plot_spectra(
             parts = [short(layer)] * (len(chosen) > 1 or len(names) == 1) + [TITLES.get(name, name)] * (len(names) > 1)
             style: dict[str, Any] = {
                 "color": shade if len(chosen) > 1 else (INK, *SERIES)[j],
-                "label": ", ".join(parts),
+                "label": re.sub("^_", f"{_NOT_HIDDEN}_", ", ".join(parts)),
             }
             if len(values) == 1:  # a line of one point is nothing
                 style["marker"] = "o"

@@ -89,6 +89,9 @@ def network_page(
     """
     if image_shape is not None:
         image_of(np.zeros(report.record(report.layers[0]).dim("nfm")), tuple(image_shape))  # says what does not fit
+    if isinstance(layers, str) or not set(layers or ()) <= set(report.layers):
+        known = ", ".join(map(repr, report.layers[:MOST_LAYERS])) + (" …" if len(report.layers) > MOST_LAYERS else "")
+        raise ValueError(f"layers must be a list of names among {known}, got {layers!r}")
     chosen = list(report.layers[:MOST_LAYERS] if layers is None else layers)
     left = len(report.layers) - len(chosen)
     rest = (
@@ -154,12 +157,12 @@ def _tiles(report: Any) -> str:
     settings, rows = report.settings, report.rows
     found = [(str(len(rows)), "layers"), (f"{settings.get('samples', 0):,}", "samples")]
     if settings.get("loss") is not None:
-        found.append((shown(settings["loss"], 3), "loss"))
+        found.append((shown(settings["loss"], 3) if math.isfinite(settings["loss"]) else "–", "loss"))
     for name, called, pick in (
         ("nfa_half_cos", "lowest cosine with AGOP^½", min),
         ("fact_residual", "largest residual of FACT", max),
     ):
-        values = [float(entry[name]) for entry in rows if not math.isnan(float(entry[name]))]
+        values = [float(entry[name]) for entry in rows if math.isfinite(float(entry[name]))]
         if values:
             found.append((shown(pick(values), 3), called))
     return tiles(found)
@@ -195,7 +198,7 @@ def _plain(value: object) -> str:
 
 def _number(name: str, entry: Any) -> str:
     value = float(entry[name])
-    return number("–", None) if math.isnan(value) else number(cell_text(name, value), value)
+    return number(cell_text(name, value), value) if math.isfinite(value) else number("–", None)
 
 
 def _across(report: Any) -> str:
@@ -255,7 +258,7 @@ def _layer(report: Any, layer: str, shape: tuple[int, ...] | None) -> str:
     told = [
         (COLUMNS[name], shown(float(entry[name])))
         for name in COLUMNS
-        if isinstance(entry[name], float) and not math.isnan(float(entry[name]))
+        if isinstance(entry[name], float) and math.isfinite(float(entry[name]))
     ]
     return made + folded(f"All {len(told)} numbers of layer {layer}", facts(told, f"layer {layer}"))
 

@@ -6,6 +6,7 @@ from io import BytesIO
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FixedFormatter, FuncFormatter
 
 BLUE, ORANGE, GREEN, PURPLE, SKY, GREY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#6E6E6E"
 """From the palette of Okabe and Ito, which survives every common colour blindness and a grey printer."""
@@ -59,6 +60,19 @@ def finish(ax: Axes, grid: str | None = None) -> None:
     ax.tick_params(labelsize=8)
     for label in (ax.xaxis.label, ax.yaxis.label):
         label.set_fontsize(9)
+    as_written(ax)
+
+
+def as_written(ax: Axes) -> None:
+    """Names are no formulas: dollar signs in them are drawn as they are. Numbers on a scale keep their powers."""
+    legend = ax.get_legend()
+    found = [*ax.texts, ax.xaxis.label, ax.yaxis.label, ax.title, ax._left_title, ax._right_title]  # type: ignore[attr-defined]
+    found += [] if legend is None else [*legend.get_texts(), legend.get_title()]
+    for axis in (ax.xaxis, ax.yaxis):
+        if isinstance(axis.get_major_formatter(), FixedFormatter | FuncFormatter):
+            found += axis.get_ticklabels()
+    for text in found:
+        text.set_parse_math(False)
 
 
 def beside(ax: Axes, row: float, text: str) -> None:

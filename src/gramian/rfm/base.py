@@ -294,7 +294,7 @@ class BaseRFM(ShownInNotebooks, CallbackSupportMixin, Saves, Compresses, Streams
         if fitted.held_out is None:
             return None
         at = fitted.held_out.rows.cpu().numpy()
-        return Judged(units(fitted.held_out.outputs), Y[at], weights[at], "folds")
+        return Judged(units(fitted.held_out.outputs), Y[at], weights[at], "folds" if len(at) == len(Y) else "split")
 
     def _judged(self) -> Judged:
         """Outputs for rows the fit had not seen; left out one by one where none were held out."""

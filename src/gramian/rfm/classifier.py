@@ -223,7 +223,10 @@ class RFMClassifier(ClassifierMixin, BaseRFM):
             p, labels = np.exp(self._judged_log_proba()), self._labels(judged.targets)
             return reliability(p, labels, judged.weights, bins, level, judged.how)
         labels = label_codes(y, self.classes_)
-        return reliability(self.predict_proba(X), labels, np.ones(len(labels)), bins, level)
+        p = self.predict_proba(X)
+        if len(p) != len(labels):
+            raise ValueError(f"X and y must have as many rows, got {len(p)} and {len(labels)}")
+        return reliability(p, labels, np.ones(len(labels)), bins, level)
 
     def _judged_log_proba(self) -> Array:
         return log_probabilities(self._judged().outputs, 1 / self.temperature_)

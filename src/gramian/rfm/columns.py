@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
+from numpy.typing import NDArray
 
 Values = Float[np.ndarray, "*batch d"]
 
@@ -64,11 +65,31 @@ class Columns:
 
     def cells(self, X: Any, row: int) -> tuple[Any, ...]:
         """What the user's table holds in one row, in the order of ``names``."""
+        if getattr(X, "columns", None) is None:
+            return tuple(np.asarray(X)[row].tolist())
+        return tuple(self.column(X, p)[row] for p in range(len(self.names)))
+
+    def column(self, X: Any, p: int) -> NDArray[Any]:
+        """The user's column ``p`` in a table: by its name, or by its place where the fit has seen no names.
+
+        >>> import pandas as pd
+        >>> Columns(("x0",), ("x0",), np.array([0]), (True,)).column(pd.DataFrame([[7.0]]), 0)
+        array([7.])
+        """
         called = getattr(X, "columns", None)
         if called is None:
-            return tuple(np.asarray(X)[row].tolist())
+            return np.asarray(X)[:, p]
         keys = {str(key): key for key in called}
-        return tuple(np.asarray(X[keys[name]])[row] for name in self.names)
+        return np.asarray(X[keys.get(self.names[p], list(called)[p])])
+
+
+def missing(value: Any) -> bool:
+    """NaN, None, NaT or pandas' NA.
+
+    >>> missing(float("nan")), missing("")
+    (True, False)
+    """
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)
 
 
 def as_table(X: Any) -> Any:

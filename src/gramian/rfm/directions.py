@@ -192,6 +192,13 @@ def partial_dependence_along(model: Any, direction: int, grid: int, rows: int, o
     found = directions(model, int(direction) + 1)
     if direction >= len(found.loadings):
         raise ValueError(f"direction must be below {len(found.loadings)}, the number of directions learned")
+    return along(model, found, int(direction), grid, rows, output, level)
+
+
+def along(
+    model: Any, found: Directions, direction: int, grid: int, rows: int, output: Any = None, level: float = 0.8
+) -> Along:
+    """The same along one of directions that are there already: nothing is decomposed anew."""
     v, chosen = found.loadings[direction], Output.of(model, output)
     every, _ = training_rows(model, model.machine_.n)
     first, last = np.quantile(every @ v, [0.01, 0.99])

@@ -16,7 +16,7 @@ from jaxtyping import Float, Int
 
 from gramian.core import threads, wide_dtype
 from gramian.rfm.calibration import log_probabilities
-from gramian.rfm.columns import Columns, as_table
+from gramian.rfm.columns import Columns, as_table, missing
 from gramian.rfm.outputs import Output
 from gramian.rfm.shown import Bar, Section, Shown, bars, more, number, signed
 
@@ -207,7 +207,8 @@ def _explain_row(
         columns=columns.names,
         values=values,
         contributions=contributions,
-        sensitivity=np.where([_missing(value) for value in values], np.nan, columns.own(at_row / model._scaler.scale)),
+        # what is filled in has a slope, but nothing the user could change
+        sensitivity=np.where([missing(value) for value in values], np.nan, columns.own(at_row / model._scaler.scale)),
         gap=score - reference_score - float(contributions.sum()),
         nodes=nodes,
         neighbours=_neighbours(model, z, sign * parts[:, i], sign * float(offsets[i]), n_neighbours),
@@ -281,8 +282,3 @@ def _prediction(model: Any, scores: Float[np.ndarray, " c"], score: float) -> tu
     shares = np.exp(log_probabilities(scores[None], 1 / model.temperature_))[0]
     probabilities = dict(zip(classes.tolist(), shares.tolist(), strict=True))
     return classes.tolist()[int(model._labels(scores[None])[0])], probabilities
-
-
-def _missing(value: Any) -> bool:
-    """NaN, None, NaT or pandas' NA: what is filled in has a slope, but nothing the user could change."""
-    return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)

@@ -24,8 +24,9 @@ _MOST_ROWS = 4000
 class Judged:
     """Outputs for unseen rows beside their targets, both ``(m, c)`` in the units of Y, and the rows' weights.
 
-    ``how`` says where they come from: ``"folds"``, ``"evaluation set"``, or ``"leave-one-out"``. The last is exact
-    given M, and M has seen the labels: a little too good from round 1 on.
+    ``how`` says where they come from: ``"folds"`` or one ``"split"`` of the training rows, ``"evaluation set"``, or
+    ``"leave-one-out"``. By the first three kernel and round were chosen; the last is exact given M, and M has seen the
+    labels: all are a little too good.
     """
 
     outputs: Array

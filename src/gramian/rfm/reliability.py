@@ -78,9 +78,27 @@ def reliability(
     confidence = np.bincount(which, weights * sure, minlength=bins)[kept] / mass[kept]
     accuracy = np.bincount(which, weights * hit, minlength=bins)[kept] / mass[kept]
     count = mass[kept] ** 2 / squares
-    z = norm.ppf((1 + level) / 2)
-    middle = (accuracy + z**2 / (2 * count)) / (1 + z**2 / count)
-    half = z / (1 + z**2 / count) * np.sqrt(accuracy * (1 - accuracy) / count + z**2 / (4 * count**2))
     error = float(np.abs(accuracy - confidence) @ mass[kept] / mass.sum())
-    low, high = np.minimum(middle - half, accuracy), np.maximum(middle + half, accuracy)
-    return Reliability(confidence, accuracy, low.clip(min=0), high.clip(max=1), count, error, level, source)
+    low, high = wilson(accuracy, count, level)
+    return Reliability(confidence, accuracy, low, high, count, error, level, source)
+
+
+def wilson(share: Any, count: Any, level: float) -> tuple[Any, Any]:
+    """Wilson's interval at ``level`` for a share of ``count`` rows: numbers, or arrays of equal shape.
+
+    >>> [round(float(end), 3) for end in wilson(1.0, 10, 0.95)]
+    [0.722, 1.0]
+    """
+    z = norm.ppf((1 + level) / 2)
+    middle = (share + z**2 / (2 * count)) / (1 + z**2 / count)
+    half = z / (1 + z**2 / count) * np.sqrt(share * (1 - share) / count + z**2 / (4 * count**2))
+    return np.minimum(middle - half, share).clip(min=0), np.maximum(middle + half, share).clip(max=1)
+
+
+def rows_of(weights: Float[np.ndarray, " n"]) -> float:
+    """How many rows the weights amount to, ``(Σ w)² / Σ w²``: n where all are equal.
+
+    >>> rows_of(np.array([2.0, 2.0, 0.0]))
+    2.0
+    """
+    return float(weights.sum() ** 2 / (weights @ weights))

@@ -90,7 +90,7 @@ class Streams:
             return None
         there = source.take(fitted.held_out.rows)
         weights = np.ones(len(there)) if there.weights is None else there.weights.numpy()
-        return Judged(units(fitted.held_out.outputs), units(there.Y), weights, "folds")
+        return Judged(units(fitted.held_out.outputs), units(there.Y), weights, "split")
 
 
 def has_room(blocks: Blocks, max_memory: Any) -> bool:

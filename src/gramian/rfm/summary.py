@@ -16,6 +16,13 @@ from gramian.rfm.shown import Bar, Section, Shown, bars, more, number
 _QUICK_ROWS = 2000
 """Beyond this importances take seconds, which nobody expects of a model that is only looked at."""
 _TOP = 5
+_HOW = {
+    "folds": "folds, which chose the round",
+    "split": "one split, which chose the round",
+    "evaluation set": "evaluation set, which chose the round",
+    "leave-one-out": "leave-one-out given M, which has seen them",
+}
+"""None of these rows is quite unseen."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,13 +55,13 @@ class ShownInNotebooks:
     """What an estimator inherits to have :meth:`summary`, and to show it where a notebook shows the estimator."""
 
     def summary(self) -> Summary:
-        """Scores on rows the fit had not seen, what was chosen, the most important columns, and the rounds.
+        """Scores on rows the fit had held out, what was chosen, the most important columns, and the rounds.
 
         >>> import numpy as np
         >>> from gramian import RFMRegressor
         >>> X = np.random.default_rng(0).normal(size=(60, 3))
-        >>> dict(RFMRegressor(preset="fast").fit(X, X[:, 0]).summary().facts)["rows"]
-        '60'
+        >>> dict(RFMRegressor(preset="fast").fit(X, X[:, 0]).summary().facts)["stands on"]
+        '60 rows'
         """
         check_is_fitted(self)
         return summary(self)
@@ -78,14 +85,14 @@ def summary(model: Any) -> Summary:
     together = "" if len(model.blend_.machines) == 1 else f", {len(model.blend_.machines)} machines together"
     facts = [
         *_scores(model),
-        ("rows", f"{len(model.row_index_):,}"),
+        ("stands on", f"{len(model.row_index_):,} rows"),
         ("columns", str(len(Columns.of(model).names))),
         ("kept", f"round {kept.index} of {len(model.rounds_) - 1}{together}"),
         ("kernel", f"{type(model.kernel_).__name__}, bandwidth {number(kept.bandwidth)}"),
         ("ridge", number(model.ridge_)),
     ]
     columns, shares, left = _important(model)
-    return Summary(f"{type(model).__name__}, fitted", tuple(facts), columns, shares, left, model.rounds_)
+    return Summary(f"{type(model).__name__}, fitted", tuple(facts), columns, shares, left, Rounds(tuple(model.rounds_)))
 
 
 def _important(model: Any) -> tuple[tuple[str, ...], tuple[float, ...], int]:
@@ -104,13 +111,16 @@ def _scores(model: Any) -> list[tuple[str, str]]:
     if hasattr(model, "classes_"):
         losses = model.held_out_losses_
         return [
-            (f"accuracy on unseen rows ({judged.how})", f"{1 - losses['error']:.1%}"),
+            (f"accuracy on held-out rows ({_HOW[judged.how]})", f"{1 - losses['error']:.1%}"),
             ("log loss", number(losses["log_loss"])),
             ("calibration error", f"{losses['calibration_error']:.1%}"),
         ]
     w = judged.weights / judged.weights.sum()
     errors = w @ (judged.outputs - judged.targets) ** 2
     spread = w @ (judged.targets - w @ judged.targets) ** 2
-    r2 = 1 - float(np.mean(errors / np.where(spread > 0, spread, np.inf)))
+    varies = spread > 0
+    if not varies.any():  # of a constant there is nothing to explain
+        return []
+    r2 = 1 - float(np.mean(errors[varies] / spread[varies]))
     scale = "" if model.target_transform_.name == "none" else ", on the scale the target was fitted on"
-    return [(f"R² on unseen rows ({judged.how}{scale})", f"{r2:.3f}")]
+    return [(f"R² on held-out rows ({_HOW[judged.how]}{scale})", f"{r2:.3f}")]

@@ -13,7 +13,7 @@ from gramian.core.version import __version__
 from gramian.report.model.evidence import Evidence, read_table
 from gramian.report.model.learned import MOST_LINES, records_table
 from gramian.report.web import Section, cell, facts, folded, note, number, row, shown, table, tag, text
-from gramian.rfm.columns import Columns
+from gramian.rfm.columns import Columns, missing
 
 _CARD = ("intended use", "not meant for", "authors", "licence", "date of the data", "source of the data", "contact")
 """What nobody but the author knows."""
@@ -116,7 +116,7 @@ def card_section(model: Any, found: Evidence, card: Mapping[str, str] | None = N
     known: list[tuple[str, object]] = [
         ("model", f"{type(model).__name__}, a kernel machine that learns its features ({kind})"),
         ("written by", f"gramian {__version__}"),
-        ("fitted to", f"{len(model.row_index_):,} distinct rows of {len(columns.names):,} columns"),
+        ("stands on", f"{len(model.row_index_):,} training rows of {len(columns.names):,} columns"),
         ("judged on", found.words),
     ]
     known += [(name, given.pop(name, None)) for name in _CARD]
@@ -140,16 +140,16 @@ def _columns(model: Any, columns: Columns, table_of: Any) -> str:
     made = {record.name: record for record in encoder.records_} if encoder is not None else {}
     per = np.bincount(columns.groups, minlength=len(columns.names))
     means, scales = columns.own(model._column_means), columns.own(model._scaler.scale)
-    keys = {str(key): key for key in getattr(table_of, "columns", ())}
     rows = []
     for p, name in enumerate(columns.names[:MOST_LINES]):
         cells = [cell(text(made[name].kind if name in made else "number")), number(str(per[p]), int(per[p]))]
         cells += [number(_number(v), None if v != v else float(v)) for v in (means[p], scales[p])]
         if table_of is not None:
-            values = np.asarray(table_of[keys[name]] if keys else np.asarray(table_of)[:, p], dtype=object)
-            missing = np.array([v is None or v != v for v in values], dtype=bool)
-            cells.append(number(f"{missing.mean():.1%}", float(missing.mean())))
-            cells.append(number(f"{len({str(v) for v in values[~missing]}):,}"))
+            values = np.asarray(columns.column(table_of, p), dtype=object)
+            absent = np.array([missing(value) for value in values], dtype=bool)
+            cells.append(number(f"{absent.mean():.1%}", float(absent.mean())))
+            different = len({str(value) for value in values[~absent]})
+            cells.append(number(f"{different:,}", different))
         if made:
             cells.append(cell(text(made[name].done) if name in made else ""))
         rows.append(row(name, *cells))

@@ -12,7 +12,7 @@ from gramian.nets.compare import subspace_overlap
 from gramian.report.model.about import said
 from gramian.report.model.evidence import Evidence, evidence, read_table, take
 from gramian.report.model.learned import MOST_LINES, errors_chart
-from gramian.report.model.measures import LEVEL, interval, measures, resampled
+from gramian.report.model.measures import LEVEL, TOO_FEW, enough, interval, interval_of, measures, resampled
 from gramian.report.web import (
     Section,
     bar,
@@ -43,7 +43,8 @@ Names = tuple[str, str]
 def comparison_page(models: Pair, X: Any, y: Any, names: Names, title: str | None = None) -> str:
     """The page as text; see :func:`gramian.report.write_comparison`."""
     X = None if X is None else read_table(X)
-    found = evidence(models[0], X, y), evidence(models[1], X, y)
+    tables = _in_order(models[0], X), _in_order(models[1], X)
+    found = evidence(models[0], tables[0], y), evidence(models[1], tables[1], y)
     _check(models, found)
     rows = _score_rows(found, names, paired=X is not None and y is not None)
     sections = [
@@ -51,11 +52,17 @@ def comparison_page(models: Pair, X: Any, y: Any, names: Names, title: str | Non
         _importances(models, names),
         _matrices(models, names),
         Section("Rounds", errors_chart(list(zip(names, models, strict=True)))),
-        Section("Rows on which they disagree most", _disagreement(models, found, X, names), "Disagreement"),
+        Section("Rows on which they disagree most", _disagreement(models, found, tables, names), "Disagreement"),
         _settings(models, names),
     ]
     what = f"{len(found[0].classes)} classes" if found[0].classes else "regression"
-    lead = f"Two models compared ({what}). Judged on {found[0].words}."
+    judged = [one.words for one in found]
+    how = (
+        f"Both judged on {judged[0]}"
+        if judged[0] == judged[1]
+        else "; ".join(f"{name} judged on {words}" for name, words in zip(names, judged, strict=True))
+    )
+    lead = f"Two models compared ({what}). {how}."
     return page(title or f"{names[0]} and {names[1]}", lead, sections, top=_top(found, names))
 
 
@@ -69,10 +76,17 @@ def _check(models: Pair, found: tuple[Evidence, Evidence]) -> None:
         raise ValueError(f"a and b must be fitted to the same columns; only one of them has {', '.join(odd)}")
 
 
+def _in_order(model: Any, X: Any) -> Any:
+    """The table with its columns in the order of the model's fit, where both know names."""
+    keys = {str(key): key for key in getattr(X, "columns", ())}
+    names = Columns.of(model).names
+    return X[[keys[name] for name in names]] if set(names) <= set(keys) else X
+
+
 def _top(found: tuple[Evidence, Evidence], names: Names) -> str:
     measure = measures(found[0])[0]
     values = [
-        (shown(measure.of(one, one.weights), 3), f"{measure.name}, {name}")
+        (shown(value, 3) if np.isfinite(value := measure.of(one, one.weights)) else "–", f"{measure.name}, {name}")
         for one, name in zip(found, names, strict=True)
     ]
     return tiles(values)
@@ -87,16 +101,16 @@ def _score_rows(found: tuple[Evidence, Evidence], names: Names, paired: bool) ->
         else:
             drawn = np.column_stack([resampled(measure, [one])[:, 0] for one in found])
         cells = [
-            cell(f"{text(shown(value, 3))}<br>{tag('small', text(span(*interval(column))))}", value, "num")
-            for value, column in zip(values, drawn.T, strict=True)
+            _with_ends(value, *interval_of(measure, one, column))
+            for value, one, column in zip(values, found, drawn.T, strict=True)
         ]
         gap = values[1] - values[0]
         if paired:
-            low, high = interval(drawn[:, 1] - drawn[:, 0])
-            cells.append(cell(f"{text(shown(gap, 2))}<br>{tag('small', text(span(low, high)))}", gap, "num"))
+            low, high = interval(drawn[:, 1] - drawn[:, 0]) if enough(found[0]) else (np.nan, np.nan)
+            cells.append(_with_ends(gap, low, high, 2))
             cells.append(cell(_verdict(low, high, measure.rises, names)))
         else:
-            cells.append(number(shown(gap, 2), gap))
+            cells.append(_with_ends(gap, np.nan, np.nan, 2))
         rows.append(row(measure.name, *cells))
     return rows
 
@@ -108,6 +122,8 @@ def _scores(found: tuple[Evidence, Evidence], names: Names, rows: list[str], pai
             f"On {found[0].words}. Small: {LEVEL:.0%} intervals from 200 resamplings of these rows, the same for both, "
             "so that the interval of the difference is that of paired rows."
         )
+        if found[0].classes:
+            about += " The interval of an accuracy is Wilson's."
     else:
         about = (
             f"{names[0]}: {found[0].words}. {names[1]}: {found[1].words}. These need not be the same rows: give X and "
@@ -116,7 +132,17 @@ def _scores(found: tuple[Evidence, Evidence], names: Names, rows: list[str], pai
     return Section("Scores", note(text(about)) + table(heads, rows))
 
 
+def _with_ends(value: float, low: float, high: float, digits: int = 3) -> str:
+    """A score, or a dash where there is none, with its interval where there is one."""
+    if not np.isfinite(value):
+        return number("–", None)
+    ends = f"<br>{tag('small', text(span(low, high)))}" if np.isfinite(low) else ""
+    return cell(text(shown(value, digits)) + ends, value, "num")
+
+
 def _verdict(low: float, high: float, rises: bool, names: Names) -> str:
+    if not np.isfinite(low):
+        return label(TOO_FEW, "none")
     if not (low > 0 or high < 0):
         return label("≈ no difference shown", "none")
     better = names[1] if (low > 0) == rises else names[0]
@@ -181,21 +207,21 @@ def _matrices(models: Pair, names: Names) -> Section:
     return Section("Learned matrices", facts(pairs) + note(about) + tag("div", maps, class_="side"), "Matrices")
 
 
-def _disagreement(models: Pair, found: tuple[Evidence, Evidence], X: Any, names: Names) -> str:
-    if X is None:
+def _disagreement(models: Pair, found: tuple[Evidence, Evidence], tables: Pair, names: Names) -> str:
+    if tables[0] is None:
         return note("Give X to see the rows on which the two models differ most.")
     rows = found[0].rows
     if rows is None:
-        n = len(X)
+        n = len(tables[0])
         rows = np.sort(np.random.default_rng(0).permutation(n)[:_MOST_PREDICTED])
-    part, known = take(X, rows), found[0].rows is not None
+    parts, known = [take(table_of, rows) for table_of in tables], found[0].rows is not None
     classes = found[0].classes
     if classes:
-        said_of = [model.predict_proba(part) for model in models]
+        said_of = [model.predict_proba(part) for model, part in zip(models, parts, strict=True)]
         gap = np.abs(said_of[0] - said_of[1]).sum(axis=1) / 2
         about = "Half the sum of differences between the probabilities of all classes: 0 the same, 1 nothing in common."
     else:
-        said_of = [model.predict(part).reshape(len(rows), -1) for model in models]
+        said_of = [model.predict(part).reshape(len(rows), -1) for model, part in zip(models, parts, strict=True)]
         gap = np.abs(said_of[0] - said_of[1]).max(axis=1)
         about = "The difference between the predictions (of the target where it is largest)."
     lines = []

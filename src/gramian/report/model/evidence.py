@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.utils import _safe_indexing, check_consistent_length
 
 from gramian.rfm.columns import as_table
@@ -16,9 +18,11 @@ from gramian.rfm.judged import unseen
 from gramian.tables import label_codes, read_target
 
 _MOST_ROWS = 20_000
+_CHOSEN = "by which kernel and round were chosen: a little too good"
 _WORDS = {
-    "folds": "rows the fit had held out",
-    "evaluation set": "the evaluation set given to the fit, by which the round was chosen",
+    "folds": f"rows the fit had held out, {_CHOSEN}",
+    "split": f"rows of one split that the fit had held out, {_CHOSEN}",
+    "evaluation set": f"the evaluation set given to the fit, {_CHOSEN}",
     "leave-one-out": "training rows left out one by one given M, which has seen them: a little too good",
 }
 
@@ -38,6 +42,12 @@ class Evidence:
 
     def __len__(self) -> int:
         return len(self.y)
+
+    @cached_property
+    def places(self) -> Int[np.ndarray, "k m"]:
+        """The place of each row's probability among those of all rows, for each class; equal ones share one."""
+        assert self.probabilities is not None
+        return np.stack([np.unique(column, return_inverse=True)[1] for column in self.probabilities.T])
 
     @property
     def words(self) -> str:
@@ -89,6 +99,8 @@ def read_table(X: Any) -> Any:
     """Rows in memory, as a frame or an array; an error for what is not in memory, and for no rows at all."""
     if isinstance(X, str | os.PathLike) or hasattr(X, "dask"):
         raise ValueError("X must be a table in memory, a frame or an array: read some rows of it first")
+    if issparse(X):
+        raise ValueError("X must be dense, a frame or an array, and is a sparse matrix: give X.toarray()")
     table = as_table(X)
     if len(table) == 0:
         raise ValueError("X has no rows: a report needs at least one")

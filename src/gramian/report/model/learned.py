@@ -28,7 +28,7 @@ from gramian.report.web import (
 )
 from gramian.report.web.charts import Line
 from gramian.rfm.columns import Columns
-from gramian.rfm.directions import Directions, learned_matrix
+from gramian.rfm.directions import Directions, along, learned_matrix
 from gramian.rfm.evolution import Evolution
 from gramian.rfm.importance import Importances
 
@@ -69,7 +69,7 @@ def directions_section(model: Any, output: Any) -> Section:
     about = f"Eigenvectors of {_matrix_words(found.source)}, on standardised columns. A share is of its trace."
     panels = []
     for i in range(len(found.loadings)):
-        seen = tag("div", loadings(found, i) + _along(model, i, output), class_="side")
+        seen = tag("div", loadings(found, i) + _along(model, found, i, output), class_="side")
         panels.append((f"{i + 1}: {found.shares[i]:.0%}", seen))
     return Section("Directions", note(text(about)) + tabs("directions", panels))
 
@@ -156,12 +156,15 @@ def errors_chart(models: Sequence[tuple[str, Any]]) -> str:
     if not any(len(_errors(model, key)[0]) > 1 for _, model in models):
         what, key = "leave-one-out error given M", "loo"
     series = [Line(name, *_errors(model, key)) for name, model in models]
+    absent = [line.name for line in series if len(line.y) <= 1]
     series = [line for line in series if len(line.y) > 1]
     if not series:
         return ""
     alt = f"{what}: " + "; ".join(" ".join([line.name, *map(shown, line.y)]).strip() for line in series)
     marked = float(models[0][1].best_round_) if len(models) == 1 else None
     caption = "Of the scaled target." + (" Dashed: the round that was kept." if marked is not None else "")
+    if absent:
+        caption += f" Not drawn, since it has no such errors of several rounds: {' and '.join(absent)}."
     return lines(series, alt, x="round", y=what, marked=marked, caption=caption)
 
 
@@ -205,11 +208,11 @@ def records_table(model: Any) -> str:
     )
 
 
-def _along(model: Any, i: int, output: Any) -> str:
-    along = model.partial_dependence_along(i, grid=30, rows=100, output=output)
-    ends = f"from {shown(float(along.mean[0]))} to {shown(float(along.mean[-1]))}"
-    alt = f"{along.output.name} along direction {i + 1}: {ends}"
-    return figure(plot_along(along), alt, "Mean prediction of training rows moved along the direction.")
+def _along(model: Any, directions: Directions, i: int, output: Any) -> str:
+    found = along(model, directions, i, grid=30, rows=100, output=output)
+    ends = f"from {shown(float(found.mean[0]))} to {shown(float(found.mean[-1]))}"
+    alt = f"{found.output.name} along direction {i + 1}: {ends}"
+    return figure(plot_along(found), alt, "Mean prediction of training rows moved along the direction.")
 
 
 def _shares(changed: Evolution, t: int, names: Sequence[str]) -> str:

@@ -6,11 +6,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from gramian.report.model.evidence import Evidence
+from gramian.rfm.reliability import rows_of, wilson
 
 LEVEL = 0.95
+FEWEST = 20
+"""Rows: resamplings of fewer are too alike for an interval that holds what it says."""
+TOO_FEW = "too few rows to say"
 _RESAMPLINGS = 200
 _MOST_AUC_CLASSES = 20
 Weights = Float[np.ndarray, " m"]
@@ -23,11 +27,13 @@ class Measure:
     name: str
     rises: bool
     of: Callable[[Evidence, Weights], float]
+    share: bool = False
+    """A share of rows: its interval is Wilson's, since resamplings of rows that are all right are all right too."""
 
 
 @dataclass(frozen=True)
 class Score:
-    """A measured value with the interval that holds 95 % of resamplings of the rows."""
+    """A measured value with its 95 % interval, NaN where the rows are too few to say."""
 
     measure: Measure
     value: float
@@ -45,7 +51,7 @@ def measures(found: Evidence) -> list[Measure]:
             Measure(f"MAE{several}", False, _mae),
         ]
     chosen = [
-        Measure("accuracy", True, lambda e, w: float(w @ (e.y == e.predicted) / w.sum())),
+        Measure("accuracy", True, lambda e, w: float(w @ (e.y == e.predicted) / w.sum()), share=True),
         Measure("balanced accuracy", True, _balanced),
         Measure("log loss", False, _log_loss),
         Measure("Brier score", False, _brier),
@@ -61,8 +67,23 @@ def scores(found: Evidence) -> list[Score]:
     out = []
     for measure in measures(found):
         values = resampled(measure, [found])[:, 0]
-        out.append(Score(measure, measure.of(found, found.weights), *interval(values)))
+        out.append(Score(measure, measure.of(found, found.weights), *interval_of(measure, found, values)))
     return out
+
+
+def enough(found: Evidence) -> bool:
+    """Whether the rows, as many as their weights amount to, are enough for an interval: 20."""
+    return rows_of(found.weights) >= FEWEST
+
+
+def interval_of(measure: Measure, found: Evidence, values: Float[np.ndarray, " b"]) -> tuple[float, float]:
+    """The interval of a measure on these rows, given its resampled values; NaN where the rows are too few to say."""
+    if not enough(found):
+        return np.nan, np.nan
+    if measure.share:
+        low, high = wilson(measure.of(found, found.weights), rows_of(found.weights), LEVEL)
+        return float(low), float(high)
+    return interval(values)
 
 
 def resampled(measure: Measure, several: Sequence[Evidence]) -> Float[np.ndarray, "b e"]:
@@ -126,20 +147,20 @@ def _log_loss(found: Evidence, w: Weights) -> float:
 def _brier(found: Evidence, w: Weights) -> float:
     assert found.probabilities is not None
     wanted = np.eye(found.probabilities.shape[1])[found.y]
-    return float(w @ ((found.probabilities - wanted) ** 2).sum(axis=1) / w.sum())
+    both = 2 if found.probabilities.shape[1] == 2 else 1  # of two classes only one counts, as in scikit-learn
+    return float(w @ ((found.probabilities - wanted) ** 2).sum(axis=1) / w.sum()) / both
 
 
 def _auc(found: Evidence, w: Weights) -> float:
     assert found.probabilities is not None
     k = found.probabilities.shape[1]
-    each = [_auc_of(found.probabilities[:, c], found.y == c, w) for c in range(1 if k == 2 else 0, k)]
+    each = [_auc_of(found.places[c], found.y == c, w) for c in range(1 if k == 2 else 0, k)]
     finite = [value for value in each if np.isfinite(value)]
     return float(np.mean(finite)) if finite else float("nan")
 
 
-def _auc_of(score: Weights, positive: np.ndarray, w: Weights) -> float:
-    """``P(score of a positive > that of a negative) + ½ P(equal)``, for weighted rows."""
-    _, place = np.unique(score, return_inverse=True)
+def _auc_of(place: Int[np.ndarray, " m"], positive: np.ndarray, w: Weights) -> float:
+    """``P(score of a positive > that of a negative) + ½ P(equal)``, for weighted rows with places of their scores."""
     up, down = np.bincount(place, w * positive), np.bincount(place, w * ~positive)
     total = up.sum() * down.sum()
     return float(up @ (np.cumsum(down) - down / 2) / total) if total > 0 else float("nan")

@@ -42,7 +42,7 @@ def model_page(
     ]
     what = f"{len(found.classes)} classes" if found.classes else f"{found.y.shape[1]} target{_s(found.y.shape[1])}"
     columns = len(Columns.of(model).names)
-    lead = f"{what}, {columns:,} column{_s(columns)}, fitted to {len(model.row_index_):,} rows. "
+    lead = f"{what}, {columns:,} column{_s(columns)}, stands on {len(model.row_index_):,} rows. "
     lead += f"Judged on {found.words}."
     return page(title or f"A fitted {type(model).__name__}", lead, sections, top=score_tiles(measured))
 

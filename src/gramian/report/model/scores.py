@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 
 from gramian.report.model.evidence import Evidence, read_table, take
-from gramian.report.model.measures import LEVEL, Score, r2_of_each
+from gramian.report.model.measures import LEVEL, TOO_FEW, Measure, Score, enough, r2_of_each
 from gramian.report.web import Section, lines, note, number, row, shown, span, table, tag, text, tiles
 from gramian.report.web.charts import Line
+from gramian.rfm.reliability import reliability, wilson
 
 _BINS = 10
-_FEWEST = 8
-"""Rows of a group: a share of fewer says nothing."""
 _COVERAGES = (0.5, 0.8, 0.9, 0.95)
 _Z = 1.96
 
@@ -23,21 +22,35 @@ def scores_section(found: Evidence, measured: list[Score]) -> Section:
     rows = [
         row(
             score.measure.name,
-            number(shown(score.value, 3), score.value),
-            number(span(score.low, score.high)),
+            number(_or_dash(score.value), score.value if score.value == score.value else None),
+            number(span(score.low, score.high) if score.low == score.low else _no_interval(found, score)),
             number("higher" if score.measure.rises else "lower"),
         )
         for score in measured
     ]
     heads = ("score", "value", f"{LEVEL:.0%} interval", "better")
     more = _classes(found) if found.probabilities is not None else _targets(found)
-    about = f"On {found.words}. Intervals come from 200 resamplings of these rows, one fit."
+    about = f"On {found.words}. Intervals come from 200 resamplings of these rows, one fit"
+    about += "; that of the accuracy is Wilson's." if found.probabilities is not None else "."
     return Section("Scores", note(text(about)) + table(heads, rows) + more)
 
 
 def score_tiles(measured: list[Score]) -> str:
     """The first scores as large numbers."""
-    return tiles([(shown(score.value, 3), score.measure.name) for score in measured[:3]])
+    return tiles(
+        [(_or_dash(score.value), score.measure.name + _why_none(score.measure, score.value)) for score in measured[:3]]
+    )
+
+
+def _no_interval(found: Evidence, score: Score) -> str:
+    return (_why_none(score.measure, score.value).strip(" ()") or "–") if enough(found) else TOO_FEW
+
+
+def _why_none(measure: Measure, value: float) -> str:
+    """Why a score has no value; nothing where it has one."""
+    if value == value:
+        return ""
+    return " (y is constant)" if measure.name.startswith("R²") else " (one class only)"
 
 
 def calibration_section(model: Any, found: Evidence, X: Any = None, y: Any = None) -> Section:
@@ -74,30 +87,18 @@ def _targets(found: Evidence) -> str:
 
 def _reliability(found: Evidence) -> str:
     assert found.probabilities is not None
-    two = found.probabilities.shape[1] == 2
-    said = found.probabilities[:, 1] if two else found.probabilities.max(axis=1)
-    hit = (found.y == 1) if two else (found.y == found.predicted)
-    x, observed, low, high, gap = [], [], [], [], 0.0
-    for inside in _tenths(said):
-        w = found.weights[inside]
-        mean, share, n = np.average(said[inside], weights=w), np.average(hit[inside], weights=w), len(w)
-        x.append(float(mean))
-        observed.append(float(share))
-        ends = _wilson(float(share), n)
-        low.append(ends[0])
-        high.append(ends[1])
-        gap += w.sum() / found.weights.sum() * abs(mean - share)
-    what = f"probability of class {found.classes[1]}" if two else "probability of the predicted class"
-    alt = "Reliability curve. " + "; ".join(f"said {a:.0%}, observed {b:.0%}" for a, b in zip(x, observed, strict=True))
+    curve = reliability(found.probabilities, found.y, found.weights, level=LEVEL)
+    x, observed, low, high = (part.tolist() for part in (curve.confidence, curve.accuracy, curve.low, curve.high))
+    alt = "Reliability curve. " + "; ".join(f"said {a:.0%}, right {b:.0%}" for a, b in zip(x, observed, strict=True))
     chart = lines(
         [Line("", x, observed, low, high)],
         alt,
-        x=what,
-        y="observed share",
+        x="probability of the predicted class",
+        y="share that was right",
         diagonal=True,
-        caption=f"Points are groups of at least {_FEWEST} rows, with {LEVEL:.0%} intervals; dashed: calibrated.",
+        caption=f"Points are tenths of the probability that have rows, with {LEVEL:.0%} intervals; dashed: calibrated.",
     )
-    said_so = f"Calibration error {gap:.3f}: the mean distance from the dashed line. On {found.words}."
+    said_so = f"Calibration error {curve.error:.3f}: the mean distance from the dashed line. On {found.words}."
     return tag("div", note(text(said_so)) + chart)
 
 
@@ -135,7 +136,7 @@ def _coverage(model: Any, found: Evidence, X: Any) -> str:
             size = (ends[..., 1] - ends[..., 0]).mean()
         share = float(np.mean(inside))
         observed = f"{share:.1%}"
-        ends_of = " … ".join(f"{end:.1%}" for end in _wilson(share, len(found)))
+        ends_of = " … ".join(f"{end:.1%}" for end in wilson(share, len(found), LEVEL))
         rows.append(row(f"{wanted:.0%}", number(observed, share), number(ends_of), number(shown(float(size), 3))))
     what = "classes in a set, mean" if classes else "length, mean"
     title = "Coverage of sets of classes" if classes else "Coverage of prediction intervals"
@@ -147,27 +148,6 @@ def _bins(values: np.ndarray) -> list[np.ndarray]:
     edges = np.unique(np.quantile(values, np.linspace(0, 1, _BINS + 1)[1:-1]))
     which = np.searchsorted(edges, values, side="right")
     return [which == b for b in range(len(edges) + 1) if (which == b).any()]
-
-
-def _tenths(values: np.ndarray) -> list[np.ndarray]:
-    """Rows by tenths of the axis from 0 to 1; neighbours with few rows are put together."""
-    which = np.minimum((values * _BINS).astype(int), _BINS - 1)
-    found: list[np.ndarray] = []
-    for b in range(_BINS):
-        here = which == b
-        if found and (found[-1].sum() < _FEWEST or (b == _BINS - 1 and here.sum() < _FEWEST)):
-            found[-1] = found[-1] | here
-        elif here.any():
-            found.append(here)
-    return found
-
-
-def _wilson(share: float, n: int) -> tuple[float, float]:
-    """Wilson's interval of a share of n rows."""
-    size = 1 + _Z**2 / n
-    middle = (share + _Z**2 / (2 * n)) / size
-    half = _Z * np.sqrt(share * (1 - share) / n + _Z**2 / (4 * n**2)) / size
-    return float(max(0.0, middle - half)), float(min(1.0, middle + half))
 
 
 def _or_dash(value: float) -> str:

@@ -48,7 +48,8 @@ def lines(
     x, y : str
         Names of the axes.
     diagonal : bool
-        Draw the line y = x, where a calibrated model lies; both axes then have one range, 0 to 1 if all is in there.
+        Draw the line y = x, where a calibrated model lies; both axes then have one range, 0 to 1 if all is in there and
+        takes up half of it.
     marked : float, optional
         A position on the x axis to draw a line at.
     caption : str
@@ -61,7 +62,7 @@ def lines(
     ys = [v for line in series for part in (line.y, line.low, line.high) for v in part or () if math.isfinite(v)]
     across, along = _reach(xs, 0.04), _reach(ys or [0.0, 1.0], 0.08)
     if diagonal:
-        shares = min(xs + ys) >= 0 and max(xs + ys) <= 1
+        shares = min(xs + ys) >= 0 and max(xs + ys) <= 1 and max(xs + ys) - min(xs + ys) >= 0.5
         across = along = (0.0, 1.0) if shares else _reach(xs + ys, 0.04)
 
     def at(px: float, py: float) -> tuple[float, float]:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from hashlib import sha256
 from io import BytesIO, StringIO
 from typing import Any
+from xml.etree import ElementTree
 
 import matplotlib as mpl
 import numpy as np
@@ -37,6 +38,15 @@ _THEMED = {
     "#56b4e9": "var(--sky)",
 }
 """Colours of :mod:`gramian.report.style` and of matplotlib's text → those of the page."""
+_COLOURED = {"style", "fill", "stroke"}
+_HEX = re.compile(r"#[0-9a-fA-F]{6}\b")
+_SVG, _XLINK = "http://www.w3.org/2000/svg", "{http://www.w3.org/1999/xlink}"
+_TAGS = {"svg", "g", "defs", "path", "use", "clipPath", "rect", "text", "tspan", "image"}
+"""What matplotlib draws with; its metadata and style are left out."""
+_NAME = re.compile(r"[A-Za-z-]+|\{http://www\.w3\.org/XML/1998/namespace\}space")
+_WITHIN = re.compile(r"url\(#([\w.-]+)\)")
+_OUTSIDE = re.compile(r"(url|image|image-set|src)\s*\(|javascript:|@|\\|/\*", re.IGNORECASE)
+"""What could fetch something from within a style: addresses, and what could hide one."""
 _SIDE = 320
 _FONT = 11.0
 _SMALLEST_STEP = 9.0
@@ -70,20 +80,22 @@ def figure(drawing: Any, alt: str, caption: str = "") -> str:
 def drawn(svg: str, alt: str, caption: str = "") -> str:
     """An SVG file that matplotlib wrote, within the page: no ids and no style of its own, colours of the theme.
 
-    One that could run something (a script in a folder from elsewhere) becomes an image, in which nothing runs.
+    One with anything that matplotlib does not write (a script in a folder from elsewhere) becomes an image, in which
+    nothing runs. What is shown is written anew from what was read, so that no other reader can see more in it.
     """
-    if "<svg" not in svg or re.search(r"<script|<foreignObject|\son\w+\s*=|javascript:", svg, re.IGNORECASE):
+    try:
+        root = _read(svg)
+    except (ElementTree.ParseError, ValueError):
         source = f"data:image/svg+xml;base64,{b64encode(svg.encode()).decode()}"
         return tag("figure", tag("img", alt=alt, src=source) + (tag("figcaption", text(caption)) if caption else ""))
-    svg = svg[svg.index("<svg") :].rstrip()
-    svg = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>", "", svg, flags=re.DOTALL)
-    svg = re.sub(r' xmlns(?::xlink)?="[^"]*"', "", svg)
-    svg = svg.replace("xlink:href", "href")
-    svg = re.sub(r"#[0-9a-fA-F]{6}\b", lambda found: _THEMED.get(found[0].lower(), found[0]), svg)
-    # matplotlib asks for its own font in a style that takes "font: 10px 'DejaVu Sans'"; the page's is narrower
-    svg = re.sub(r"'?DejaVu Sans'?(, [^;\"]*)?", "system-ui, sans-serif", svg)
-    svg = _own_ids(svg, alt)
-    return _framed(svg.replace("<svg", f'<svg role="img" aria-label="{text(alt)}"', 1), caption)
+    for element in root.iter():
+        for name in _COLOURED & set(element.attrib):
+            value = _HEX.sub(lambda found: _THEMED.get(found[0].lower(), found[0]), element.attrib[name])
+            # matplotlib asks for its own font in a style that takes "font: 10px 'DejaVu Sans'"; the page's is narrower
+            element.attrib[name] = re.sub(r"'?DejaVu Sans'?(, [^;]*)?", "system-ui, sans-serif", value)
+    _own_ids(root, alt)
+    root.attrib = {"role": "img", "aria-label": alt, **root.attrib}
+    return _framed(ElementTree.tostring(root, encoding="unicode"), caption)
 
 
 def heat_map(
@@ -176,9 +188,47 @@ def _room(names: Sequence[str] | None) -> float:
     return round(8 + 0.63 * _FONT * longest, 1)
 
 
-def _own_ids(svg: str, alt: str) -> str:
+def _read(svg: str) -> ElementTree.Element:
+    """The drawing without names of vocabularies, metadata and styles; a ValueError for what matplotlib never writes."""
+    if "<!ENTITY" in svg:
+        raise ValueError("entities of its own")
+    root = ElementTree.fromstring(svg.encode())
+    if root.tag not in ("svg", f"{{{_SVG}}}svg"):
+        raise ValueError(f"not a drawing: {root.tag}")
+    for parent in list(root.iter()):
+        for child in list(parent):
+            if child.tag in (f"{{{_SVG}}}metadata", f"{{{_SVG}}}style", "metadata", "style"):
+                parent.remove(child)
+    for element in root.iter():
+        element.tag = element.tag.removeprefix(f"{{{_SVG}}}")
+        if element.tag not in _TAGS:
+            raise ValueError(f"element {element.tag}")
+        found = {name.removeprefix(_XLINK): value for name, value in element.attrib.items()}
+        for name, value in found.items():
+            if name == "href":
+                found[name] = value = "".join(value.split())
+                if not value.startswith(("#", "data:image/png;base64,")):
+                    raise ValueError(f"address {value}")
+            elif not _NAME.fullmatch(name) or name.lower().startswith("on") or _OUTSIDE.search(_WITHIN.sub("", value)):
+                raise ValueError(f"attribute {name}={value}")
+        element.attrib = found
+    return root
+
+
+def _own_ids(root: ElementTree.Element, alt: str) -> None:
     """Ids of this drawing only: those nobody points to are dropped, others get a key made of drawing and alt."""
-    key = sha256(f"{alt}\n{svg}".encode()).hexdigest()[:8]  # two drawings may be alike, as those of equal networks
-    used = set(re.findall(r"(?:url\(#|href=\"#)([^)\"]+)", svg))
-    svg = re.sub(r' id="([^"]+)"', lambda m: f' id="{key}-{m[1]}"' if m[1] in used else "", svg)
-    return re.sub(r'(url\(#|href="#)', rf"\g<1>{key}-", svg)
+    # two drawings may be alike, as those of equal networks
+    key = sha256(f"{alt}\n".encode() + ElementTree.tostring(root)).hexdigest()[:8]
+    values = [(name, value) for element in root.iter() for name, value in element.attrib.items()]
+    used = {value[1:] for name, value in values if name == "href" and value.startswith("#")}
+    used |= {found for _, value in values for found in _WITHIN.findall(value)}
+    for element in root.iter():
+        for name, value in list(element.attrib.items()):
+            if name == "id":
+                del element.attrib[name]
+                if value in used:
+                    element.attrib[name] = f"{key}-{value}"
+            elif name == "href":
+                element.attrib[name] = re.sub(r"^#", f"#{key}-", value)
+            else:
+                element.attrib[name] = _WITHIN.sub(rf"url(#{key}-\g<1>)", value)
