@@ -129,6 +129,16 @@ def test_errors_name_the_fix(folder, asked):
     assert not asked
 
 
+def test_pages_are_not_written_over_what_they_are_of(folder):
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    (folder / "link.html").symlink_to("rent.gramian")
+    for out in ("rent.gramian", folder / "rent.gramian", "link.html", "new.csv", "large.gramian"):
+        more = ("--data", "new.csv", "--compare", "large.gramian", "--out", out)
+        refused(run("report", "rent.gramian", *more), "would be written over", "name another file")
+    (folder / "link.html").unlink()
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
 def test_real_pages(folder):
     rows = ("--data", "new.csv", "--target", "rent", "--out", "page.html")
     frame = flats()

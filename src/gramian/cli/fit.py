@@ -85,9 +85,9 @@ def fit(
       gramian fit churn.csv --target left --missing NA --out m.gramian
     """
     begin = time.perf_counter()
-    for path in (out, page):
-        if path is not None:
-            check_writable(path)
+    check_writable(out, data)
+    if page is not None:
+        check_writable(page, data, out)
     console = show.make_console()
     frame = read_frame(data, missing)
     check_columns([target, *drop], frame, data)

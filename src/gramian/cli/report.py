@@ -55,7 +55,7 @@ def report(
     if title is not None and other is not None:
         raise click.UsageError("--title is for the page of one model; with --compare the models' names head it")
     out = model.with_suffix(".html") if out is None else out
-    check_writable(out)
+    check_writable(out, model, data, other)
     fitted = open_model(model)
     second = None if other is None else open_model(other)
     X, y = (None, None) if data is None else _rows(fitted, data, target, missing)
