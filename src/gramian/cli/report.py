@@ -95,7 +95,13 @@ def _as_known(model: Any, y: Any, target: str) -> np.ndarray:
         return y.to_numpy(dtype=float)
     kind = model.classes_.dtype.kind
     found = y.astype(str).to_numpy() if kind in "OUST" else y.to_numpy()
-    return found.astype(model.classes_.dtype) if kind in "iuf" and found.dtype.kind in "iuf" else found
+    if kind not in "iuf" or found.dtype.kind not in "iuf":
+        return found
+    as_classes = found.astype(model.classes_.dtype)
+    if not np.array_equal(as_classes, found):
+        odd = found[as_classes != found][0]
+        raise ValueError(f"the column {target!r} holds {odd}, and the model's classes are whole numbers: name another")
+    return as_classes
 
 
 def _columns(model: Any) -> Any:
