@@ -183,7 +183,9 @@ def _as_shown(image: Image.Image, path: Path) -> Image.Image:
 
 
 def _between_0_and_1(image: Image.Image, mode: str) -> NDArray[Any]:
-    pixels = np.asarray(image, dtype=np.float32) if image.mode == "F" else np.asarray(image.convert(mode)) / 255
+    pixels: NDArray[Any] = (
+        np.asarray(image, dtype=np.float32) if image.mode == "F" else np.asarray(image.convert(mode)) / 255
+    )
     if mode == "RGB" and pixels.ndim == 2:
         pixels = np.repeat(pixels[:, :, None], 3, axis=2)
     return pixels.astype(np.float32)
