@@ -10,14 +10,12 @@ import numpy as np
 from rich.markup import escape
 
 from gramian import __version__
-from gramian import report as pages
 from gramian.cli import show
 from gramian.cli.completion import complete_column
 from gramian.cli.frames import check_columns, check_writable, missing_option, read_frame, rows_for
 from gramian.cli.models import open_model
 from gramian.cli.output import emit
 from gramian.cli.target import read_target
-from gramian.core import format_bytes
 
 
 @click.command()
@@ -50,6 +48,9 @@ def report(
       gramian report houses.gramian --data new.csv --target price
       gramian report houses.gramian --compare older.gramian --out both.html
     """
+    from gramian import report as pages  # here: help needs none of it
+    from gramian.core import format_bytes
+
     if target is not None and data is None:
         raise click.UsageError("--target names a column of a table: give the table with --data")
     if title is not None and other is not None:
