@@ -79,8 +79,15 @@ def _python(block: Block, path: Path, names: dict) -> None:
 
 
 def _console(block: Block, path: Path) -> None:
-    for line in re.findall(r"^\$ (.*)$", block.text, flags=re.MULTILINE):
+    """Run the commands of a block; where output stands below one, that is what it must say (``...`` is anything)."""
+    before, *parts = re.split(r"^\$ ", block.text, flags=re.MULTILINE)
+    assert not before.strip(), f"{path.name}, line {block.line}: a block begins with a command, after $"
+    for part in parts:
+        line, _, shown = part.partition("\n")
         words = shlex.split(line, comments=True)
         assert words[0] == "gramian", f"{path.name}: mark a block with other commands as not run, with the reason"
         result = CliRunner().invoke(cli, words[1:])
-        assert result.exit_code == 0, f"{path.name}: {line}\n{result.output}"
+        failing = shown.startswith(("Error:", "Usage:"))
+        assert (result.exit_code != 0) == failing, f"{path.name}: {line}\n{result.output}"
+        alike = doctest.OutputChecker().check_output(shown, result.output, FLAGS)
+        assert alike or not shown.strip(), f"{path.name}: {line}\nExpected:\n{shown}\nGot:\n{result.output}"

@@ -52,13 +52,18 @@ def errata_of(paper: str) -> str:
 
 
 def verdicts() -> str:
-    """How many of a paper's numbers came out as printed, from the committed records."""
+    """How many of a paper's numbers came out as printed, from the committed records.
+
+    Experiments that look for a reason (``-why``) have claims of ours, not of the paper.
+    """
     from gramian.experiments import papers
     from gramian.experiments.store import Store
     from gramian.experiments.verdict import CLOSE, DIFFERS, REPRODUCED, findings
 
     counts: dict[str, Counter[str]] = {}
     for experiment in papers.load():
+        if experiment.id.endswith("-why"):
+            continue
         tally = counts.setdefault(experiment.paper, Counter())
         tally.update(verdict.outcome for verdict in findings(experiment, Store(ROOT / "reproduction")).best)
     lines = ["| paper | numbers judged | reproduced | close | differ |", "|---|---:|---:|---:|---:|"]

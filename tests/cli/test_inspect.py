@@ -11,6 +11,7 @@ from safetensors.torch import save_file
 from torch import nn
 
 import gramian
+from gramian.cli.checkpoints import read_weights
 from gramian.cli.main import cli
 from inspecting import N, layers, refused, weights
 
@@ -92,7 +93,7 @@ class TestCheckpoints:
         refused(run(*args), "body.0.weight is (6, 3) in the file and (5, 3) in the model", "--model-args")
 
     @pytest.mark.parametrize("name", ["w.pt", "w.safetensors"])
-    @pytest.mark.parametrize("content", [b"", b"nonsense" * 20])
+    @pytest.mark.parametrize("content", [b"", b"x", b"\x80", b"nonsense" * 20])
     def test_what_is_no_checkpoint(self, run, tmp_path, name, content):
         (tmp_path / name).write_bytes(content)
         refused(run(name), name)
@@ -101,6 +102,19 @@ class TestCheckpoints:
         torch.save(weights(), "w.pt")
         (tmp_path / "w.pt").write_bytes((tmp_path / "w.pt").read_bytes()[:-300])
         refused(run("w.pt"), "w.pt cannot be read as a checkpoint")
+
+    @pytest.mark.parametrize("name", ["zip.pt", "pickle.pt", "w.safetensors", "random.pt", "random.safetensors"])
+    def test_damage_of_any_kind_is_a_value_error_that_names_the_file(self, tmp_path, name):
+        rng = np.random.default_rng(0)
+        if name.endswith(".pt"):
+            torch.save(weights(), tmp_path / name, _use_new_zipfile_serialization=name == "zip.pt")
+        else:
+            save_file(weights(), tmp_path / name)
+        whole = (tmp_path / name).read_bytes()
+        for size in rng.integers(1, len(whole), size=60).tolist():
+            (tmp_path / name).write_bytes(rng.bytes(1 + size % 40) if name.startswith("random") else whole[:size])
+            with pytest.raises(ValueError, match=name):
+                read_weights(tmp_path / name)
 
     def test_files_that_go_elsewhere(self, run, tmp_path):
         torch.save({"epoch": 3, "note": "hello"}, "w.pt")

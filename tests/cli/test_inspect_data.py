@@ -10,6 +10,7 @@ from PIL import Image
 
 import gramian
 from gramian import report as pages
+from gramian.cli.samples import Wanted, read_samples
 from inspecting import N, layers, refused, weights
 
 
@@ -91,6 +92,36 @@ class TestData:
         rng = np.random.default_rng(0)
         np.savez("tokens.npz", X=rng.integers(0, 7, size=(30, 2)), y=rng.normal(size=30))
         assert "2" in layers(run("--json", model="tokens", data="tokens.npz"))
+
+    @pytest.mark.parametrize("dtype", ["U3", "S3", "complex128", "datetime64[D]"])
+    def test_inputs_that_are_no_real_numbers(self, run, dtype):
+        X = np.zeros((5, 3), dtype=int).astype(dtype)
+        np.savez("odd.npz", X=X)
+        refused(run(data="odd.npz"), "odd.npz", "'X'", str(X.dtype))
+        np.save("odd.npy", X)
+        refused(run(data="odd.npy"), "odd.npy", str(X.dtype))
+
+    def test_pictures_of_16_bits_keep_their_steps(self, tmp_path):
+        folder = tmp_path / "deep"
+        folder.mkdir()
+        pixels = np.arange(64, dtype=np.uint16).reshape(8, 8) * 1000
+        Image.fromarray(pixels).save(folder / "a.png")
+        found = read_samples(str(folder), Wanted(9)).X
+        assert found.shape == (1, 1, 8, 8)
+        assert found.dtype == np.float32
+        assert np.allclose(found[0, 0], pixels / 65535)
+        Image.fromarray(np.full((8, 8, 3), 51, dtype=np.uint8)).save(folder / "b.png")
+        both = read_samples(str(folder), Wanted(9)).X
+        assert both.shape == (2, 3, 8, 8)
+        assert np.allclose(both[0], pixels / 65535)
+        assert np.allclose(both[1], 0.2)
+        assert read_samples(str(folder), Wanted(9, image_size=(4, 4))).X.shape == (2, 3, 4, 4)
+
+    @pytest.mark.parametrize("dtype", ["int32", "float32"])
+    def test_pictures_of_32_bits_are_refused(self, run, tmp_path, dtype):
+        (tmp_path / "deep").mkdir()
+        Image.fromarray(np.zeros((8, 8), dtype=dtype)).save(tmp_path / "deep" / "a.tif")
+        refused(run(data="deep"), "a.tif", "32 bits", "save it with 8 or 16 bits")
 
     def test_errors_name_the_fix(self, run, tmp_path):
         pytest.importorskip("pandas")

@@ -42,6 +42,12 @@ class TestNothingHeavy:
         assert imported == []
         assert all(entry.short_help in text for entry in ENTRIES.values() if not entry.hidden)
 
+    @pytest.mark.parametrize("command", ["predict", "explain", "report"])
+    def test_help_of_a_command(self, command):
+        imported, text = heavy(command, "--help")
+        assert set(imported) <= {"numpy"}
+        assert f"gramian {command}" in text
+
     def test_version(self):
         assert heavy("--version") == ([], f"gramian {gramian.__version__}\n")
 

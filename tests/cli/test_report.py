@@ -1,6 +1,7 @@
 """gramian report and fit --report: the page of a model, of two, with and without rows."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -84,16 +85,30 @@ def test_rows_come_in_the_types_the_model_knows(folder, asked, target):
     (model, _), options = asked[0]
     assert list(options["X"].columns) == ["area", "rooms"]
     truth = flats(30, 1).drop(index=3)[target].to_numpy()
-    assert options["y"].tolist() == pytest.approx(truth.tolist()) if target != "kind" else True
+    assert options["y"].tolist() == (pytest.approx(truth.tolist()) if target == "rent" else truth.tolist())
     assert np.isin(options["y"], getattr(model, "classes_", options["y"])).all()
     assert model.score(options["X"], options["y"]) > 0.5
 
 
 def test_two_models(folder, asked):
-    assert run("report", "large.gramian", "--compare", "kind.gramian").exit_code == 0
+    shutil.copy("large.gramian", "older.gramian")
+    assert run("report", "large.gramian", "--compare", "older.gramian").exit_code == 0
     things, options = asked[0]
     assert len(things) == 3
-    assert options == {"X": None, "y": None, "names": ("large.gramian", "kind.gramian")}
+    assert options == {"X": None, "y": None, "names": ("large.gramian", "older.gramian")}
+
+
+def test_two_models_that_cannot_be_compared(folder):
+    refused(run("report", "large.gramian", "--compare", "kind.gramian"), "classes")
+    assert not (folder / "large.html").exists()
+
+
+def test_targets_between_the_classes_are_not_rounded_to_one(folder, asked):
+    frame = flats(30, 1)
+    frame["large"] = frame["large"] + 0.2
+    frame.to_csv("odd.csv", index=False)
+    refused(run("report", "large.gramian", "--data", "odd.csv", "--target", "large"), "'large' holds", "whole numbers")
+    assert not asked
 
 
 def test_fit_writes_the_page_of_the_model_that_was_scored(folder, asked, monkeypatch):
@@ -127,6 +142,16 @@ def test_errors_name_the_fix(folder, asked):
     assert run("report", "rent.gramian", "--target", "rent").exit_code == 2
     assert run("report", "rent.gramian", "--compare", "large.gramian", "--title", "x").exit_code == 2
     assert not asked
+
+
+def test_pages_are_not_written_over_what_they_are_of(folder):
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    (folder / "link.html").symlink_to("rent.gramian")
+    for out in ("rent.gramian", folder / "rent.gramian", "link.html", "new.csv", "large.gramian"):
+        more = ("--data", "new.csv", "--compare", "large.gramian", "--out", out)
+        refused(run("report", "rent.gramian", *more), "would be written over", "name another file")
+    (folder / "link.html").unlink()
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
 def test_real_pages(folder):

@@ -1,7 +1,10 @@
 """Every example of every page runs as it stands, or says why it does not."""
 
+from contextlib import nullcontext
+
 import pytest
 
+from gramian import __version__
 from gramian.experiments import papers, registry
 from pages import ROOT, blocks, pages, run
 
@@ -39,6 +42,23 @@ def test_a_page_that_is_wrong_fails(tmp_path):
     page = tmp_path / "wrong.md"
     page.write_text("```python\nx = 1\n```\n\n```python\n>>> x\n2\n\n```\n", encoding="utf-8")
     with pytest.raises(AssertionError, match="Expected"):
+        run(page)
+
+
+@pytest.mark.parametrize(
+    ("shown", "right"),
+    [
+        ("", True),
+        ("gramian ...", True),
+        (f"gramian, version {__version__}", False),
+        (f"gramian {__version__}", True),
+        ("Error: no such option", False),
+    ],
+)
+def test_what_a_command_says_is_what_the_page_shows(tmp_path, shown, right):
+    page = tmp_path / "page.md"
+    page.write_text(f"```console\n$ gramian --version  # as installed\n{shown}\n```\n", encoding="utf-8")
+    with nullcontext() if right else pytest.raises(AssertionError, match="gramian --version"):
         run(page)
 
 

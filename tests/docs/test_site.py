@@ -48,6 +48,16 @@ def test_every_misprint_stands_on_a_page_of_its_paper(records):
         assert any(f"```{{errata}} {paper}\n" in path.read_text(encoding="utf-8") for path in pages())
 
 
+def test_two_pages_count_the_same_verdicts(records):
+    """The page on reproduction has them in full (a test holds it to the records), the tutorial those judged."""
+    full = re.findall(
+        r"^\| paper (\w) \| (\d+) \| (\d+) \| (\d+) \|", (FOLDER / "reproduce.md").read_text("utf-8"), re.MULTILINE
+    )
+    judged = [line.strip("| ").split(" | ") for line in records.verdicts().splitlines()[2:]]
+    assert len(full) == 3
+    assert [(paper, *counts) for paper, _, *counts in judged] == full
+
+
 def test_sentences_name_facts_that_exist(records):
     facts = records.facts()
     used = {name for path in pages() for name in re.findall(r"{{ (\w+) }}", path.read_text(encoding="utf-8"))}

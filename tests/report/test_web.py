@@ -1,5 +1,7 @@
 """The parts of a page: escaping, tables, pictures that follow the theme, parts that are reachable by keyboard."""
 
+import os
+
 import numpy as np
 import pytest
 
@@ -173,6 +175,17 @@ def test_a_remark_is_html_and_a_long_table_scrolls():
     assert note("<b>x</b>", "bad") == '<p class="why bad"><b>x</b></p>'
     assert 'class="tall" tabindex="0"' in table(["a"], [row("x")] * 26)
     assert 'class="scroll" tabindex="0"' in table(["a"], [row("x")] * 25)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions by umask")
+@pytest.mark.parametrize("umask", [0o022, 0o077])
+def test_who_may_read_a_page_is_for_the_umask_to_say(tmp_path, umask):
+    before = os.umask(umask)
+    try:
+        write_whole(tmp_path / "page.html", "text")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "page.html").stat().st_mode & 0o777 == 0o666 & ~umask
 
 
 def test_a_file_is_whole_or_not_there(tmp_path):

@@ -10,7 +10,6 @@ from typing import Any
 
 import click
 import torch
-from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
@@ -34,21 +33,26 @@ def read_weights(path: Path) -> dict[str, Tensor]:
     if path.suffix.lower() == ".safetensors":
         try:
             return load_file(path)
-        except SafetensorError as error:
-            raise ValueError(f"{path} is cut short or no safetensors file ({error}): copy it again") from error
+        except Exception as error:  # what is damaged may fail in any way
+            raise ValueError(f"{path} is cut short or no safetensors file ({_first(error)}): copy it again") from error
     if path.suffix.lower() in _OTHERS:
         raise ValueError(f"{path} is no checkpoint of a network: {_OTHERS[path.suffix.lower()]}")
     try:
         found = torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
         raise ValueError(_not_weights(path, str(error))) from error
-    except (RuntimeError, EOFError, KeyError, AttributeError) as error:
-        first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    except Exception as error:  # what is damaged may fail in any way: the unpickler trusts its bytes
         raise ValueError(
-            f"{path} cannot be read as a checkpoint ({first}): it is damaged, or was not written by "
+            f"{path} cannot be read as a checkpoint ({_first(error)}): it is damaged, or was not written by "
             "torch.save(model.state_dict(), path)"
         ) from error
     return _state_dict(found, path)
+
+
+def _first(error: Exception) -> str:
+    """The first line of what an error says, or its kind."""
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__
 
 
 def _not_weights(path: Path, message: str) -> str:

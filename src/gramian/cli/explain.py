@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -58,5 +57,7 @@ def explain(model: Path, data: Path, row: int, missing: tuple[str, ...], as_json
     emit(record)
 
 
-def _records(frame: Any) -> Any:
-    return json.loads(frame.to_json(orient="records", double_precision=15))
+def _records(frame: Any) -> list[dict[str, Any]]:
+    # Not by pandas' own JSON, which fails on dates among other values.
+    cells = frame.astype(object).where(frame.notna(), None)
+    return [dict(zip(cells.columns, row, strict=True)) for row in cells.itertuples(index=False, name=None)]

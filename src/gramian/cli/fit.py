@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -85,9 +86,9 @@ def fit(
       gramian fit churn.csv --target left --missing NA --out m.gramian
     """
     begin = time.perf_counter()
-    for path in (out, page):
-        if path is not None:
-            check_writable(path)
+    check_writable(out, data)
+    if page is not None:
+        check_writable(page, data, out)
     console = show.make_console()
     frame = read_frame(data, missing)
     check_columns([target, *drop], frame, data)
@@ -120,7 +121,8 @@ def fit(
     fitted.model.save(out)
     if page is not None:
         # Of the model that was scored: rows that the other has learned from would flatter it.
-        pages.write_report(fitted.judged, page, X=fitted.X_out, y=fitted.y_out, title=f"{target} from {data.name}")
+        X_page, y_page = _rows_with_known_labels(fitted, target)
+        pages.write_report(fitted.judged, page, X=X_page, y=y_page, title=f"{target} from {data.name}")
     seconds = time.perf_counter() - begin
     importances = named_importances(fitted.model)
     if as_json:
@@ -199,6 +201,18 @@ def _fit(X: Any, y: Any, task: Task, options: dict[str, Any], test_size: float, 
             # The model whose score was shown is whole; the one that was cut short may be anything.
             return replace(scored, interrupted=True)
         return replace(scored, model=model, rows=len(y))
+
+
+def _rows_with_known_labels(fitted: _Fitted, target: str) -> tuple[Any, Any]:
+    """The rows held out, without those of a class that the judged model has never seen: no page can score them."""
+    if fitted.y_out is None or not hasattr(fitted.judged, "classes_"):
+        return fitted.X_out, fitted.y_out
+    known = np.isin(fitted.y_out, fitted.judged.classes_)
+    if not known.all():
+        classes = ", ".join(sorted({repr(str(label)) for label in fitted.y_out[~known]}))
+        left_out = f"{(~known).sum():,} of {len(known):,} held-out rows are left out of the page"
+        warnings.warn(f"{left_out}: no row that was fitted to has the {target} {classes}", stacklevel=2)
+    return (fitted.X_out[known], fitted.y_out[known]) if known.any() else (None, None)
 
 
 def describe(X: Any) -> list[dict[str, Any]]:

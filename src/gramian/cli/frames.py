@@ -88,19 +88,32 @@ def write_frame(frame: Any, path: Path) -> None:
         frame.to_csv(path, sep=_SEPARATORS[suffix], index=False)
 
 
-def check_writable(path: Path) -> None:
-    """Raise before the work is done if its result could not be written."""
+def check_writable(path: Path, *others: Path | None) -> None:
+    """Raise before the work is done if its result could not be written, or would be over one of the other files.
+
+    ``others`` are what the command reads, and what else it writes.
+    """
+    for other in others:
+        if other is not None and _is_same(path, other):
+            raise ValueError(f"{path} would be written over {other}, which the same command uses: name another file")
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder: name a file in it, such as {path / 'model.gramian'}")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {path.parent} for {path.name}: make it first")
 
 
-def check_table_writable(path: Path) -> None:
+def _is_same(path: Path, other: Path) -> bool:
+    """Whether two names are of one file, there or not yet; links count, of both kinds."""
+    if path.exists() and other.exists():
+        return path.samefile(other)
+    return path.resolve() == other.resolve()
+
+
+def check_table_writable(path: Path, *others: Path | None) -> None:
     """The same for a table, whose name must also say what it is to be."""
     if path.suffix.lower() != ".jsonl":
         _suffix(path)
-    check_writable(path)
+    check_writable(path, *others)
 
 
 def check_exists(path: Path, hint: str) -> None:

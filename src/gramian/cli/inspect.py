@@ -121,7 +121,7 @@ def inspect(
     if as_csv and as_json:
         raise click.UsageError("--csv and --json: choose one")
     if html is not None:
-        check_writable(html)
+        check_writable(html, *checkpoints, initial, Path(data), None if target is None else Path(target))
     place = device if device == "auto" else resolve_device(device)  # says what there is where that is not
     weights = [read_weights(path) for path in checkpoints]
     start = None if initial is None else read_weights(initial)

@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from gramian import load
 from gramian.cli.frames import check_exists
-from gramian.files import ModelFileError
 
 _TABLES = (".csv", ".tsv", ".tab", ".gz", ".parquet", ".pq")
 _CHECKPOINTS = (".pt", ".pth", ".ckpt", ".bin")
@@ -15,6 +13,9 @@ _CHECKPOINTS = (".pt", ".pth", ".ckpt", ".bin")
 
 def open_model(path: Path) -> Any:
     """The model in a file; of any other file, what it seems to be and where that goes."""
+    from gramian import load  # here: help needs none of it
+    from gramian.files import ModelFileError
+
     check_exists(path, "gramian fit writes models, and model.save")
     try:
         return load(path)

@@ -6,6 +6,7 @@ import json
 import math
 import sys
 from collections.abc import Mapping
+from datetime import date
 from typing import Any
 
 import click
@@ -20,12 +21,22 @@ def emit(record: Any) -> None:
 
 
 def plain(value: Any) -> Any:
-    """A value in the types of JSON: arrays as lists, keys and paths as text, and null for NaN and infinities.
+    """A value in the types of JSON: arrays as lists, keys and paths as text, and null for NaN, NaT and infinities.
+
+    Dates are ISO text, whatever type they have.
 
     >>> from pathlib import Path
     >>> plain({"scores": np.array([0.5, np.nan]), 3: Path("a/b"), "size": np.int64(2)})
     {'scores': [0.5, None], '3': 'a/b', 'size': 2}
+    >>> plain([np.datetime64("2024-05-01T12", "ns"), np.datetime64("2024-05", "M"), np.datetime64("NaT")])
+    ['2024-05-01T12:00:00.000000000', '2024-05', None]
     """
+    if isinstance(value, np.datetime64 | np.timedelta64):  # as numbers of Python's, nanoseconds would be integers
+        return None if np.isnat(value) else str(value)
+    if isinstance(value, np.ndarray) and value.dtype.kind in "mM" and value.ndim:
+        return [plain(item) for item in value]
+    if isinstance(value, date):
+        return value.isoformat() if value == value else None  # pandas' NaT is a date, and equals nothing
     if isinstance(value, np.generic | np.ndarray):
         value = value.tolist()
     if isinstance(value, float):

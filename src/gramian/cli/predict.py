@@ -56,7 +56,7 @@ def predict(
       gramian predict houses.gramian new.csv --json | jq '.predictions[0]'
     """
     if out is not None:
-        check_table_writable(out)
+        check_table_writable(out, model, data)
     fitted = open_model(model)
     if proba and not hasattr(fitted, "classes_"):
         raise ValueError(f"--proba is for classes, and {model} predicts numbers: use --interval 0.9")

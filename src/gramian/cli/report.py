@@ -10,14 +10,12 @@ import numpy as np
 from rich.markup import escape
 
 from gramian import __version__
-from gramian import report as pages
 from gramian.cli import show
 from gramian.cli.completion import complete_column
 from gramian.cli.frames import check_columns, check_writable, missing_option, read_frame, rows_for
 from gramian.cli.models import open_model
 from gramian.cli.output import emit
 from gramian.cli.target import read_target
-from gramian.core import format_bytes
 
 
 @click.command()
@@ -50,12 +48,15 @@ def report(
       gramian report houses.gramian --data new.csv --target price
       gramian report houses.gramian --compare older.gramian --out both.html
     """
+    from gramian import report as pages  # here: help needs none of it
+    from gramian.core import format_bytes
+
     if target is not None and data is None:
         raise click.UsageError("--target names a column of a table: give the table with --data")
     if title is not None and other is not None:
         raise click.UsageError("--title is for the page of one model; with --compare the models' names head it")
     out = model.with_suffix(".html") if out is None else out
-    check_writable(out)
+    check_writable(out, model, data, other)
     fitted = open_model(model)
     second = None if other is None else open_model(other)
     X, y = (None, None) if data is None else _rows(fitted, data, target, missing)
@@ -95,7 +96,13 @@ def _as_known(model: Any, y: Any, target: str) -> np.ndarray:
         return y.to_numpy(dtype=float)
     kind = model.classes_.dtype.kind
     found = y.astype(str).to_numpy() if kind in "OUST" else y.to_numpy()
-    return found.astype(model.classes_.dtype) if kind in "iuf" and found.dtype.kind in "iuf" else found
+    if kind not in "iuf" or found.dtype.kind not in "iuf":
+        return found
+    as_classes = found.astype(model.classes_.dtype)
+    if not np.array_equal(as_classes, found):
+        odd = found[as_classes != found][0]
+        raise ValueError(f"the column {target!r} holds {odd}, and the model's classes are whole numbers: name another")
+    return as_classes
 
 
 def _columns(model: Any) -> Any:

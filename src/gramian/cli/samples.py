@@ -89,7 +89,7 @@ def _arrays(path: Path, wanted: Wanted) -> Samples:
             X, y = file[inputs], None if target is None else file[target]
         except (ValueError, zipfile.BadZipFile) as error:
             raise ValueError(f"{path} holds more than numbers in {inputs} or {target} ({error})") from error
-    return _drawn(path, X, y, wanted)
+    return _drawn(path, X, y, wanted, inputs)
 
 
 def _array(path: Path, wanted: Wanted) -> Samples:
@@ -101,7 +101,10 @@ def _array(path: Path, wanted: Wanted) -> Samples:
     return _drawn(path, X, _load(beside), wanted)
 
 
-def _drawn(path: Path, X: NDArray[Any], y: NDArray[Any] | None, wanted: Wanted) -> Samples:
+def _drawn(path: Path, X: NDArray[Any], y: NDArray[Any] | None, wanted: Wanted, name: str = "") -> Samples:
+    if X.dtype.kind not in "biuf":
+        array = f"the array {name!r}" if name else "its array"
+        raise ValueError(f"{path}: {array} is of type {X.dtype}, and a network takes real numbers: save it as those")
     if X.ndim < 2 or len(X) == 0:
         raise ValueError(f"{path}: inputs of shape {X.shape}; the first of at least two dimensions must be the samples")
     if y is not None and len(y) != len(X):
@@ -154,17 +157,38 @@ def _stacked(paths: list[Path], size: tuple[int, int] | None) -> NDArray[Any]:
     for path in paths:
         try:
             with Image.open(path) as opened:
-                image = opened.convert("L" if opened.mode in ("1", "L", "I;16") else "RGB")
+                image = _as_shown(opened, path)
         except (UnidentifiedImageError, OSError) as error:
             raise ValueError(f"{path} cannot be read as a picture ({error})") from error
         found.append(image if size is None else image.resize((size[1], size[0])))
-    mode = "L" if all(image.mode == "L" for image in found) else "RGB"
+    mode = "L" if all(image.mode in ("L", "F") for image in found) else "RGB"
     sizes = {image.size for image in found}
     if len(sizes) > 1:
         (w, h), (v, g) = sorted(sizes)[:2]
         raise ValueError(f"pictures of {h}×{w} and {g}×{v} pixels: --image-size {h}x{w} brings all to one size")
-    stack = np.stack([np.asarray(image.convert(mode), dtype=np.float32) / 255 for image in found])
+    stack = np.stack([_between_0_and_1(image, mode) for image in found])
     return stack[:, None] if mode == "L" else stack.transpose(0, 3, 1, 2)
+
+
+def _as_shown(image: Image.Image, path: Path) -> Image.Image:
+    """Grey (L), colour (RGB), or grey of 16 bits as numbers between 0 and 1 (F): 8 bits would cut those off."""
+    if image.mode.startswith("I;16"):
+        return Image.fromarray(np.asarray(image, dtype=np.float32) / 65535)
+    if image.mode in ("I", "F"):
+        raise ValueError(
+            f"{path} has pixels of 32 bits (mode {image.mode}), whose largest value nothing says: save it with 8 or 16 "
+            "bits, or give the numbers as .npz"
+        )
+    return image.convert("L" if image.mode in ("1", "L") else "RGB")
+
+
+def _between_0_and_1(image: Image.Image, mode: str) -> NDArray[Any]:
+    pixels: NDArray[Any] = (
+        np.asarray(image, dtype=np.float32) if image.mode == "F" else np.asarray(image.convert(mode)) / 255
+    )
+    if mode == "RGB" and pixels.ndim == 2:
+        pixels = np.repeat(pixels[:, :, None], 3, axis=2)
+    return pixels.astype(np.float32)
 
 
 def _numbers(y: NDArray[Any]) -> tuple[NDArray[Any], tuple[str, ...]]:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.bar import Bar
@@ -15,8 +15,9 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from gramian.cli.comparison import Comparison, Estimate
-from gramian.cli.tasks import Result
+if TYPE_CHECKING:  # help needs none of it
+    from gramian.cli.comparison import Comparison, Estimate
+    from gramian.cli.tasks import Result
 
 _SHADES = " ░▒▓█"
 _WIDTH = 30

@@ -7,14 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import (
-    accuracy_score,
-    log_loss,
-    mean_absolute_error,
-    r2_score,
-    roc_auc_score,
-    root_mean_squared_error,
-)
 
 TASKS = ("auto", "regression", "classification")
 _FEW = 20
@@ -128,6 +120,15 @@ def choose_task(y: Any, asked: str = "auto") -> Task:
 
 def measure(model: Any, X: Any, y: Any, seen: Any) -> dict[str, dict[str, float]]:
     """Scores of a model on held-out rows, and of always saying the mean or the most frequent class of ``seen``."""
+    from sklearn.metrics import (  # here: help needs none of it
+        accuracy_score,
+        log_loss,
+        mean_absolute_error,
+        r2_score,
+        roc_auc_score,
+        root_mean_squared_error,
+    )
+
     if not hasattr(model, "classes_"):
         truth, made = np.asarray(y, dtype=float), model.predict(X)
         plain = np.full(len(truth), float(np.mean(seen)))

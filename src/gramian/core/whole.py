@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import os
-import tempfile
+import uuid
 from pathlib import Path
 
 
 def write_whole(path: Path, text: str) -> None:
     """Write a file, with its folder: whoever reads it sees the old text or the new one, never a part."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".part")
+    # Not by tempfile: its files are their owner's only, and what others may read is for the umask to say.
+    temporary = path.parent / f"{uuid.uuid4().hex}.part"
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
+        with open(temporary, "x", encoding="utf-8") as file:
             file.write(text)
-        os.chmod(temporary, 0o644)  # a temporary file is its owner's only
         os.replace(temporary, path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
