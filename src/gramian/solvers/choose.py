@@ -51,8 +51,8 @@ def choose(n: int, dtype: torch.dtype, max_bytes: int, columns: int = 0, outputs
 
     Up to 4,000 rows that is the direct one. Beyond, iterations to the same residual on a matrix held once, with a
     direct solve behind them where they fail. Where not even half of the matrix fits: up to 30,000 rows the same without
-    the matrix, and beyond exact machines for parts of the rows, which were faster and better than a machine on thousands
-    of centres on all data tried (docs/scale.md); where not even that fits, that machine, fitted to all rows.
+    the matrix, and beyond exact machines for parts of the rows, faster and better than a machine on thousands of
+    centres on all data tried (docs/scale.md); where not even that fits, that machine, fitted to all rows.
     What counts is the forecast for the whole fit.
 
     >>> choose(1000, torch.float32, 10**9).why
