@@ -159,7 +159,11 @@ def _print(console: Any, summary: Summary) -> None:
 def _list(console: Any, as_json: bool) -> None:
     if as_json:
         methods = {
-            name: {"package": method.package, "version": method.version, "missing": method.missing or None}
+            name: {
+                "package": method.package,
+                "version": None if method.missing else method.version,
+                "missing": method.missing,
+            }
             for name, method in METHODS.items()
         }
         emit({"suites": {suite.key: suite.title for suite in SUITES.values()}, "methods": methods})

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import math
 
+_LARGE = 1e9
+"""Below it nobody wants a power of ten for a price or a number of rows."""
+
 
 def shown(value: float, digits: int = 4) -> str:
-    """A number with so many significant digits.
+    """A number with so many significant digits, and all of those before the point.
 
-    >>> shown(0.123456), shown(float("nan")), shown(-1234567.0), shown(60000.0)
-    ('0.1235', 'nan', '−1.235e6', '60000')
+    >>> shown(0.123456), shown(float("nan")), shown(-1234567.8), shown(60000.0), shown(2.5e9)
+    ('0.1235', 'nan', '−1234568', '60000', '2.5e9')
     """
     text = f"{value:.{digits}g}"
-    if value == int(value) and abs(value) < 1e6 if math.isfinite(value) else False:
-        text = str(int(value))
+    if abs(value) < _LARGE and (value == int(value) or abs(value) >= 10**digits):
+        text = f"{value:.0f}"
     if "e" in text:
         mantissa, exponent = text.split("e")
         text = f"{mantissa}e{int(exponent)}"
@@ -29,7 +32,7 @@ def plus_minus(mean: float, half: float | None) -> str:
     if half is None or half == 0:
         return shown(mean)
     decimals = 1 - math.floor(math.log10(half))
-    if decimals <= 6 and max(abs(mean), half) < 1e6:
+    if decimals <= 6 and max(abs(mean), half) < _LARGE:
         decimals = max(decimals, 0)
         return f"{mean:.{decimals}f} ± {half:.{decimals}f}".replace("-", "−")
     return f"{shown(mean)} ± {shown(half, 2)}"
@@ -45,7 +48,7 @@ def span(low: float, high: float) -> str:
     if not length > 0 or not math.isfinite(length):
         return shown(low) if low == high else f"{shown(low)} … {shown(high)}"
     decimals = 1 - math.floor(math.log10(length))
-    if decimals > 6 or max(abs(low), abs(high)) >= 1e6:
+    if decimals > 6 or max(abs(low), abs(high)) >= _LARGE:
         return f"{shown(low)} … {shown(high)}"
     decimals = max(decimals, 0)
     return f"{low:.{decimals}f} … {high:.{decimals}f}".replace("-", "−")
