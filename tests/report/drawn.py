@@ -85,3 +85,11 @@ CASES = {
 class _Drawn:
     def __init__(self, ax):
         self.ax_ = ax
+
+
+WHOLE = {
+    "report": lambda: report.plot_report(monitor().report),
+    "layer": lambda: report.plot_layer(monitor().report, "0"),
+    "history": lambda: report.plot_history(monitor()),
+}
+"""Figures of several plots."""

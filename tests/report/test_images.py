@@ -19,7 +19,7 @@ from PIL import Image
 from scipy.ndimage import maximum_filter, minimum_filter
 
 from gramian import report
-from report.drawn import CASES
+from report.drawn import CASES, WHOLE
 
 BASELINE = Path(__file__).parent / "baseline"
 TILE = 6
@@ -37,7 +37,8 @@ def draw(name: str, width: float = 3.3):
 
 def png(name: str) -> bytes:
     stream = io.BytesIO()
-    draw(name).savefig(stream, format="png", dpi=90, metadata={"Software": None})
+    figure = WHOLE[name]() if name in WHOLE else draw(name)
+    figure.savefig(stream, format="png", dpi=90, metadata={"Software": None})
     return stream.getvalue()
 
 
@@ -61,7 +62,7 @@ def beyond(one: np.ndarray, two: np.ndarray) -> np.ndarray:
     return np.maximum(one - high, 0) + np.maximum(low - one, 0)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", [*CASES, *WHOLE])
 def test_looks_as_it_did(name):
     mean, most = difference(png(name), (BASELINE / f"{name}.png").read_bytes())
     assert mean <= MEAN, f"the picture of {name} has changed: look at it, and see above"
@@ -186,5 +187,5 @@ def test_several_rows_are_refused():
 
 if __name__ == "__main__":
     BASELINE.mkdir(exist_ok=True)
-    for case in CASES:
+    for case in [*CASES, *WHOLE]:
         (BASELINE / f"{case}.png").write_bytes(png(case))
