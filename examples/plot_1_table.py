@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 from sklearn.datasets import load_breast_cancer
 
 from gramian import RFMClassifier
-from gramian.report import DirectionsDisplay, ImportancesDisplay, RoundsDisplay
+from gramian.report import DirectionsDisplay, ImportancesDisplay, RoundsDisplay, plot_importances
 
 X, y = load_breast_cancer(return_X_y=True, as_frame=True)
 model = RFMClassifier(preset="fast").fit(X, y)
@@ -22,6 +22,11 @@ print(model.summary())
 # The share of each column in the sensitivity of the predictions, with intervals from resampled rows.
 _, ax = plt.subplots(figsize=(6.8, 4), layout="constrained")
 ImportancesDisplay.from_estimator(model, ax=ax, top=10)
+
+# %%
+# Without intervals, at once, and for anything that has ``feature_importances_``:
+_, ax = plt.subplots(figsize=(6.8, 3), layout="constrained")
+plot_importances(model, ax, top=6)
 
 # %%
 # Along which directions

@@ -41,3 +41,8 @@ RanksDisplay.from_report(report, ax=right)
 _, (left, right) = plt.subplots(1, 2, figsize=(6.8, 3), layout="constrained")
 GeometryDisplay.from_report(report, ax=left)
 SpectraDisplay.from_report(report, ax=right)
+
+# %%
+# All of it in one figure
+# -----------------------
+plt.figure(report.plot())

@@ -42,3 +42,8 @@ LayerDirectionsDisplay.from_report(report, shape=(8, 8), ax=ax)
 # Few directions carry most of what the outputs answer to; the weights spread wider.
 _, ax = plt.subplots(figsize=(4.6, 3), layout="constrained")
 SpectraDisplay.from_report(report, layers=["0"], names=("nfm", "agop"), ax=ax)
+
+# %%
+# All matrices of a layer in one figure
+# -------------------------------------
+plt.figure(report.plot("0"))

@@ -38,3 +38,7 @@ for ax, scale in zip(axes, (0.3, 1.5), strict=True):
 # All numbers of a measurement go to any tracker as one flat dict:
 for name in ("loss", "0/nfa_cos", "0/c_nfa_cos", "0/effective_rank"):
     print(f"{name:20} {monitor.metrics[name]:.3f}")
+
+# %%
+# All layers side by side, with the loss behind them (the network that started large):
+plt.figure(monitor.plot())
