@@ -7,10 +7,11 @@ and takes them without numba and on other devices than the processor.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from inspect import unwrap
 from typing import Any
+
+from gramian.core.pool import Here, Threads
 
 
 @cache
@@ -51,8 +52,6 @@ def in_threads(task: Callable[[Any], None], parts: Sequence[Any]) -> None:
     >>> sorted(done)
     [1, 2]
     """
-    if len(parts) == 1:
-        task(parts[0])
-        return
-    with ThreadPoolExecutor(len(parts)) as pool:
-        list(pool.map(task, parts))
+    pool = Here() if len(parts) == 1 else Threads(len(parts))
+    for _ in pool.run(lambda _, part: task(part), None, parts):
+        pass
