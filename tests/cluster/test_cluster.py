@@ -131,7 +131,7 @@ class TestFit:
 
         ticks = []
         monkeypatch.setattr(RUNS.Silent, "after_fold_round", lambda self: ticks.append(1))
-        monkeypatch.setattr(RUNS.Here, "run", forbidden)
+        monkeypatch.setattr(RUNS.Serial, "run", forbidden)
         with client.as_current():
             RFMClassifier(preset="fast").fit(X, y > 0)
         assert len(ticks) == 5 * 6, "progress is told of every round of every fold"

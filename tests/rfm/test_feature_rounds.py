@@ -5,12 +5,12 @@ import pytest
 import torch
 
 from gramian import RFMRegressor
+from gramian.core.clock import Clock
 from gramian.core.rows import Rows
 from gramian.features import Agop
 from gramian.kernels import Laplace
 from gramian.rfm import fitting
 from gramian.rfm.choice import Fixed
-from gramian.rfm.clock import Clock
 from gramian.rfm.journal import Journal
 from gramian.rfm.rounds import Problem, finished, rounds
 from gramian.rfm.runs import Run, Stage

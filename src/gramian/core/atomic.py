@@ -7,7 +7,7 @@ import uuid
 from pathlib import Path
 
 
-def write_whole(path: Path, text: str) -> None:
+def atomic_write(path: Path, text: str) -> None:
     """Write a file, with its folder: whoever reads it sees the old text or the new one, never a part."""
     path.parent.mkdir(parents=True, exist_ok=True)
     # Not by tempfile: its files are their owner's only, and what others may read is for the umask to say.
