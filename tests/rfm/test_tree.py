@@ -3,6 +3,7 @@
 import pickle
 import time
 import warnings
+from dataclasses import replace
 from threading import Lock
 
 import numpy as np
@@ -18,16 +19,16 @@ from gramian.core.progress import Tick
 from gramian.core.rows import MemoryRows, Rows
 from gramian.kernels import Gaussian, Identity, KernelOperator
 from gramian.rfm import partition, settings
-from gramian.rfm.machine import KernelMachine, Predictor
+from gramian.rfm.machine import KernelMachine
 from gramian.rfm.partition import fit_tree, grow
 from gramian.rfm.tree import TreeMachine
-from gramian.solvers import Direct, Partition
+from gramian.solvers import Direct, Partition, RidgeSystem
 
 
 def exactly(rows):
     operator = KernelOperator(Gaussian(1.0), rows.X)
-    solution = Direct().solve(operator, rows.Y, 1e-3, weights=rows.weights)
-    return KernelMachine(Gaussian(1.0), Identity(rows.X.shape[1]), rows.X, solution.coef, rows.weights), solution.info
+    solution = Direct().solve(RidgeSystem(operator, rows.Y, 1e-3, rows.weights))
+    return KernelMachine(solution.operator, solution.coef, solution.weights), solution.info
 
 
 def wave(X):
@@ -91,7 +92,6 @@ def test_gradients_are_those_of_the_prediction(tree):
 
 def test_parts_of_rows_add_up(tree):
     X = torch.from_numpy(made(10, seed=2)[0])
-    assert isinstance(tree, Predictor)
     torch.testing.assert_close(tree.row_parts(X).sum(dim=1), tree.predict(X))
     same = tree.similarity(tree.X[5:6], torch.tensor([5, 6]))
     assert same[0] == pytest.approx(1)
@@ -184,7 +184,7 @@ def test_rows_that_tie_go_where_they_were_trained():
 
 def test_leaves_may_differ_in_format(tree):
     first, *others = tree.leaves
-    narrow = KernelMachine(first.kernel, first.metric, first.X.float(), first.coef)
+    narrow = KernelMachine(replace(first.operator, X=first.X.float()), first.coef)
     mixed = TreeMachine(tree.splits, (narrow, *others), tree.rows, tree.metric)
     assert mixed.X.dtype == torch.float64
     X = torch.from_numpy(made(20, seed=4)[0])
