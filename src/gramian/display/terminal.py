@@ -18,7 +18,7 @@ from rich.text import Text
 
 from gramian.display.table import Bar, Cell, Column, Section, Table, Tone
 
-TEXT_WIDTH = 100
+TEXT_WIDTH = 120
 """The width of plain text, in characters."""
 _BAR_WIDTH = 24
 _GAP = 2
