@@ -30,7 +30,7 @@ from gramian.tables.targets import ClassTarget
 
 
 @documented
-class RFMClassifier(ClassifierMixin, BaseRFM):
+class RFMClassifier(ClassifierMixin, BaseRFM):  # type: ignore[misc]
     """Recursive feature machine for classification, with two or more classes.
 
     Least squares on class codes (±1 for two classes, one-hot for more) with a kernel that learns its own features;
@@ -104,7 +104,7 @@ class RFMClassifier(ClassifierMixin, BaseRFM):
     ) -> None:
         self._store_params(locals())
 
-    @with_callbacks
+    @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None, eval_set: Any = None) -> RFMClassifier:
         """Fit to rows X (n, d) and labels y (n,).
 

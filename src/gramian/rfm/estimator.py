@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import os
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
+from torch import Tensor
 
 from gramian.core.version import __version__
 from gramian.features import Update
@@ -46,9 +47,10 @@ from gramian.rfm.options import (
     UpdateName,
     nested_options,
 )
-from gramian.rfm.training.context import CallbackSupportMixin, Checkpoint, FitObserver, SklearnCallbacks
+from gramian.rfm.training.context import CallbackSupportMixin, Checkpoint, FitObserver, SklearnCallbacks, Snapshot
 from gramian.rfm.training.fit import fit_model, fit_stages, make_task_and_plan, snapshot
 from gramian.rfm.training.plan import ENCODER_ROWS, IN_MEMORY_ROWS, fits_in_memory, threads_for
+from gramian.rfm.training.rounds import Candidate, Step
 from gramian.solvers import Workspace
 from gramian.tables import TableEncoder
 from gramian.tables.blocks import Blocks, as_blocks
@@ -61,7 +63,7 @@ _NOT_IN_ROUNDS = {"checkpoint", "cluster", "encoder", "max_memory", "n_jobs", "n
 """Arguments that do not change the rounds, or whose effect is in the rows: a checkpoint is valid for any of them."""
 
 
-class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupportMixin, BaseEstimator):
+class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
     """Parameters, fitted attributes and methods of :class:`RFMRegressor` and :class:`RFMClassifier`."""
 
     preset: PresetName
@@ -157,10 +159,9 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
             observer = SklearnCallbacks(self, X, y, sample_weight)
         with self._open(options, X, y, sample_weight, eval_set) as prepared:
             if isinstance(observer, SklearnCallbacks):
-                plan = make_task_and_plan(options, prepared)[1]
-                observer.snapshot = lambda *round_: {**vars(self), "model_": snapshot(prepared, plan, *round_, 1)}
+                observer.snapshot = self._snapshots(options, prepared)
             model = fit_model(options, prepared, observer, self._open_checkpoint(prepared))
-        vars(self).pop("selected_columns_", None)
+        self.__dict__.pop("selected_columns_", None)
         self.model_ = model
         observer.end()
 
@@ -181,6 +182,15 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
             X, y, sample_weight = whole.X, whole.y, whole.weights
         raw = self._read_y(y)
         yield prepare_table(X, raw, sample_weight, eval_set, self._reading_options(options), self._fit_target)
+
+    def _snapshots(self, options: FitOptions, prepared: Prepared) -> Snapshot:
+        """Return a function that gives callbacks the attributes of an estimator whose fit ended with a round."""
+        plan = make_task_and_plan(options, prepared)[1]
+
+        def attributes(candidate: Candidate, steps: Sequence[Step], part: Tensor | None) -> dict[str, object]:
+            return {**vars(self), "model_": snapshot(prepared, plan, candidate, steps, part)}
+
+        return attributes
 
     def _reading_options(self, options: FitOptions) -> ReadingOptions:
         return options.reading(type(self).__name__, self.encoder, self._scales_target, ENCODER_ROWS)
@@ -323,7 +333,7 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         """
         model = self.fitted()
         best = explanations.top_columns(model, k)
-        refitted = clone(self).fit(model.columns.select(X, best), y, **fit_params)
+        refitted: Self = clone(self).fit(model.columns.select(X, best), y, **fit_params)
         refitted.selected_columns_ = tuple(model.columns.names[j] for j in best)
         return refitted
 
@@ -345,7 +355,7 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         """
         check_is_fitted(self)
         saved = copy.copy(self)
-        vars(saved).pop("_skl_callbacks", None)  # scikit-learn's callbacks observe fits and are no part of a model
+        saved.__dict__.pop("_skl_callbacks", None)  # scikit-learn's callbacks observe fits and are no part of a model
         write(saved, path)
 
     def summary(self) -> explanations.Summary:

@@ -30,7 +30,7 @@ from gramian.tables.targets import NumericTarget, TargetTransform
 
 
 @documented
-class RFMRegressor(RegressorMixin, BaseRFM):
+class RFMRegressor(RegressorMixin, BaseRFM):  # type: ignore[misc]
     """Recursive feature machine for regression, with one or several targets.
 
     A kernel machine that learns a feature matrix M from the average gradient outer product of its own predictor, and
@@ -96,7 +96,7 @@ class RFMRegressor(RegressorMixin, BaseRFM):
     ) -> None:
         self._store_params(locals())
 
-    @with_callbacks
+    @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None, eval_set: Any = None) -> RFMRegressor:
         """Fit to rows X (n, d) and targets y (n,) or (n, c).
 

@@ -40,7 +40,7 @@ def _delegated(name: str) -> Callable[[RFMSearch, object], NDArray[np.generic]]:
     return available
 
 
-class RFMSearch(MetaEstimatorMixin, BaseEstimator):
+class RFMSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """Search for the parameters of an :class:`RFMRegressor` or :class:`RFMClassifier` that predict folds best.
 
     The estimator's own parameters compete too, and are used unless the best trial exceeds their score by more than a
