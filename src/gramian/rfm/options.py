@@ -174,6 +174,24 @@ def nested_options(owner: str, value: object) -> Options:
     return Direct() if is_auto(value) else resolve_solver(value)
 
 
+def nested_params(params: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Group parameters such as ``kernel__bandwidth`` by their owner.
+
+    All options of one owner are set together: each alone might contradict the present values of the others.
+
+    >>> nested_params({"kernel__bandwidth": 3.0, "ridge": 0.1})
+    {'kernel': {'bandwidth': 3.0}}
+    """
+    nested: dict[str, dict[str, Any]] = {}
+    for name, value in params.items():
+        owner, separator, option = name.partition("__")
+        if separator:
+            if owner not in ("kernel", "update", "solver", "encoder"):
+                raise ValueError(f"{name!r}: only kernel, update, solver, encoder have options of their own")
+            nested.setdefault(owner, {})[option] = value
+    return nested
+
+
 def resolve_seed(random_state: RandomState) -> int:
     """Return a seed for what scikit-learn calls a random state."""
     if isinstance(random_state, int | np.integer):
