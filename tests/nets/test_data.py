@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
-from gramian.nets import inspect
+from gramian.nets import InspectOptions, inspect
 from gramian.nets.losses import resolve_loss
 from nets.models import mlp, seeded
 
@@ -76,9 +76,13 @@ def test_unpack_output_and_max_samples():
             return None, scale * self.net(x).T
 
     report = inspect(
-        seeded(Two), [{"both": (X, 2.0)}], unpack=lambda b: ((b["both"][0],), {"scale": b["both"][1]}, None),
-        output=lambda out: out[1].T, max_samples=7,
-    )  # fmt: skip
+        seeded(Two),
+        [{"both": (X, 2.0)}],
+        max_samples=7,
+        options=InspectOptions(
+            unpack=lambda b: ((b["both"][0],), {"scale": b["both"][1]}, None), output=lambda out: out[1].T
+        ),
+    )
     expected = inspect(seeded(mlp), X[:7])
     np.testing.assert_allclose(report.matrix("net.0", "agop"), 4 * expected.matrix("0", "agop"), rtol=1e-10)
     assert report.settings["samples"] == 7

@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from gramian.nets import inspect
+from gramian.nets import InspectOptions, inspect
 from nets.models import seeded
 
 
@@ -114,7 +114,7 @@ def test_paper_d_figure_4_separates_fact_from_agop():
     scaled = inspect(model, (X, y), loss, weight_decay=lam, batch_size=n)
     assert scaled.similarity("W", "nfm", "fact") >= 0.99
     # AGOP is an average over the same distribution: weight the outputs by √(n·w).
-    agop = inspect(model, X, batch_size=n, output=lambda f: f * (n * weights).sqrt()[:, None])
+    agop = inspect(model, X, batch_size=n, options=InspectOptions(output=lambda f: f * (n * weights).sqrt()[:, None]))
     assert agop.similarity("W", "nfm", "agop") < 0.1
     assert agop.similarity("W", "nfm", "agop", power=0.5) < 0.25
 

@@ -8,7 +8,7 @@ import torch
 from sklearn.linear_model import LinearRegression, Ridge
 from torch import nn
 
-from gramian.nets import balancedness, inspect, neural_collapse, surrogate, target_linearity
+from gramian.nets import InspectOptions, balancedness, inspect, neural_collapse, surrogate, target_linearity
 from gramian.nets.geometry import FeatureMoments
 from nets.models import Block, cnn, mlp, seeded
 
@@ -91,7 +91,7 @@ def test_inspect_measures_the_layers_own_features():
     model = seeded(mlp).eval()
     X = torch.randn(60, 5, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     labels = torch.arange(60) % 3
-    report = inspect(model, (X, labels), "cross_entropy", ridge=0.01, batch_size=7)
+    report = inspect(model, (X, labels), "cross_entropy", batch_size=7, options=InspectOptions(ridge=0.01))
     onehot = nn.functional.one_hot(labels, 3).double()
     with torch.no_grad():
         inputs = {"0": X, "2": model[:2](X), "4": model[:4](X)}
@@ -140,7 +140,7 @@ def test_attention_features_are_tokens_of_the_right_sample():
 def test_geometry_can_be_switched_off_and_needs_targets():
     model, X = seeded(mlp), torch.zeros(4, 5, dtype=torch.float64)
     assert math.isnan(inspect(model, X).rows[0]["target_linearity"])
-    report = inspect(model, (X, torch.zeros(4, 3, dtype=torch.float64)), geometry=False)
+    report = inspect(model, (X, torch.zeros(4, 3, dtype=torch.float64)), options=InspectOptions(geometry=False))
     assert math.isnan(report.rows[0]["target_linearity"])
 
 

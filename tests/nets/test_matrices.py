@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 
 from gramian.features import fact_symmetric, virtual_covariance_shift
-from gramian.nets import inspect
+from gramian.nets import InspectOptions, inspect
 from gramian.nets.layers import find_layers
 from nets import naive
 from nets.models import seeded
@@ -52,7 +52,7 @@ def test_every_matrix_equals_the_per_sample_loop(case, kind):
     y = target(model, X, labels)
     twin = expected(model, X, y, loop_loss, step=0.7)
     model.train()
-    report = inspect(model, (X, y), torch_loss, weight_decay=LAM, batch_size=4, step=0.7)
+    report = inspect(model, (X, y), torch_loss, weight_decay=LAM, batch_size=4, options=InspectOptions(step=0.7))
     assert set(report.layers) == set(twin)
     for layer, found in twin.items():
         for name, matrix in found.items():
@@ -79,7 +79,7 @@ def test_identities(case):
         close(-LAM * matrix("fact"), torch.block_diag(*(W.mT @ G)))
         close(-LAM * matrix("bfact"), torch.block_diag(*(W @ G.mT)))
         # first-order VCS = 2ηλ sym(FACT); the rest is (η/n)² Σ ∇ₕℓ∇ₕℓᵀ
-        first = matrix("vcs") - matrix("enfa") / record.samples
+        first = matrix("vcs") - matrix("enfa") / record.sums.samples
         close(first, 2 * LAM * matrix("fact_sym"))
         close(
             matrix("fact_sym"),
@@ -87,7 +87,7 @@ def test_identities(case):
         )
         # one step of gradient descent: W⁺ᵀW⁺ − WᵀW = VCS + O(η²)
         small = 1e-6
-        step = inspect(model, (X, y), "mse", step=small, layers=layer)
+        step = inspect(model, (X, y), "mse", layers=layer, options=InspectOptions(step=small))
         moved = W - small * G
         shift = torch.block_diag(*(moved.mT @ moved - W.mT @ W))
         assert torch.allclose(shift, torch.from_numpy(step.matrix(layer, "vcs")), atol=1e-10)
@@ -99,7 +99,7 @@ def test_vcs_is_the_feature_function(rng):
     model = seeded(lambda: torch.nn.Linear(4, 2))
     X = torch.randn(9, 4, generator=rng, dtype=torch.float64)
     y = torch.randn(9, 2, generator=rng, dtype=torch.float64)
-    report = inspect(model, (X, y), "mse", step=0.3)
+    report = inspect(model, (X, y), "mse", options=InspectOptions(step=0.3))
     V = (model(X) - y).detach() @ model.weight.detach()  # ℓ = mean over 2 outputs, so its gradient is (f − y) W
     twin = virtual_covariance_shift(V, X, 0.3)
     assert np.allclose(report.matrix("model", "vcs"), twin.numpy(), atol=1e-12)
@@ -107,7 +107,7 @@ def test_vcs_is_the_feature_function(rng):
 
 def test_agop_scales_with_the_square_of_the_output(case):
     model, X = case
-    plain, scaled = inspect(model, X), inspect(model, X, output=lambda f: 3 * f)
+    plain, scaled = inspect(model, X), inspect(model, X, options=InspectOptions(output=lambda f: 3 * f))
     for layer in plain.layers:
         np.testing.assert_allclose(
             scaled.matrix(layer, "agop"), 9 * plain.matrix(layer, "agop"), rtol=1e-10, atol=1e-12

@@ -181,7 +181,7 @@ class BaseRFM(ShownInNotebooks, CallbackSupportMixin, Saves, Compresses, Streams
         if _auto(self.update):
             chosen = preset(self.preset).updates if d > 1 else (Agop(),)
             # Averages over so many points are exact enough, and n² of them would cost more than the solve saves.
-            return tuple(u.with_params(samples=_AGOP_POINTS) for u in chosen) if n > 2 * _AGOP_POINTS else chosen
+            return tuple(u.with_params(max_rows=_AGOP_POINTS) for u in chosen) if n > 2 * _AGOP_POINTS else chosen
         return (named(self.update, UPDATES, "update", Update),)
 
     def _fit_rows(self, ready: Ready, watch: Watch) -> None:
