@@ -172,7 +172,7 @@ def test_initialisation_does_not_prefer_a_basis():
     assert haar(3, generator(5)).shape == (3, 3)
 
 
-def test_refusals():
+def test_wrong_arguments_are_refused():
     with pytest.raises(ValueError, match="three widths"):
         balanced_init((3, 4), generator())
     with pytest.raises(ValueError, match="at least 4 outputs"):
