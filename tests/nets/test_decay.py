@@ -12,7 +12,6 @@ from nets.models import mlp, seeded
 G = torch.Generator().manual_seed(5)
 X = torch.randn(10, 5, generator=G, dtype=torch.float64)
 Y = torch.randn(10, 3, generator=G, dtype=torch.float64)
-LABELS = torch.randint(0, 3, (10,), generator=G)
 
 
 def gradient(model, loss):
