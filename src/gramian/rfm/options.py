@@ -148,7 +148,7 @@ def resolve_updates(update: object, chosen: Preset, d: int, agop_rows: int | Non
     if not is_auto(update):
         return (_named_update(update),)
     updates = chosen.updates if d > 1 else (Agop(),)
-    return updates if agop_rows is None else tuple(u.with_params(samples=agop_rows) for u in updates)
+    return updates if agop_rows is None else tuple(u.with_params(max_rows=agop_rows) for u in updates)
 
 
 def resolve_solver(solver: object) -> AnySolver:

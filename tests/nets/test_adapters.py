@@ -1,8 +1,10 @@
-"""The adapters under the true trainers of Lightning and Hugging Face; skipped where those extras are missing."""
+"""Adapters of the monitor: stand-ins for the frameworks, and the true trainers where they are installed."""
 
 import copy
 import json
 import logging
+import sys
+import types
 import warnings
 
 import numpy as np
@@ -213,3 +215,45 @@ def test_hugging_face_trainer_with_its_own_adamw_has_fact_once_there_is_state(tm
     assert "classifier/fact_cos" not in monitor.history[0]
     assert "classifier/fact_cos" in monitor.history[1]
     assert model.training
+
+
+@pytest.mark.parametrize("framework", ["lightning", "transformers"])
+def test_adapters_step_the_monitor(framework, monkeypatch):
+    """The frameworks are extras: what is tested is that their hook reaches the monitor, through a stand-in
+    base class."""
+    model = network()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    monitor = Monitor(model, (X, LABELS), "cross_entropy", every=1)
+    F.cross_entropy(model(X), LABELS).backward()
+    base = type("Base", (), {"on_pre_optimizer_step": None})
+    if framework == "lightning":
+        monkeypatch.setitem(sys.modules, "lightning.pytorch.callbacks", types.SimpleNamespace(Callback=base))
+        logged = []
+        logger = types.SimpleNamespace(log_metrics=lambda metrics, step: logged.append((step, metrics)))
+        callback = lightning_callback(monitor)
+        callback.on_before_optimizer_step(types.SimpleNamespace(loggers=[logger], global_step=7), None, optimizer)
+        assert logged[0][0] == 7
+        assert logged[0][1] == monitor.metrics
+    else:
+        monkeypatch.setitem(sys.modules, "transformers", types.SimpleNamespace(TrainerCallback=base))
+        state = types.SimpleNamespace(log_history=[], global_step=7)
+        callback = trainer_callback(monitor)
+        callback.on_pre_optimizer_step(None, state, None, optimizer=optimizer)
+        assert state.log_history[0]["step"] == 7
+    assert isinstance(callback, base)
+    assert monitor.count == 1
+    assert monitor.optimizer is optimizer
+
+
+def test_adapters_say_what_is_missing(monkeypatch):
+    for name in ("lightning.pytorch.callbacks", "pytorch_lightning.callbacks", "transformers"):
+        monkeypatch.setitem(sys.modules, name, None)
+    monitor = Monitor(network(), X)
+    with pytest.raises(ImportError, match="pip install lightning"):
+        lightning_callback(monitor)
+    with pytest.raises(ImportError, match="pip install transformers"):
+        trainer_callback(monitor)
+    old = types.SimpleNamespace(TrainerCallback=type("TrainerCallback", (), {}))
+    monkeypatch.setitem(sys.modules, "transformers", old)
+    with pytest.raises(ImportError, match=r"4\.46 or newer"):
+        trainer_callback(monitor)

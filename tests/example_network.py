@@ -1,4 +1,4 @@
-"""A small network of a user's, its weights, and how to read what gramian inspect says about it."""
+"""A small network as a user writes it, its weights, and readers of the output of gramian inspect."""
 
 import json
 
