@@ -13,8 +13,8 @@ from gramian.core.whole import write_whole
 from gramian.nets import FeatureReport
 from gramian.report.model.comparison import comparison_page
 from gramian.report.model.page import model_page
-from gramian.report.network_comparison import network_comparison_page
-from gramian.report.network_page import network_page
+from gramian.report.network.comparison import network_comparison_page
+from gramian.report.network.page import network_page
 from gramian.rfm.base import BaseRFM
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian.report.explained import plot_along
+from gramian.report.figures import plot_partial_dependence
 from gramian.report.web import (
     Section,
     bar,
@@ -212,7 +212,7 @@ def _along(model: Any, directions: Directions, i: int, output: Any) -> str:
     found = along(model, directions, i, grid=30, rows=100, output=output)
     ends = f"from {shown(float(found.mean[0]))} to {shown(float(found.mean[-1]))}"
     alt = f"{found.output.name} along direction {i + 1}: {ends}"
-    return figure(plot_along(found), alt, "Mean prediction of training rows moved along the direction.")
+    return figure(plot_partial_dependence(found), alt, "Mean prediction of training rows moved along the direction.")
 
 
 def _shares(changed: Evolution, t: int, names: Sequence[str]) -> str:

@@ -20,7 +20,7 @@ Everything is a function to a string, and texts are escaped where they come in: 
 from gramian.report.web.charts import lines
 from gramian.report.web.html import folded, prose, slug, tag, text
 from gramian.report.web.numbers import duration, plus_minus, shown, span
-from gramian.report.web.parts import label, note, slider, tabs, tiles
+from gramian.report.web.parts import label, note, panels, slider, tabs, tiles
 from gramian.report.web.pictures import drawn, figure, heat_map
 from gramian.report.web.shell import Section, document, page
 from gramian.report.web.tables import bar, cell, facts, number, row, table
@@ -41,6 +41,7 @@ __all__ = [
     "note",
     "number",
     "page",
+    "panels",
     "plus_minus",
     "prose",
     "row",
