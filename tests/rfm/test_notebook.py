@@ -12,6 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 import gramian
 from gramian import RFMClassifier, RFMRegressor
+from gramian.display import format_number, typographic_minus
 from gramian.rfm import summary as module
 from gramian.rfm.rounds import Round
 
@@ -124,8 +125,8 @@ class TestRounds:
     def test_shows_every_round(self, regressor):
         html, words = regressor.rounds_._repr_html_(), str(regressor.rounds_)
         for record in regressor.rounds_:
-            assert f"<td>{record.score:.4g}</td>" in html
-            assert f"{record.score:.4g}" in words
+            assert f"<td>{typographic_minus(format_number(record.score))}</td>" in html
+            assert format_number(record.score) in words
         assert html.count('class="bar"') == 3
 
     def test_one_record(self, regressor):
@@ -155,7 +156,7 @@ def test_networks_show_themselves_too():
     with torch.random.fork_rng():
         layer = torch.nn.Linear(3, 2)
     report = inspect(layer, torch.eye(3))
-    assert compare(report, report)._repr_html_().startswith('<div class="gramian"><style>')
+    assert compare(report, report)._repr_html_().startswith('<div class="gramian-result"><style>')
     monitor = Monitor(layer, torch.eye(3))
     assert "nothing was measured" in monitor._repr_html_()
     monitor.measure()

@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from rich.console import Console, RenderableType
 
 from gramian.core.plugins import room_for
+from gramian.display import Renderable, Section
 from gramian.nets.alignment import corrupted_ptk, uncentered_nfa
 from gramian.nets.metrics import COLUMNS, row
 from gramian.nets.record import PSD, LayerRecord
 from gramian.nets.similarity import Metric, similarity
-from gramian.nets.table import TerminalTable, html
+from gramian.nets.table import report_section
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
 
-class FeatureReport:
+class FeatureReport(Renderable):
     """One row per layer, and every matrix behind it.
 
     Printing it shows a table, in a notebook it is drawn as HTML, :meth:`to_pandas` has all columns and
@@ -139,20 +139,11 @@ class FeatureReport:
         figure: Figure = draw.plot_report(self) if layer is None else draw.plot_layer(self, layer)
         return figure
 
-    def __rich__(self) -> RenderableType:
-        return TerminalTable(self.rows, self._skipped, self.settings)
-
-    def __str__(self) -> str:
-        console = Console(width=160, force_terminal=False, no_color=True)
-        with console.capture() as captured:
-            console.print(self.__rich__())
-        return captured.get().rstrip()
+    def sections(self) -> list[Section]:
+        return [report_section(self.rows, self._skipped, self.settings)]
 
     def __repr__(self) -> str:
         return f"FeatureReport({len(self.layers)} layers, {self.settings.get('samples')} samples)"
-
-    def _repr_html_(self) -> str:
-        return html(self.rows, self._skipped, self.settings)
 
     def _psd(self, name: str) -> None:
         if name not in PSD:

@@ -14,17 +14,17 @@ import torch
 from jaxtyping import Float
 
 from gramian.core import psd_eigh
+from gramian.display import Bar, Renderable, Section, Table, bars, format_number, format_signed
 from gramian.rfm.columns import Columns
 from gramian.rfm.importance import training_rows
 from gramian.rfm.outputs import Output
-from gramian.rfm.shown import Bar, Section, Shown, bars, number, signed
 
 _SHOWN_LOADINGS = 8
 Matrix = Float[np.ndarray, "d d"]
 
 
 @dataclass(frozen=True, eq=False)
-class Directions(Shown):
+class Directions(Renderable):
     """Eigenvectors of the learned matrix, strongest first: ``loadings (k, d)`` on standardised (encoded) columns.
 
     ``shares`` are eigenvalues over the trace. Each row of ``loadings`` has length 1 and its largest entry is positive.
@@ -49,21 +49,23 @@ class Directions(Shown):
         called = [f"direction {i + 1}" for i in range(len(self.loadings))]
         return pd.DataFrame(self.loadings.T, index=pd.Index(self.names, name="column"), columns=called)
 
-    def _sections(self) -> list[Section]:
+    def sections(self) -> list[Section]:
         found = []
         for i, (direction, share) in enumerate(zip(self.loadings, self.shares, strict=True)):
             order = np.argsort(-np.abs(direction), kind="stable")[:_SHOWN_LOADINGS]
             order = order[np.abs(direction[order]) >= 0.01]
             rows: list[list[str | Bar]] = [
-                [self.names[j], bar, signed(direction[j])]
+                [self.names[j], bar, format_signed(direction[j])]
                 for j, bar in zip(order, bars(direction[order].tolist()), strict=True)
             ]
-            found.append(Section(f"direction {i + 1}: {share:.1%} of {self.source}", ["column", "", "loading"], rows))
+            found.append(
+                Section(f"direction {i + 1}: {share:.1%} of {self.source}", Table(["column", "", "loading"], rows))
+            )
         return found
 
 
 @dataclass(frozen=True, eq=False)
-class Interactions(Shown):
+class Interactions(Renderable):
     """Pairs of the user's columns by *joint sensitivity*: the off-diagonal of the learned matrix.
 
     ``strength`` is ``‖M_AB‖ / tr M`` and ``correlation`` is ``‖M_AB‖ / √(‖M_AA‖ ‖M_BB‖)``, with the norm over the
@@ -87,7 +89,7 @@ class Interactions(Shown):
             {"first": first, "second": second, "strength": self.strength, "correlation": self.correlation}
         )
 
-    def _sections(self) -> list[Section]:
+    def sections(self) -> list[Section]:
         rows: list[list[str | Bar]] = [
             [f"{a} × {b}", bar, f"{strength:.1%}", f"{correlation:+.2f}"]
             for (a, b), bar, strength, correlation in zip(
@@ -96,11 +98,11 @@ class Interactions(Shown):
         ]
         note = "a sum of two columns has joint sensitivity too; a product of centred ones need not"
         title = f"joint sensitivity, from {self.source}"
-        return [Section(title, ["pair", "", "strength", "correlation"], rows, note)]
+        return [Section(title, Table(["pair", "", "strength", "correlation"], rows), note)]
 
 
 @dataclass(frozen=True, eq=False)
-class Along(Shown):
+class Along(Renderable):
     """Predictions when rows are moved along a learned direction and keep everything else.
 
     ``grid`` holds positions ``v·z`` (v of length 1, z the standardised columns), ``mean`` the average prediction of all
@@ -122,14 +124,19 @@ class Along(Shown):
 
         return pd.DataFrame({"position": self.grid, "mean": self.mean, "low": self.low, "high": self.high})
 
-    def _sections(self) -> list[Section]:
+    def sections(self) -> list[Section]:
         some = np.unique(np.linspace(0, len(self.grid) - 1, 11).astype(int))
         rows: list[list[str | Bar]] = [
-            [f"{self.grid[g]:+.2f}", bar, number(self.mean[g]), f"{number(self.low[g])} – {number(self.high[g])}"]
+            [
+                f"{self.grid[g]:+.2f}",
+                bar,
+                format_number(self.mean[g]),
+                f"{format_number(self.low[g])} – {format_number(self.high[g])}",
+            ]
             for g, bar in zip(some, bars((self.mean[some] - self.mean.min()).tolist()), strict=True)
         ]
         heading = f"{self.level:.0%} of rows"
-        return [Section(f"{self.output.name} along {self.name}", ["position", "", "mean", heading], rows)]
+        return [Section(f"{self.output.name} along {self.name}", Table(["position", "", "mean", heading], rows))]
 
 
 def learned_matrix(model: Any, off_diagonal: bool = False) -> tuple[Matrix, str]:

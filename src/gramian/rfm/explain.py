@@ -15,10 +15,20 @@ import torch
 from jaxtyping import Float, Int
 
 from gramian.core import threads, wide_dtype
+from gramian.display import (
+    Bar,
+    Renderable,
+    Section,
+    Table,
+    bars,
+    format_number,
+    format_signed,
+    format_value,
+    more_columns,
+)
 from gramian.rfm.calibration import log_probabilities
 from gramian.rfm.columns import Columns, as_table, missing
 from gramian.rfm.outputs import Output
-from gramian.rfm.shown import Bar, Section, Shown, bars, more, number, signed
 
 METHODS = ("path", "gradient")
 _FIRST_NODES, _MOST_NODES = 32, 256
@@ -51,7 +61,7 @@ class Neighbours:
 
 
 @dataclass(frozen=True, eq=False)
-class Explanation(Shown):
+class Explanation(Renderable):
     """One prediction taken apart; see :meth:`gramian.rfm.explains.Explains.explain`.
 
     ``Σ contributions + gap = score − reference_score`` and ``neighbours.offset + Σ neighbours.parts +
@@ -81,52 +91,55 @@ class Explanation(Shown):
         table = {"value": list(self.values), "contribution": self.contributions, "sensitivity": self.sensitivity}
         return pd.DataFrame(table, index=pd.Index(self.columns, name="column"))
 
-    def _sections(self) -> list[Section]:
+    def sections(self) -> list[Section]:
         order = np.argsort(-np.abs(self.contributions), kind="stable")
         shown, left = order[:_SHOWN_COLUMNS], order[_SHOWN_COLUMNS:]
         rows: list[list[str | Bar]] = [
             [
                 self.columns[j],
-                number(self.values[j]),
+                format_value(self.values[j]),
                 bar,
-                signed(self.contributions[j]),
-                signed(self.sensitivity[j]),
+                format_signed(self.contributions[j]),
+                format_signed(self.sensitivity[j]),
             ]
             for j, bar in zip(shown, bars(self.contributions[shown].tolist()), strict=True)
         ]
         if len(left):
-            rows.append([more(len(left)), "", "", signed(float(self.contributions[left].sum())), ""])
+            rows.append([more_columns(len(left)), "", "", format_signed(float(self.contributions[left].sum())), ""])
         total = float(self.contributions.sum())
         unresolved = abs(self.gap) > 1e-6 * max(abs(total), abs(self.score))  # else it is round-off
-        sums = signed(total) + (f" and {signed(self.gap)} not resolved" if unresolved else "")
-        note = f"reference {number(self.reference_score)}, columns {sums}: {number(self.score)}"
+        sums = format_signed(total) + (f" and {format_signed(self.gap)} not resolved" if unresolved else "")
+        note = f"reference {format_number(self.reference_score)}, columns {sums}: {format_number(self.score)}"
         near = self.neighbours
         lines: list[list[str | Bar]] = [
-            [f"row {row}", f"{similarity:.3f}", bar, signed(part)]
+            [f"row {row}", f"{similarity:.3f}", bar, format_signed(part)]
             for row, similarity, bar, part in zip(
                 near.rows, near.similarity, bars(near.parts.tolist()), near.parts, strict=True
             )
         ]
-        lines += [["all other rows", "", "", signed(near.others)], ["offset", "", "", signed(near.offset)]]
+        lines += [
+            ["all other rows", "", "", format_signed(near.others)],
+            ["offset", "", "", format_signed(near.offset)],
+        ]
         headings = ["column", "value", "", "contribution", "sensitivity"]
         return [
-            Section(self._title(), headings, rows, note),
-            Section("training rows that add most to it", ["row", "similarity", "", "part"], lines),
+            Section(self._title(), Table(headings, rows), note),
+            Section("training rows that add most to it", Table(["row", "similarity", "", "part"], lines)),
         ]
 
     def _title(self) -> str:
         if self.probabilities is None:
-            at = f"{self.output.name} {number(self.score)}"
-            return at if self.prediction == self.score else f"prediction {number(self.prediction)} · {at}"
+            at = f"{self.output.name} {format_number(self.score)}"
+            return at if self.prediction == self.score else f"prediction {format_number(self.prediction)} · {at}"
         sure = self.probabilities[self.prediction]
-        return f"class {self.prediction} ({sure:.1%}) · {self.output.name} {number(self.score)}"
+        return f"class {self.prediction} ({sure:.1%}) · {self.output.name} {format_number(self.score)}"
 
 
-class Explanations(Shown, list[Explanation]):
+class Explanations(Renderable, list[Explanation]):
     """Explanations of several rows: a list that shows the columns of the first ten."""
 
-    def _sections(self) -> list[Section]:
-        found = [explanation._sections()[0] for explanation in self[:_SHOWN_ROWS]]
+    def sections(self) -> list[Section]:
+        found = [explanation.sections()[0] for explanation in self[:_SHOWN_ROWS]]
         titled = [replace(section, title=f"row {i}: {section.title}") for i, section in enumerate(found)]
         left = len(self) - len(found)
         if left:

@@ -10,8 +10,8 @@ import torch
 from jaxtyping import Float
 from sklearn.base import clone
 
+from gramian.display import Bar, Renderable, Section, Table, bars, more_columns
 from gramian.rfm.columns import Columns
-from gramian.rfm.shown import Bar, Section, Shown, bars, more
 
 _ROWS = 2000
 _BLOCK = 256
@@ -20,7 +20,7 @@ _SHOWN_COLUMNS, _SHOWN_SHARE = 15, 5e-4
 
 
 @dataclass(frozen=True, eq=False)
-class Importances(Shown):
+class Importances(Renderable):
     """Share of each of the user's columns in the diagonal of the average gradient outer product; they sum to 1.
 
     ``low`` and ``high`` bound the middle ``level`` of ``n_bootstrap`` shares, each from training rows drawn anew. That
@@ -47,7 +47,7 @@ class Importances(Shown):
         table = {"share": self.shares, "low": self.low, "high": self.high}
         return pd.DataFrame(table, index=pd.Index(self.columns, name="column")).iloc[self.order]
 
-    def _sections(self) -> list[Section]:
+    def sections(self) -> list[Section]:
         count = max(1, min(_SHOWN_COLUMNS, int((self.shares >= _SHOWN_SHARE).sum())))
         shown, left = self.order[:count], self.order[count:]
         rows: list[list[str | Bar]] = [
@@ -55,9 +55,9 @@ class Importances(Shown):
             for j, bar in zip(shown, bars(self.shares[shown].tolist()), strict=True)
         ]
         if left:
-            rows.append([more(len(left)), "", f"{self.shares[left].sum():.1%}", ""])
+            rows.append([more_columns(len(left)), "", f"{self.shares[left].sum():.1%}", ""])
         note = f"intervals: {self.level:.0%} of {self.n_bootstrap} resamplings of {self.n_rows:,} rows, one fit"
-        return [Section("share of sensitivity", ["column", "", "share", "interval"], rows, note)]
+        return [Section("share of sensitivity", Table(["column", "", "share", "interval"], rows), note)]
 
 
 def importances(model: Any, n_bootstrap: int, level: float, random_state: int) -> Importances:

@@ -9,11 +9,11 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.stats import norm
 
-from gramian.rfm.shown import Bar, Section, Shown, bars
+from gramian.display import Bar, Renderable, Section, Table, bars
 
 
 @dataclass(frozen=True, eq=False)
-class Reliability(Shown):
+class Reliability(Renderable):
     """Rows in bins of equal width by the probability of the predicted class; bins without rows are left out.
 
     ``confidence`` is the mean of those probabilities, ``accuracy`` the share of predictions that were right, ``low``
@@ -38,7 +38,7 @@ class Reliability(Shown):
         names = ("confidence", "accuracy", "low", "high", "count")
         return pd.DataFrame({name: getattr(self, name) for name in names})
 
-    def _sections(self) -> list[Section]:
+    def sections(self) -> list[Section]:
         rows: list[list[str | Bar]] = [
             [f"{said:.1%}", bar, f"{right:.1%}", f"{low:.1%} – {high:.1%}", f"{count:,.0f}"]
             for said, bar, right, low, high, count in zip(
@@ -48,7 +48,7 @@ class Reliability(Shown):
         ]  # fmt: skip
         note = f"calibration error {self.error:.1%}; {self.level:.0%} intervals; the bars are accuracy less confidence"
         headings = ["said", "", "was right", "interval", "rows"]
-        return [Section(f"probabilities of the predicted class ({self.source})", headings, rows, note)]
+        return [Section(f"probabilities of the predicted class ({self.source})", Table(headings, rows), note)]
 
 
 def reliability(

@@ -17,11 +17,11 @@ from torch import Tensor
 
 from gramian.core.pool import Pool
 from gramian.core.rows import Rows
+from gramian.display import Bar, Column, Renderable, Section, Table, bars, format_number
 from gramian.features import Update
 from gramian.kernels import Identity, Kernel, KernelOperator, Metric, as_metric
 from gramian.rfm.choice import Choice, Chooser
 from gramian.rfm.machine import KernelMachine
-from gramian.rfm.shown import Bar, Section, Shown, bars, number
 from gramian.rfm.spread import SpreadMachine
 from gramian.solvers import Solution, SolveInfo, Solver, Workspace
 
@@ -30,11 +30,12 @@ log = logging.getLogger(__name__)
 _SEED_STRIDE = 1_000_003
 
 
-_HEADINGS = ("round", "error", "", "leave-one-out", "ridge", "bandwidth", "rank", "residual", "seconds", "status")
+_NUMBERS = ("round", "error", "", "leave-one-out", "ridge", "bandwidth", "rank", "residual", "seconds")
+_COLUMNS = (*_NUMBERS, Column("status", align="left"))
 
 
 @dataclass(frozen=True)
-class Round(Shown):
+class Round(Renderable):
     """What happened in one round.
 
     ``loo`` is the leave-one-out mean squared error given M that chose ridge and bandwidth (NaN where they were fixed);
@@ -53,18 +54,18 @@ class Round(Shown):
     seconds: float
     bytes: int
 
-    def _sections(self) -> list[Section]:
-        return [Section(f"round {self.index}", _HEADINGS, [self.cells("")])]
+    def sections(self) -> list[Section]:
+        return [Section(f"round {self.index}", Table(_COLUMNS, [self.cells("")]))]
 
     def cells(self, bar: Bar | str) -> list[str | Bar]:
         """The record as a line of a table."""
         numbers = (self.loo, self.ridge, self.bandwidth, self.rank, self.residual)
-        told = [number(value) for value in numbers]
-        return [str(self.index), number(self.score), bar, *told, f"{self.seconds:.2f}", self.status]
+        told = [format_number(value) for value in numbers]
+        return [str(self.index), format_number(self.score), bar, *told, f"{self.seconds:.2f}", self.status]
 
 
 @dataclass(frozen=True)
-class Rounds(Shown, Sequence[Round]):
+class Rounds(Renderable, Sequence[Round]):
     """The records of all rounds: a sequence that shows itself as a table.
 
     >>> Rounds(())[:0]
@@ -89,11 +90,11 @@ class Rounds(Shown, Sequence[Round]):
 
         return pd.DataFrame([asdict(record) for record in self.records]).set_index("index")
 
-    def _sections(self) -> list[Section]:
+    def sections(self) -> list[Section]:
         drawn = bars([record.score for record in self.records])
         rows = [record.cells(bar) for record, bar in zip(self.records, drawn, strict=True)]
         note = "error: mean squared error on rows the round has not seen, of the scaled target; round 0 is kernel ridge"
-        return [Section("rounds", _HEADINGS, rows, note)]
+        return [Section("rounds", Table(_COLUMNS, rows), note)]
 
 
 @dataclass(frozen=True)

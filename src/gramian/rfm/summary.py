@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from gramian.display import Bar, Renderable, Section, Table, bars, format_number, more_columns
 from gramian.rfm.columns import Columns
 from gramian.rfm.judged import Judged
 from gramian.rfm.rounds import Rounds
-from gramian.rfm.shown import Bar, Section, Shown, bars, more, number
 
 _QUICK_ROWS = 2000
 """Beyond this importances take seconds, which nobody expects of a model that is only looked at."""
@@ -26,7 +26,7 @@ _HOW = {
 
 
 @dataclass(frozen=True, eq=False)
-class Summary(Shown):
+class Summary(Renderable):
     """Facts ``(name, value)`` about a fit, its most important columns, and its rounds.
 
     ``columns`` and ``shares`` are empty where the model stands on so many rows that they would take a while.
@@ -39,16 +39,16 @@ class Summary(Shown):
     left_out: int
     rounds: Rounds
 
-    def _sections(self) -> list[Section]:
-        found = [Section(self.title, ["", ""], [list(pair) for pair in self.facts])]
+    def sections(self) -> list[Section]:
+        found = [Section(self.title, Table(["", ""], [list(pair) for pair in self.facts]))]
         if self.columns:
             rows: list[list[str | Bar]] = [
                 [name, bar, f"{share:.1%}"]
                 for name, bar, share in zip(self.columns, bars(self.shares), self.shares, strict=True)
             ]
-            note = f"{more(self.left_out)}: {max(0.0, 1 - sum(self.shares)):.1%}" if self.left_out else ""
-            found.append(Section("share of sensitivity", ["column", "", "share"], rows, note))
-        return found + (self.rounds._sections() if len(self.rounds) > 1 else [])
+            note = f"{more_columns(self.left_out)}: {max(0.0, 1 - sum(self.shares)):.1%}" if self.left_out else ""
+            found.append(Section("share of sensitivity", Table(["column", "", "share"], rows), note))
+        return found + (self.rounds.sections() if len(self.rounds) > 1 else [])
 
 
 class ShownInNotebooks:
@@ -88,8 +88,8 @@ def summary(model: Any) -> Summary:
         ("stands on", f"{len(model.row_index_):,} rows"),
         ("columns", str(len(Columns.of(model).names))),
         ("kept", f"round {kept.index} of {len(model.rounds_) - 1}{together}"),
-        ("kernel", f"{type(model.kernel_).__name__}, bandwidth {number(kept.bandwidth)}"),
-        ("ridge", number(model.ridge_)),
+        ("kernel", f"{type(model.kernel_).__name__}, bandwidth {format_number(kept.bandwidth)}"),
+        ("ridge", format_number(model.ridge_)),
     ]
     columns, shares, left = _important(model)
     return Summary(f"{type(model).__name__}, fitted", tuple(facts), columns, shares, left, Rounds(tuple(model.rounds_)))
@@ -112,7 +112,7 @@ def _scores(model: Any) -> list[tuple[str, str]]:
         losses = model.held_out_losses_
         return [
             (f"accuracy on held-out rows ({_HOW[judged.how]})", f"{1 - losses['error']:.1%}"),
-            ("log loss", number(losses["log_loss"])),
+            ("log loss", format_number(losses["log_loss"])),
             ("calibration error", f"{losses['calibration_error']:.1%}"),
         ]
     w = judged.weights / judged.weights.sum()

@@ -6,10 +6,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
+from gramian.display import format_value, more_columns
 from gramian.report.figures.inputs import check_at_least_one
 from gramian.report.style import BLUE, ORANGE, axes_or_new, beside, finish
 from gramian.rfm.explain import Explanation
-from gramian.rfm.shown import more, number
 
 _LONGEST = 24
 """Largest number of characters of a value that is written after the name of its column."""
@@ -46,7 +46,7 @@ def plot_explanation(result: Explanation | list[Explanation], ax: Axes | None = 
     labels = [f"{result.columns[j]} = {_short(result.values[j])}" for j in order[:top]]
     lengths = values[order[:top]].tolist()
     if len(order) > top:
-        labels.append(more(len(order) - top))
+        labels.append(more_columns(len(order) - top))
         lengths.append(float(values[order[top:]].sum()))
     ax = axes_or_new(ax, 6.0, 1.2 + 0.27 * len(lengths))
     rows = np.arange(len(lengths))
@@ -73,5 +73,5 @@ def _headline(result: Explanation) -> str:
 
 
 def _short(value: object) -> str:
-    text = number(value)
+    text = format_value(value)
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"

@@ -9,10 +9,10 @@ from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
+from gramian.display import more_columns
 from gramian.report.figures.inputs import SMALLEST_SHARE, HasImportances, check_at_least_one, check_fitted, column_names
 from gramian.report.style import BLUE, axes_or_new, beside, finish
 from gramian.rfm.importance import Importances
-from gramian.rfm.shown import more
 
 
 def plot_importances(
@@ -51,7 +51,7 @@ def plot_importances(
     ax = axes_or_new(ax, 5.2, 0.9 + 0.27 * len(order))
     _bars(ax, values[order], [called[i] for i in order])
     left = len(values) - len(order)
-    rest = f"\n({more(left)}: {max(0.0, 1 - values[order].sum()):.1%})" if left else ""
+    rest = f"\n({more_columns(left)}: {max(0.0, 1 - values[order].sum()):.1%})" if left else ""
     ax.set_xlabel(f"share of sensitivity{rest}")
     finish(ax, grid="x")
     return ax
@@ -90,7 +90,7 @@ def plot_importance_intervals(result: Importances, ax: Axes | None = None, *, to
     ax.errorbar(shares, np.arange(len(order)), xerr=whiskers, fmt="none", ecolor="#303030", elinewidth=1.1, capsize=2.5)
     ax.set_xlim(left=0)
     left = len(result.columns) - len(order)
-    rest = f"; {more(left)}: {max(0.0, 1 - shares.sum()):.1%}" if left else ""
+    rest = f"; {more_columns(left)}: {max(0.0, 1 - shares.sum()):.1%}" if left else ""
     ax.set_xlabel(f"share of sensitivity\n({result.level:.0%} intervals{rest})")
     finish(ax, grid="x")
     return ax

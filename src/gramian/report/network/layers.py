@@ -12,8 +12,7 @@ from matplotlib.axes import Axes
 from gramian.nets import FeatureReport
 from gramian.nets.metrics import COLUMNS
 from gramian.nets.record import Unavailable
-from gramian.nets.table import SHOWN, columns
-from gramian.nets.table import cell as cell_text
+from gramian.nets.table import SHOWN, measured_columns
 from gramian.report.figures import plot_alignment, plot_geometry, plot_ranks, plot_spectra
 from gramian.report.figures.matrices import image_of
 from gramian.report.figures.network_parts import TITLES, has_geometry
@@ -46,8 +45,8 @@ _PSD = ("nfm", "agop", "enfa")
 
 def layer_table(report: FeatureReport) -> str:
     """Return the table of the layers, with an explanation of its columns."""
-    names = columns(report.rows)
-    heads = {SHOWN[name][0]: COLUMNS[name] for name in names}
+    names = measured_columns(report.rows)
+    heads = {SHOWN[name].heading: COLUMNS[name] for name in names}
     rows = [
         row(
             str(entry["layer"]),
@@ -152,7 +151,7 @@ def largest_inputs(weights: Float[np.ndarray, " d"]) -> np.ndarray:
 
 def _number(name: str, entry: Mapping[str, float | int | str]) -> str:
     value = float(entry[name])
-    return number(cell_text(name, value), value) if math.isfinite(value) else number("–", None)
+    return number(SHOWN[name].form(value), value) if math.isfinite(value) else number("–", None)
 
 
 def _spectrum_line(report: FeatureReport, layer: str, name: str) -> Line:
