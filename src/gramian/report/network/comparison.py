@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from gramian.display import MISSING, Column, Entry, Table, format_number
+from gramian.display.table import Align
 from gramian.nets import Comparison, FeatureReport, compare
 from gramian.nets.metrics import COLUMNS
 from gramian.nets.record import Unavailable
@@ -18,15 +21,14 @@ from gramian.report.figures.network_parts import TITLES
 from gramian.report.network.layers import explain_columns, largest_inputs, small_axes
 from gramian.report.network.page import MOST_LAYERS
 from gramian.report.web import (
-    Section,
+    PageSection,
     figure,
     heat_map,
     note,
     number,
+    number_cell,
     page,
     panels,
-    row,
-    shown,
     table,
     tag,
     text,
@@ -52,6 +54,7 @@ _HINTS = {
     "first direction": "|u · v| of their first eigenvectors",
     "overlap": "overlap of their strongest directions: 1 for the same subspace, k/d by chance",
 }
+_three_digits = partial(format_number, digits=3)
 _ACROSS = (
     (plot_alignment, "agreement with WᵀW"),
     (plot_ranks, "effective ranks"),
@@ -93,13 +96,13 @@ def network_comparison_page(
         report, other, name = (a, b, names[1]) if isinstance(a, FeatureReport) else (b, a, names[0])
         assert isinstance(report, FeatureReport)  # compare takes nothing else
         summary, top = _describe_similarity(found), _similarity_tiles(found)
-        sections = [Section("Side by side", _matrices_of_layer(report, other, name, layer or report.layers[0]))]
+        sections = [PageSection("Side by side", _matrices_of_layer(report, other, name, layer or report.layers[0]))]
     lead = f"{names[0]}: {_about(a)}. {names[1]}: {_about(b)}."
     sections = [
-        Section("Summary", tag("p", text(summary))),
-        Section("Numbers", _table(found)),
+        PageSection("Summary", tag("p", text(summary))),
+        PageSection("Numbers", _table(found)),
         *sections,
-        Section("Remarks", "".join(note(text(words)) for words in found.notes)),
+        PageSection("Remarks", "".join(note(text(words)) for words in found.notes)),
     ]
     return page(title or f"{names[0]} and {names[1]}", lead, sections, top=top)
 
@@ -112,18 +115,18 @@ def _about(compared: Compared) -> str:
 
 def _change_tiles(found: Comparison) -> str:
     changes = [_value(entry, "weight_change") for entry in _finite(found, "weight_change")]
-    tile = (shown(max(changes), 3) if changes else "–", "largest change of weights")
+    tile = (number(max(changes), 3) if changes else MISSING, "largest change of weights")
     return tiles([tile, *(_cosine_tile(found, f"{name}_cos", name) for name in ("nfm", "agop"))])
 
 
 def _cosine_tile(found: Comparison, key: str, name: str) -> tuple[str, str]:
     values = [_value(entry, key) for entry in _finite(found, key)]
-    return shown(min(values), 3) if values else "–", f"lowest cosine of {TITLES[name]}"
+    return number(min(values), 3) if values else MISSING, f"lowest cosine of {TITLES[name]}"
 
 
 def _similarity_tiles(found: Comparison) -> str:
     values = [_value(entry, "cosine") for entry in _finite(found, "cosine")]
-    return tiles([(shown(max(values), 3) if values else "–", "highest cosine")])
+    return tiles([(number(max(values), 3) if values else MISSING, "highest cosine")])
 
 
 def _value(entry: Row, key: str) -> float:
@@ -138,20 +141,19 @@ def _finite(found: Comparison, key: str) -> list[Row]:
 def _table(found: Comparison) -> str:
     if not found.rows:
         return ""
-    heads = {name: name.replace("_", " ") for name in found.columns}
-    hints = {head: _HINTS.get(head) or _change(name) for name, head in heads.items()}
     first, *others = found.columns
-    rows = [row(str(entry[first]), *(_number(_value(entry, name)) for name in others)) for entry in found.rows]
-    made = table(list(heads.values()), rows, "dense", "comparison-table", sort=True, hints=hints)
-    return made + explain_columns(hints)
+    rows: list[list[Entry]] = [
+        [str(entry[first]), *(number_cell(_value(entry, name), _three_digits) for name in others)]
+        for entry in found.rows
+    ]
+    data = Table([_column(name, "left" if name == first else "right") for name in found.columns], rows)
+    return table(data, class_="dense", id="comparison-table", sortable=True) + explain_columns(data)
 
 
-def _change(name: str) -> str:
-    return f"change of: {COLUMNS.get(name.removeprefix('Δ '), name)}"
-
-
-def _number(value: float) -> str:
-    return number(shown(value, 3), value) if math.isfinite(value) else number("–", None)
+def _column(name: str, align: Align) -> Column:
+    heading = name.replace("_", " ")
+    hint = _HINTS.get(heading) or f"change of: {COLUMNS.get(name.removeprefix('Δ '), name)}"
+    return Column(heading, align, hint=hint)
 
 
 def _describe_similarity(found: Comparison) -> str:
@@ -190,7 +192,7 @@ def _describe_change(found: Comparison, names: Names) -> str:
 
 def _report_sections(
     a: FeatureReport, b: FeatureReport, names: Names, layer: str | None, found: Comparison
-) -> list[Section]:
+) -> list[PageSection]:
     pairs = ((names[0], a), (names[1], b))
     across = ""
     for draw, about in _ACROSS:
@@ -212,8 +214,8 @@ def _report_sections(
         if matrices:
             shown_layers.append((f"layer {name}", _heat_maps(matrices)))
     return [
-        Section("Across the layers", across if layer is None else ""),
-        Section("Layer by layer", panels("layer", shown_layers)),
+        PageSection("Across the layers", across if layer is None else ""),
+        PageSection("Layer by layer", panels("layer", shown_layers)),
     ]
 
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from jaxtyping import Float
 from matplotlib.axes import Axes
 
+from gramian.display import Table
 from gramian.nets import FeatureReport
 from gramian.nets.metrics import COLUMNS
 from gramian.nets.record import Unavailable
-from gramian.nets.table import SHOWN, measured_columns
+from gramian.nets.table import layer_table
 from gramian.report.figures import plot_alignment, plot_geometry, plot_ranks, plot_spectra
 from gramian.report.figures.matrices import image_of
 from gramian.report.figures.network_parts import TITLES, has_geometry
@@ -28,8 +29,6 @@ from gramian.report.web import (
     note,
     number,
     prose,
-    row,
-    shown,
     table,
     tag,
     text,
@@ -43,26 +42,16 @@ _DIRECTIONS = 5
 _PSD = ("nfm", "agop", "enfa")
 
 
-def layer_table(report: FeatureReport) -> str:
+def layers_table(report: FeatureReport) -> str:
     """Return the table of the layers, with an explanation of its columns."""
-    names = measured_columns(report.rows)
-    heads = {SHOWN[name].heading: COLUMNS[name] for name in names}
-    rows = [
-        row(
-            str(entry["layer"]),
-            tag("td", text(entry["kind"])),
-            tag("td", text(entry["shape"])),
-            *(_number(name, entry) for name in names),
-        )
-        for entry in report.rows
-    ]
-    hints = {"layer": COLUMNS["layer"], "type": COLUMNS["kind"], "shape": COLUMNS["shape"], **heads}
-    return table(list(hints), rows, "dense", "layer-table", sort=True, hints=hints) + explain_columns(hints)
+    found = layer_table(report.rows)
+    return table(found, class_="dense", id="layer-table", sortable=True) + explain_columns(found)
 
 
-def explain_columns(hints: Mapping[str, str]) -> str:
+def explain_columns(data: Table) -> str:
     """Return a folded list of the columns of a table and their meaning."""
-    return folded("Meaning of the columns", facts(hints.items(), "meaning of the columns"))
+    hints = [(column.heading, column.hint) for column in data.columns]
+    return folded("Meaning of the columns", facts(hints, "meaning of the columns"))
 
 
 def across_layers(report: FeatureReport) -> str:
@@ -109,7 +98,7 @@ def layer_panel(report: FeatureReport, layer: str, shape: Sequence[int] | None) 
         alt = f"spectra of layer {layer}: {', '.join(line.name for line in spectra)}"
         made += lines(spectra, alt, x="log₁₀ of the direction's number", y="log₁₀ of the eigenvalue (largest = 1)")
     numbers = [
-        (COLUMNS[name], shown(float(entry[name])))
+        (COLUMNS[name], number(float(entry[name])))
         for name in COLUMNS
         if isinstance(entry[name], float) and math.isfinite(float(entry[name]))
     ]
@@ -147,11 +136,6 @@ def largest_inputs(weights: Float[np.ndarray, " d"]) -> np.ndarray:
     """
     d = len(weights)
     return np.arange(d) if d <= 4 * MOST_INPUTS else np.sort(np.argsort(-weights, kind="stable")[:MOST_INPUTS])
-
-
-def _number(name: str, entry: Mapping[str, float | int | str]) -> str:
-    value = float(entry[name])
-    return number(SHOWN[name].form(value), value) if math.isfinite(value) else number("–", None)
 
 
 def _spectrum_line(report: FeatureReport, layer: str, name: str) -> Line:

@@ -8,13 +8,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from gramian.core import version
+from gramian.display import Column, Table
 from gramian.nets import FeatureReport, Monitor
 from gramian.nets.table import headline
 from gramian.report.figures.matrices import image_of
-from gramian.report.network.layers import across_layers, first_layer_directions, layer_panel, layer_table
+from gramian.report.network.layers import across_layers, first_layer_directions, layer_panel, layers_table
 from gramian.report.network.sentences import CONVERGED, describe_network
 from gramian.report.network.training import training
-from gramian.report.web import Section, facts, note, page, panels, prose, row, shown, table, tag, text, tiles
+from gramian.report.web import PageSection, facts, note, number, page, panels, prose, table, tag, text, tiles
 
 MOST_LAYERS = 24
 """Number of layers that have a panel of their own unless others are asked for; each panel contains pictures."""
@@ -54,14 +55,14 @@ def network_page(
         known = ", ".join(map(repr, report.layers[:MOST_LAYERS])) + (" …" if len(report.layers) > MOST_LAYERS else "")
         raise ValueError(f"layers must be a list of names among {known}, got {layers!r}")
     sections = [
-        Section("Summary", _summary(report)),
-        Section("Layers", layer_table(report)),
-        Section("Across the layers", across_layers(report)),
-        Section("Layer by layer", _layer_panels(report, layers, image_shape)),
-        Section("Directions of the first layer", first_layer_directions(report, image_shape), "First layer"),
-        Section("Training", training(monitor)),
-        Section("Not measured", _skipped(report)),
-        Section("Settings", facts([*_settings(report), ("gramian", version.__version__)])),
+        PageSection("Summary", _summary(report)),
+        PageSection("Layers", layers_table(report)),
+        PageSection("Across the layers", across_layers(report)),
+        PageSection("Layer by layer", _layer_panels(report, layers, image_shape)),
+        PageSection("Directions of the first layer", first_layer_directions(report, image_shape), "First layer"),
+        PageSection("Training", training(monitor)),
+        PageSection("Not measured", _skipped(report)),
+        PageSection("Settings", facts([*_settings(report), ("gramian", version.__version__)])),
     ]
     return page(title, headline(report.rows, report.settings), sections, top=_tiles(report))
 
@@ -77,16 +78,16 @@ def _layer_panels(report: FeatureReport, layers: Sequence[str] | None, image_sha
 
 def _tiles(report: FeatureReport) -> str:
     settings, rows = report.settings, report.rows
-    found = [(str(len(rows)), "layers"), (f"{settings.get('samples', 0):,}", "samples")]
+    found = [(number(len(rows)), "layers"), (number(settings.get("samples", 0)), "samples")]
     if settings.get("loss") is not None:
-        found.append((shown(settings["loss"], 3) if math.isfinite(settings["loss"]) else "–", "loss"))
+        found.append((number(settings["loss"], 3), "loss"))
     for name, about, pick in (
         ("nfa_half_cos", "lowest cosine with AGOP^½", min),
         ("fact_residual", "largest residual of FACT", max),
     ):
         values = [float(entry[name]) for entry in rows if math.isfinite(float(entry[name]))]
         if values:
-            found.append((shown(pick(values), 3), about))
+            found.append((number(pick(values), 3), about))
     return tiles(found)
 
 
@@ -98,8 +99,8 @@ def _summary(report: FeatureReport) -> str:
 def _skipped(report: FeatureReport) -> str:
     if not report.skipped:
         return prose("Every layer with weights was measured.")
-    rows = [row(name, tag("td", text(reason))) for name, reason in report.skipped.items()]
-    return table(["module", "reason"], rows)
+    rows = [[name, reason] for name, reason in report.skipped.items()]
+    return table(Table(["module", Column("reason", "left")], rows))
 
 
 def _settings(report: FeatureReport) -> list[tuple[str, object]]:

@@ -9,7 +9,7 @@ import numpy as np
 from gramian.nets import Monitor
 from gramian.report.figures.network_parts import LINES
 from gramian.report.figures.training import last_report
-from gramian.report.web import lines, note, panels, shown, tag, text
+from gramian.report.web import lines, note, number, panels, tag, text
 from gramian.report.web.charts import Line
 
 _POINTS = 60
@@ -44,5 +44,5 @@ def training(monitor: Monitor | None) -> str:
         both = chart(cosines, f"cosines with WᵀW of layer {layer} over training", "cosine with WᵀW")
         both += chart(ranks, f"effective ranks of layer {layer} over training", "effective rank")
         found.append((f"layer {layer}", tag("div", both, class_="side")))
-    about = f"{len(steps)} measurements in {shown(steps[-1])} steps, on a fixed set of samples."
+    about = f"{len(steps)} measurements in {number(steps[-1])} steps, on a fixed set of samples."
     return note(text(about)) + chart(loss, "the loss over training", "loss") + panels("trained layer", found)

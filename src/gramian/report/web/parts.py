@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gramian.report.web.html import slug, tag, text
+from gramian.display import tag, text
+from gramian.report.web.html import slug
 
 _MOST_TABS = 8
 """Largest number of panels that are chosen by tabs; more are chosen by a slider."""

@@ -1,4 +1,4 @@
-"""Rows with known targets beside what a model predicts for them: the user's, or those its fit had held out."""
+"""Predictions for rows with known targets: rows that the user gives, or holdout rows of the fit."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from gramian.rfm.judged import unseen
 from gramian.tables import label_codes, read_target
 
 _MOST_ROWS = 20_000
-_CHOSEN = "by which kernel and round were chosen: a little too good"
-_WORDS = {
-    "folds": f"rows the fit had held out, {_CHOSEN}",
-    "split": f"rows of one split that the fit had held out, {_CHOSEN}",
-    "evaluation set": f"the evaluation set given to the fit, {_CHOSEN}",
-    "leave-one-out": "training rows left out one by one given M, which has seen them: a little too good",
+_SELECTION = "by which kernel and round were selected: slightly optimistic"
+_SOURCES = {
+    "folds": f"rows: out-of-fold predictions, {_SELECTION}",
+    "split": f"rows: the holdout part of one split, {_SELECTION}",
+    "evaluation set": f"rows: the evaluation set of the fit, {_SELECTION}",
+    "leave-one-out": "rows: leave-one-out predictions given M, which was learned from these rows: slightly optimistic",
 }
 
 
 @dataclass(frozen=True, eq=False)
-class Evidence:
-    """m rows: ``y (m, c)`` of a regressor or class numbers ``(m,)``, what was predicted, and where they are from."""
+class Predictions:
+    """m rows: targets ``y (m, c)`` of a regressor or class numbers ``(m,)``, the predictions, and their source."""
 
     y: Float[np.ndarray, "m c"] | Int[np.ndarray, " m"]
     predicted: Float[np.ndarray, "m c"] | Int[np.ndarray, " m"]
@@ -37,28 +37,26 @@ class Evidence:
     weights: Float[np.ndarray, " m"]
     source: str
     rows: Int[np.ndarray, " m"] | None
-    """Which rows of the user's table they are; None where they are not from there."""
+    """Row numbers in the table of the user; None for holdout rows of the fit."""
     classes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.y)
 
     @cached_property
-    def places(self) -> Int[np.ndarray, "k m"]:
-        """The place of each row's probability among those of all rows, for each class; equal ones share one."""
+    def ranks(self) -> Int[np.ndarray, "k m"]:
+        """Rank of each row by its probability, for each class; equal probabilities have equal ranks."""
         assert self.probabilities is not None
         return np.stack([np.unique(column, return_inverse=True)[1] for column in self.probabilities.T])
 
     @property
-    def words(self) -> str:
-        """How many rows, and where from."""
-        return (
-            f"{len(self):,} {self.source}" if self.source.startswith("rows") else f"{len(self):,} rows: {self.source}"
-        )
+    def description(self) -> str:
+        """The number of rows and their source."""
+        return f"{len(self):,} {self.source}"
 
 
-def evidence(model: Any, X: Any = None, y: Any = None) -> Evidence:
-    """Predictions for the user's rows, at most 20,000 random ones, or for rows the fit had held out.
+def predictions_for(model: Any, X: Any = None, y: Any = None) -> Predictions:
+    """Return predictions for the rows of the user, at most 20,000 random ones, or for holdout rows of the fit.
 
     Parameters
     ----------
@@ -70,7 +68,7 @@ def evidence(model: Any, X: Any = None, y: Any = None) -> Evidence:
         if y is not None:
             raise ValueError("y was given without X: give the rows it belongs to as well")
         found = unseen(model)
-        return _made(model, found.y, found.predicted, found.probabilities, found.weights, _WORDS[found.how], None)
+        return _coded(model, found.y, found.predicted, found.probabilities, found.weights, _SOURCES[found.how], None)
     table = read_table(X)
     y = np.asarray(y)
     check_consistent_length(table, y)
@@ -80,23 +78,23 @@ def evidence(model: Any, X: Any = None, y: Any = None) -> Evidence:
     if n > _MOST_ROWS:
         rows = np.sort(np.random.default_rng(0).permutation(n)[:_MOST_ROWS])
         table, y = take(table, rows), y[rows]
-        source = f"random ones of the {n:,} given with the report"
+        source = f"rows, a random sample of the {n:,} given with the report"
     ones = np.ones(len(y))
     if not hasattr(model, "classes_"):
-        return _made(model, y, model.predict(table), None, ones, source, rows)
+        return _coded(model, y, model.predict(table), None, ones, source, rows)
     probabilities = model.predict_proba(table)
-    return _made(model, y, model.classes_[probabilities.argmax(axis=1)], probabilities, ones, source, rows)
+    return _coded(model, y, model.classes_[probabilities.argmax(axis=1)], probabilities, ones, source, rows)
 
 
-def one_output(model: Any, found: Evidence) -> Any:
-    """The output to look at where several cannot be shown: the first target or class; None where there is only one."""
-    if found.probabilities is not None:
-        return model.classes_.tolist()[0] if len(found.classes) > 2 else None
-    return 0 if found.y.shape[1] > 1 else None
+def one_output(model: Any, predictions: Predictions) -> Any:
+    """Return the output that is shown if only one can be: the first target or class, None if there is one only."""
+    if predictions.probabilities is not None:
+        return model.classes_.tolist()[0] if len(predictions.classes) > 2 else None
+    return 0 if predictions.y.shape[1] > 1 else None
 
 
 def read_table(X: Any) -> Any:
-    """Rows in memory, as a frame or an array; an error for what is not in memory, and for no rows at all."""
+    """Return rows in memory, as a frame or an array; refuse tables that are not in memory, sparse or empty."""
     if isinstance(X, str | os.PathLike) or hasattr(X, "dask"):
         raise ValueError("X must be a table in memory, a frame or an array: read some rows of it first")
     if issparse(X):
@@ -108,11 +106,11 @@ def read_table(X: Any) -> Any:
 
 
 def take(table: Any, rows: Any) -> Any:
-    """Some rows of a frame or an array."""
+    """Return some rows of a frame or an array."""
     return _safe_indexing(table, np.asarray(rows), axis=0)
 
 
-def _made(
+def _coded(
     model: Any,
     y: NDArray[Any],
     predicted: NDArray[Any],
@@ -120,12 +118,13 @@ def _made(
     weights: NDArray[Any],
     source: str,
     rows: NDArray[Any] | None,
-) -> Evidence:
+) -> Predictions:
+    """Return predictions with classes as numbers, and targets as a matrix."""
     if probabilities is not None:
         codes = label_codes(y, model.classes_)
         names = tuple(str(name) for name in model.classes_.tolist())
-        return Evidence(codes, label_codes(predicted, model.classes_), probabilities, weights, source, rows, names)
+        return Predictions(codes, label_codes(predicted, model.classes_), probabilities, weights, source, rows, names)
     y, predicted = read_target(y).reshape(len(y), -1), predicted.reshape(len(y), -1)
     if y.shape != predicted.shape:
         raise ValueError(f"y has {y.shape[1]} targets, the model {predicted.shape[1]}: give as many as in the fit")
-    return Evidence(y, predicted, None, weights, source, rows)
+    return Predictions(y, predicted, None, weights, source, rows)
