@@ -1,7 +1,7 @@
-"""Paper B's protocol on the UCI sets: tune on one split, keep its feature matrix, score four others.
+"""Protocol of paper B on the UCI sets: tune on one split, and reuse its feature matrix on four other splits.
 
-**It leaks**: the rows M was learned from, with their labels, are among the test rows of the four splits. It is here to
-compare with the paper's tables; an honest number comes from the suite ``uci-small``.
+**The protocol leaks**: the rows that M was learned from, with their labels, are among the test rows of the four splits.
+It serves for comparison with the paper's tables; the suite ``uci-small`` has no leak.
 
 The grid (appendix D): ridge 10 … 10⁻³ × rows divided by their norm or not × rounds 0 … 4 × full or diagonal M (up to
 5,000 rows), Laplace kernel ``exp(−r/10)``, one-hot targets, M not rescaled, the AGOP of at most 20,000 rows.
@@ -31,7 +31,7 @@ _BANDWIDTH = 10.0
 _DIAGONAL_ROWS = 5000
 _AGOP_ROWS = 20_000
 _WIDE_ROWS = 5000
-"""Up to so many rows in float64."""
+"""Largest number of rows solved in float64; more rows use float32."""
 
 Make = Callable[[bool], Update]
 UPDATES: dict[str, Make | None] = {
@@ -40,12 +40,12 @@ UPDATES: dict[str, Make | None] = {
     "paper-fact": lambda diagonal: Fact(scale=None, diagonal=diagonal),
     "paper-fact-geometric": lambda diagonal: Fact(geometric=True, scale=None, diagonal=diagonal),
 }
-"""How M is learned: not at all (Laplace ridge regression), by the AGOP (paper B), by FACT (paper D)."""
+"""Method → update of M: none (Laplace ridge regression), AGOP (paper B), FACT (paper D)."""
 
 
 @dataclass(frozen=True)
-class Choice:
-    """A point of the grid."""
+class GridPoint:
+    """A point of the tuning grid."""
 
     ridge: float
     normalize: bool
@@ -55,20 +55,20 @@ class Choice:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the protocol gives for one set: mean accuracy of the four splits, and what was chosen for them."""
+    """Result of the protocol on one data set: mean accuracy over the four splits, and the tuned grid point."""
 
     score: float
     scores: tuple[float, ...]
     validation: float
-    choice: Choice
+    choice: GridPoint
 
     def as_dict(self) -> dict[str, Any]:
-        """For a record."""
+        """Return the result for a record."""
         return asdict(self)
 
 
 def evaluate(data: Dataset, method: str) -> Outcome:
-    """Run the protocol on one set.
+    """Run the protocol on one data set.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def evaluate(data: Dataset, method: str) -> Outcome:
         One of :data:`UPDATES`.
     """
     if data.tuning is None:
-        raise ValueError("the paper's protocol needs a set with a tuning split")
+        raise ValueError("the paper's protocol needs a data set with a tuning split")
     _check_memory(max(len(rows) for rows, _ in (data.tuning, *data.splits)))
     make = UPDATES[method]
     train, valid = (torch.as_tensor(rows) for rows in data.tuning)
@@ -86,7 +86,7 @@ def evaluate(data: Dataset, method: str) -> Outcome:
     Y = torch.nn.functional.one_hot(labels).double()
     inputs = _inputs(data.X, len(train))
     workspace = Workspace()
-    best: tuple[float, Choice, Metric] | None = None
+    best: tuple[float, GridPoint, Metric] | None = None
     for normalize, X in inputs.items():
         for diagonal in (False, True) if make and len(train) <= _DIAGONAL_ROWS else (False,):
             for ridge in RIDGES:
@@ -94,7 +94,7 @@ def evaluate(data: Dataset, method: str) -> Outcome:
                 for index, machine in enumerate(steps):
                     accuracy = _accuracy(machine, X[valid], labels[valid])
                     if best is None or accuracy > best[0]:
-                        best = accuracy, Choice(ridge, normalize, diagonal, index), machine.metric
+                        best = accuracy, GridPoint(ridge, normalize, diagonal, index), machine.metric
     assert best is not None
     validation, choice, metric = best
     X = inputs[choice.normalize]
@@ -106,10 +106,10 @@ def evaluate(data: Dataset, method: str) -> Outcome:
     return Outcome(float(np.mean(scores)), tuple(scores), validation, choice)
 
 
-def relearned(data: Dataset, method: str, choice: Choice) -> tuple[float, ...]:
-    """Accuracy on the four splits when M is learned anew from the training rows of each: no test label is in it.
+def evaluate_without_leak(data: Dataset, method: str, choice: GridPoint) -> tuple[float, ...]:
+    """Return the accuracy on the four splits with M learned from the training rows of each split.
 
-    Ridge, rounds and the form of M stay as tuned, which is all that the splits still share.
+    Ridge, number of rounds and form of M stay as tuned.
 
     Parameters
     ----------
@@ -117,8 +117,8 @@ def relearned(data: Dataset, method: str, choice: Choice) -> tuple[float, ...]:
         As for :func:`evaluate`.
     method : str
         One of :data:`UPDATES`.
-    choice : Choice
-        What :func:`evaluate` chose.
+    choice : GridPoint
+        The grid point that :func:`evaluate` selected.
     """
     make = UPDATES[method]
     labels = torch.as_tensor(np.unique(data.y, return_inverse=True)[1])
@@ -134,7 +134,7 @@ def relearned(data: Dataset, method: str, choice: Choice) -> tuple[float, ...]:
 
 
 def _check_memory(n: int) -> None:
-    """The protocol solves directly: refuse what has no room, rather than take the machine down."""
+    """Raise MemoryError if the direct solver would exceed the available memory."""
     needed = Direct().bytes_needed(n, torch.float64 if n <= _WIDE_ROWS else torch.float32)
     budget = resolve_memory(None, torch.device("cpu"))
     if needed > budget:
@@ -142,7 +142,7 @@ def _check_memory(n: int) -> None:
 
 
 def _inputs(X: np.ndarray, n: int) -> dict[bool, Tensor]:
-    """The rows as they are and on the unit sphere; only the former where a row is zero (balance-scale)."""
+    """Return the rows as given and divided by their norm; only the former if a row is zero (balance-scale)."""
     plain = torch.as_tensor(X, dtype=torch.float64 if n <= _WIDE_ROWS else torch.float32)
     norms = plain.norm(dim=1, keepdim=True)
     return {False: plain} if bool((norms == 0).any()) else {False: plain, True: plain / norms}
@@ -165,7 +165,7 @@ def _rounds(
             return
         M = update(machine, rng)
         if not bool((M != 0).any()):
-            return  # a constant predictor has no features
+            return  # a constant predictor has no gradient
         metric = as_metric(M)
 
 

@@ -1,4 +1,4 @@
-"""The picture of the README: learned features next to the truth, over pixels, and by name."""
+"""The figure of the README: learned features next to the truth, by pixel, and by name."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from matplotlib.figure import Figure
 from sklearn.datasets import load_breast_cancer, load_digits
 
 from gramian import RFMClassifier, RFMRegressor
-from gramian.cli.tasks import CROWD_SHAPE, crowded
 from gramian.core import cosine
 from gramian.datasets import hermite_index
+from gramian.demo.tasks import CROWD_SHAPE, with_neighbours
 from gramian.report import plot_feature_matrix, plot_image_features, plot_importances
 
 
 def draw(seed: int = 0) -> Figure:
-    """Fit three models and draw what they learned, 10 × 3.3 inches."""
+    """Fit three models and draw their learned features, 10 × 3.3 inches."""
     figure = Figure(figsize=(10, 3.3), layout="constrained")
     left, middle, right = np.asarray(figure.subfigures(1, 3, width_ratios=(1.25, 1.0, 1.15), wspace=0.05))
     for part, title, fill in (
@@ -48,7 +48,7 @@ def _crowd(part: Any, seed: int, n: int = 500) -> str:
     images = images.reshape(-1, 8, 8)
     rng = np.random.default_rng(seed)
     train, out = np.split(rng.permutation(len(images)), [n])
-    X, X_out = crowded(images[train], rng), crowded(images[out], rng)
+    X, X_out = with_neighbours(images[train], rng), with_neighbours(images[out], rng)
     plain, model = (RFMClassifier(n_rounds=k, random_state=seed).fit(X, labels[train]) for k in (0, 2))
     before, after = (100 * m.score(X_out, labels[out]) for m in (plain, model))
     example, pixels = part.subplots(2, 1)

@@ -1,4 +1,4 @@
-"""What a paper says: its numbers and claims, each with the tolerance within which we call it reproduced, and why."""
+"""Claims of a paper: its numbers and statements, each with a tolerance and the reason for that tolerance."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ class Claim:
     Attributes
     ----------
     key : str
-        Which of the experiment's numbers it speaks of.
+        Name of the number in the experiment's results.
     low, high : float
         The claim is *reproduced* when the mean over seeds lies in [low, high] (or the 95 % interval reaches into it).
     slack : float
-        It is *close* up to this far outside.
+        Outside the band the claim is still *close* up to this distance.
     why : str
-        Why this tolerance: the spread over seeds in the paper, another data set, another size.
+        Reason for the tolerance: the spread over seeds in the paper, another data set, another size.
     paper : float or None
         The value as printed, where there is one; NaN where the paper prints ``nan``.
     label : str
-        What the number is, for a person.
+        Description of the number, for tables and pages.
     scales : tuple of str
-        The scales at which the comparison means anything; at others it is shown but not judged.
+        Scales at which the comparison is meaningful; at others the number is shown without a verdict.
     missing : str
-        Why it cannot be run here; empty where it can.
+        Reason why the number cannot be computed here; empty where it can.
     misprint : str
-        What is wrong with the paper's formula, where it is; then `key` is judged with the corrected formula, and
-        `printed_key` names the number which the formula as printed gives.
+        The error in the paper's formula, if there is one. Then `key` is the number by the corrected formula, which is
+        judged, and `printed_key` the number by the formula as printed.
     """
 
     key: str
@@ -53,7 +53,7 @@ class Claim:
 
 
 def number(key: str, paper: float, tolerance: float, why: str, *, slack: float | None = None, **more: object) -> Claim:
-    """A number of the paper: ours must lie within `tolerance` of it; by default *close* means within three times that.
+    """A number of the paper, reproduced within `tolerance`; by default *close* means within three times that.
 
     >>> number("rho", 0.93, 0.02, "one seed in the paper").high
     0.9500000000000001
@@ -73,7 +73,7 @@ def between(key: str, low: float, high: float, why: str, *, slack: float = 0.0, 
 
 
 def unavailable(key: str, missing: str, *, paper: float | None = None, label: str = "") -> Claim:
-    """A number that cannot be had here, and why.
+    """A number of the paper that cannot be computed here, with the reason.
 
     >>> unavailable("celeba", "CelebA cannot be fetched").missing
     'CelebA cannot be fetched'

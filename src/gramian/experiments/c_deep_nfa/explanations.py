@@ -1,4 +1,4 @@
-"""Why numbers of Fig. 6 and Table 3 differ at the small scale: two experiments that test the explanation."""
+"""Explanations of numbers of Fig. 6 and Table 3 that differ at the scale small, each tested by an experiment."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ import torch
 from matplotlib.figure import Figure
 
 from gramian.experiments import Result, between, experiment
-from gramian.experiments.c_deep_nfa.setting import Training, alignments, data, network, rule
+from gramian.experiments.c_deep_nfa.setting import StackTraining, alignments, data, network, rule
 from gramian.experiments.stacked import Stack, train
 from gramian.report.style import GREY, SERIES, declutter
 
 
 @dataclass(frozen=True)
 class Collapse:
-    """Fig. 6's networks (gdm, Gaussian link) by weight decay and by the size of the target, the same start for all.
+    """Networks of Fig. 6 (gdm, Gaussian link) by weight decay and size of the target, with a common initialisation.
 
-    `nets` are pairs of weight decay and a factor for the target. With the rate 0.01, 6,000 steps are the flow time of
-    the paper's 60,000 at 0.001.
+    `nets` are pairs of weight decay and a factor for the target. At the rate 0.01, 6,000 steps have the flow time of
+    the paper's 60,000 steps at 0.001.
     """
 
     depth: int
@@ -33,12 +33,12 @@ class Collapse:
 
 
 def collapse(spec: Collapse, seed: int) -> Result:
-    """Does the first layer vanish, and is the vanished network the better one?
+    """Measure the norm of the first layer during training, and the objective relative to that of the zero network.
 
-    The objective is ``mean (f − y)² + (λ/2) Σ‖W‖²``; the network with all weights 0 has the variance of y.
+    The objective is ``mean (f − y)² + (λ/2) Σ‖W‖²``; that of the zero network is the variance of y.
     """
     decays = tuple(decay for decay, _ in spec.nets)
-    training = Training(5, "gdm", spec.depth, spec.rate, spec.epochs, decays, rows=spec.rows, link="gauss")
+    training = StackTraining(5, "gdm", spec.depth, spec.rate, spec.epochs, decays, rows=spec.rows, link="gauss")
     X, Y = data(training, seed)
     Y = Y * torch.tensor([factor for _, factor in spec.nets])[:, None, None]
     stack = network(training, seed)
@@ -68,7 +68,7 @@ def collapse(spec: Collapse, seed: int) -> Result:
 
 
 def draw_collapse(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
-    """Norm of the first layer by step, one panel per depth, a line per decay and target; first seed."""
+    """Draw the norm of the first layer by step, one panel per depth, a line per decay and target; first seed."""
     firsts = {record["spec"]["depth"]: record for record in reversed(list(records))}
     figure.set_size_inches(3.6 * len(firsts) + 0.4, 3.2)
     axes = figure.subplots(1, len(firsts), squeeze=False, sharey=True)[0]
@@ -79,7 +79,7 @@ def draw_collapse(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
         ax.set_xlabel("step of gradient descent with momentum", fontsize=9)
         ax.legend(frameon=False, fontsize=7)
         declutter(ax, "y")
-    axes[0].set_ylim(top=1.5 * axes[0].get_ylim()[1])  # room for the legends
+    axes[0].set_ylim(top=1.5 * axes[0].get_ylim()[1])  # space for the legends
     axes[0].set_ylabel("norm of the first layer", fontsize=9)
 
 
@@ -89,52 +89,46 @@ _DEEP = ((1e-2, 1.0), (3e-3, 1.0), (1e-2, 4.0))
 experiment(
     "c/fig6-why",
     "C",
-    "Why Fig. 6 differs for L = 2: whether the weights vanish depends on the size of the target",
+    "Explanation of Fig. 6 for L = 2: the weights vanish or not depending on the size of the target",
     specs={
         "smoke": [Collapse(2, _SHALLOW[:2], 40, rows=256, moments=4), Collapse(3, _DEEP[:1], 40, rows=256, moments=4)],
         "small": [Collapse(2, _SHALLOW), Collapse(5, _DEEP)],
         "paper": [Collapse(2, _SHALLOW, 60_000, 1e-3), Collapse(5, _DEEP, 60_000, 1e-3)],
     },
     seeds={"smoke": 1, "small": 3, "paper": 1},
-    expected=[
+    claims=[
         between(
             "L=2 λ=0.01 target×1: first layer, change over the second half",
             -0.05,
             0.05,
-            "at rest: a longer training would not make it vanish",
+            "stationary: a longer training would not make it vanish",
             slack=0.05,
-            label="Explanation: L = 2, λ = 0.01: relative change of the first layer from half the paper's time to all",
+            label="Explanation: L = 2, λ = 0.01: relative change of the first layer in the second half of training",
         ),
         between(
             "L=2 λ=0.01 target×1: objective over that of the vanished",
             0.0,
             0.95,
-            "below 1 the minimum of the loss is not where weights vanish, whatever the optimiser",
+            "below 1 the zero network is not the minimum of the objective, for any optimiser",
             slack=0.05,
-            label="Explanation: L = 2, λ = 0.01: objective over that of the vanished network",
+            label="Explanation: L = 2, λ = 0.01: objective relative to that of the zero network",
         ),
         between(
             "L=2 λ=0.01 target×0.25: first layer",
             0.0,
             0.5,
-            "c/fig6's own band: with a target a quarter as large the statement of the paper must come out",
+            "the band of c/fig6: with a target a quarter as large the paper's statement must hold",
             slack=0.5,
             label="Explanation: L = 2, λ = 0.01, target divided by 4: norm of the first layer at the end",
         ),
     ],
     draw=draw_collapse,
-    notes=(
-        "The objective is mean (f − y)² + (λ/2) Σ‖W‖², the vanished network's is the variance of y. Bands were "
-        "entered before the runs. Targets of three seeds have variances of 1.2 to 3.0; the largest does not vanish at "
-        "a quarter (norm 1.2), the others do (0.01). With L = 5 a target four times as large diverges at this rate "
-        "for two seeds."
-    ),
 )(collapse)
 
 
 @dataclass(frozen=True)
 class Fluctuation:
-    """Table 3's gradient descent with L = 5, followed; `decays` reach to where decay has had the time to act."""
+    """Gradient descent of Table 3 with L = 5; the largest of `decays` has enough time to act."""
 
     steps: int
     decays: tuple[float, ...] = (1e-4, 1e-2, 1e-1)
@@ -146,22 +140,22 @@ class Fluctuation:
 
 
 def fluctuation(spec: Fluctuation, seed: int) -> Result:
-    """Alignment with more decay minus that with the least, along training."""
-    training = Training(spec.rank, "gd", spec.depth, spec.rate, spec.steps, spec.decays, rows=spec.rows)
+    """Measure the alignment with more decay minus that with the least decay, during training."""
+    training = StackTraining(spec.rank, "gd", spec.depth, spec.rate, spec.steps, spec.decays, rows=spec.rows)
     X, Y = data(training, seed)
     stack = network(training, seed)
     at = list(range(spec.every, spec.steps + 1, spec.every))
-    noted: list[list[float]] = []
+    measured: list[list[float]] = []
     train(
         stack,
         X,
         Y,
         rule(training),
         epochs=spec.steps,
-        watch=lambda _, state: noted.append(alignments(state, 1 / state.linear)),
+        watch=lambda _, state: measured.append(alignments(state, 1 / state.linear)),
         watch_at=at,
     )
-    lines = np.array(noted).T
+    lines = np.array(measured).T
     numbers: dict[str, float] = {}
     arrays: dict[str, Any] = {"step": at}
     around = [place for place, step in enumerate(at) if 1000 <= step <= 3000] or [*range(len(at))]
@@ -178,7 +172,7 @@ def fluctuation(spec: Fluctuation, seed: int) -> Result:
 
 
 def draw_fluctuation(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
-    """Differences by step: a faint line per seed, and the mean."""
+    """Draw the differences by step: a thin line per seed, and the mean."""
     figure.set_size_inches(6.4, 3.2)
     ax = figure.subplots()
     names = [name for name in records[0]["arrays"] if name != "step"]
@@ -186,10 +180,13 @@ def draw_fluctuation(records: Sequence[Mapping[str, Any]], figure: Figure) -> No
         lines = np.array([record["arrays"][name] for record in records])
         for line in lines:
             ax.plot(records[0]["arrays"]["step"], line, color=colour, alpha=0.35, linewidth=0.7)
-        ax.plot(records[0]["arrays"]["step"], lines.mean(0), color=colour, label=f"{name} minus the least")
+        ax.plot(records[0]["arrays"]["step"], lines.mean(0), color=colour, label=f"{name} minus the smallest λ")
     ax.axhline(0, color=GREY, linewidth=0.8)
     ax.axvline(2000, color=GREY, linewidth=0.8, linestyle=":")
-    ax.set(xlabel="step of gradient descent (dotted: end of the small scale)", ylabel="difference of alignments")
+    ax.set(
+        xlabel="step of gradient descent (dotted: end of training at the scale small)",
+        ylabel="difference of alignments",
+    )
     ax.legend(frameon=False, fontsize=8)
     declutter(ax, "y")
 
@@ -197,19 +194,19 @@ def draw_fluctuation(records: Sequence[Mapping[str, Any]], figure: Figure) -> No
 experiment(
     "c/table3-why",
     "C",
-    "Why the effect of decay in Table 3 has the wrong sign at the small scale: it is smaller than the fluctuation",
+    "Explanation of the sign of decay's effect in Table 3 at the scale small: it is smaller than the fluctuation",
     specs={
         "smoke": [Fluctuation(40, rows=256, every=10)],
         "small": [Fluctuation(8_000)],
         "paper": [Fluctuation(60_000)],
     },
     seeds={"smoke": 1, "small": 3, "paper": 1},
-    expected=[
+    claims=[
         between(
             "λ=0.01: difference, standard deviation over those steps",
             0.005,
             1.0,
-            "the slack of Table 3's claim: a fluctuation of that size makes its sign at one step a matter of chance",
+            "the slack of the claim in Table 3: a fluctuation of this size makes its sign at one step random",
             slack=0.002,
             label="Explanation: λ = 0.01 against 1e-4: fluctuation of the difference, steps 1,000 to 3,000",
         ),
@@ -217,12 +214,9 @@ experiment(
             "λ=0.1: difference, mean of the last quarter",
             0.0,
             1.0,
-            "at λ = 0.1 decay has had 2λt = 1.2 to 1.6 to act, as in the paper (1.2): the sign is the paper's",
+            "at λ = 0.1 decay has acted for 2λt = 1.2 to 1.6, as in the paper (1.2): the sign is the paper's",
             label="Explanation: λ = 0.1 against 1e-4: difference over the last quarter",
         ),
     ],
     draw=draw_fluctuation,
-    notes=(
-        "Without label noise, so that all networks of a seed see the same targets. Bands were entered before the runs."
-    ),
 )(fluctuation)

@@ -1,4 +1,4 @@
-"""Section 4's counter-examples, Lemma B.1 and the scale (B.2), each as a number that can be checked by drawing."""
+"""Monte Carlo checks of the counter-examples of section 4, of Lemma B.1 and of the scale (B.2)."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from gramian.theory import (
 
 @dataclass(frozen=True)
 class Draws:
-    """How many random draws an average has."""
+    """The number of random draws in an average."""
 
     draws: int
 
 
 def counterexamples(spec: Draws, seed: int) -> Result:
-    """Section 4: networks that fit exactly and do not align, and fits that align and are bad, or the reverse."""
+    """Evaluate section 4: exact fits without alignment, and fits with alignment and a large error, or the reverse."""
     rng = torch.Generator().manual_seed(seed)
     X = 2 * torch.rand(spec.draws, 2, generator=rng, dtype=torch.float64) - 1
     net, target = relu_pair(), X.relu().sum(1)
@@ -69,9 +69,9 @@ def counterexamples(spec: Draws, seed: int) -> Result:
 experiment(
     "c/counterexamples",
     "C",
-    "Section 4: where the NFA fails, and what it does not say about generalisation",
+    "Section 4: cases where the NFA fails, and its missing relation to generalisation",
     specs={"smoke": [Draws(20_000)], "small": [Draws(200_000)], "paper": [Draws(2_000_000)]},
-    expected=[
+    claims=[
         number("example 1: error of the fit", 0.0, 1e-12, "the network is the target", label="Example 1: error"),
         number(
             "example 1: E[(∂f/∂x₁)²]",
@@ -79,7 +79,7 @@ experiment(
             0.005,
             "sampling error 0.001 at 200,000 draws",
             label="Example 1: E_f[1,1]",
-            misprint="∇f is printed with indicators of x > 1, which never happens on [−1, 1]²; it is x > 0",
+            misprint="∇f is printed with indicators of x > 1, which is impossible on [−1, 1]²; it should be x > 0",
             printed_key="example 1: E[(∂f/∂x₁)²], indicator as printed",
         ),
         number("example 1: E[∂f/∂x₁ ∂f/∂x₂]", 0.25, 0.005, "sampling error 0.001", label="Example 1: E_f[1,2]"),
@@ -87,7 +87,7 @@ experiment(
             "example 1: best alignment over powers",
             0.0,
             0.99999,
-            "no positive power gives proportionality; small powers come near since A⁰ is the identity",
+            "no positive power gives proportionality; small powers come close since A⁰ is the identity",
             label="Example 1: best alignment over powers 0.05 … 5",
         ),
         number(
@@ -97,7 +97,7 @@ experiment(
             "sampling error only",
             label="with a silent third neuron: alignment with the power 1",
         ),
-        number("shifted fit: alignment", 1.0, 1e-12, "a constant has no gradient", label="f* + 10: alignment"),
+        number("shifted fit: alignment", 1.0, 1e-12, "the gradient of a constant is zero", label="f* + 10: alignment"),
         number("shifted fit: mean error", 10.0, 1e-9, "by construction", label="f* + 10: mean error"),
         *(
             number(
@@ -121,7 +121,7 @@ experiment(
 
 
 def initialisation(spec: Draws, seed: int) -> Result:
-    """Lemma B.1 and the scale (B.2) by Monte Carlo."""
+    """Check Lemma B.1 and the scale (B.2) by Monte Carlo."""
     rng = torch.Generator().manual_seed(seed)
     d1, d2, d3 = 20, 64, 64
     numbers, norms = {}, {}
@@ -144,7 +144,7 @@ experiment(
     "C",
     "Lemma B.1, the scale (B.2) of a balanced start, and algorithm 1",
     specs={"smoke": [Draws(50)], "small": [Draws(2000)], "paper": [Draws(10_000)]},
-    expected=[
+    claims=[
         number(f"{name}: E‖WᵀW‖² over the lemma's", 1.0, 0.005, "sampling error", label=f"Lemma B.1 for {name}")
         for name in ("W1", "W2")
     ]
@@ -153,9 +153,9 @@ experiment(
             "ratio of the squared Gram norms, corrected",
             1.0,
             0.01,
-            "sampling error; (B.2) is made for a ratio of 1",
+            "sampling error; (B.2) is chosen so that the ratio is 1",
             label="(B.2): E‖W̃₁W̃₁ᵀ‖² / E‖W₂ᵀW₂‖²",
-            misprint="(B.2) prints a square root; a squared Gram norm grows with the fourth power: a fourth root",
+            misprint="(B.2) prints a square root; a squared Gram norm needs a fourth root",
             printed_key="ratio of the squared Gram norms, printed",
         ),
         number("algorithm 1: largest imbalance", 0.0, 1e-12, "exact up to rounding", label="algorithm 1: imbalance"),

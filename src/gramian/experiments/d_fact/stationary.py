@@ -1,4 +1,4 @@
-"""Why FACT does not lead on few pictures of CIFAR-10: training is not at rest, and ReLUs keep it from that."""
+"""Explanation of FACT on few images of CIFAR-10: training is not stationary, because of the kinks of ReLU."""
 
 from __future__ import annotations
 
@@ -14,75 +14,66 @@ from torch import Tensor, nn
 
 from gramian.core import threads
 from gramian.experiments import Result, between, experiment
-from gramian.experiments.d_fact.training import Trained, Training, correlations, train
+from gramian.experiments.d_fact.training import ImageTraining, Trained, correlations, train
 from gramian.report import style
+from gramian.theory.lbfgs import LBFGS
 
-_REST = 0.02
-"""Below this unrest a network counts as at rest."""
+_STATIONARY = 0.02
+"""A network counts as stationary below this relative gradient."""
 
 
 @dataclass(frozen=True)
 class Settling:
-    """A training, and up to so many rounds of L-BFGS on all rows after it, until the first layer is at rest."""
+    """A training, then at most `rounds` rounds of L-BFGS on all rows, until the first layer is stationary."""
 
-    training: Training
+    training: ImageTraining
     rounds: int = 0
     iterations: int = 300
-    rest: float = _REST
+    rest: float = _STATIONARY
 
 
 @dataclass(frozen=True)
 class Smooth(Settling):
-    """The same, with GELU in place of ReLU after the training: a loss without kinks."""
+    """A :class:`Settling` with GELU in place of ReLU after the training, so that the loss has no kinks."""
 
 
 def smoothed(trained: Trained) -> Trained:
-    """The network with GELU in place of ReLU, its weights copied."""
+    """Return the network with GELU in place of ReLU and a copy of its weights."""
     parts = [copy.deepcopy(part) if isinstance(part, nn.Linear) else nn.GELU() for part in trained.model]
     return Trained(nn.Sequential(*parts), trained.X, trained.Y, trained.losses)
 
 
-def unrest(trained: Trained, weight_decay: float) -> float:
-    """``‖∇L + λW‖ / (λ‖W‖)`` of the first layer, on all rows: 0 at rest, where FACT is exactly ``WᵀW``.
+def relative_gradient(trained: Trained, weight_decay: float) -> float:
+    """Return ``‖∇L + λW‖ / (λ‖W‖)`` of the first layer on all rows; at 0, FACT is exactly ``WᵀW``.
 
-    >>> run = train(Training("digits", 64, hidden=1, width=16, epochs=2), seed=0)
-    >>> unrest(run, 1e-4) > 1
+    >>> run = train(ImageTraining("digits", 64, hidden=1, width=16, epochs=2), seed=0)
+    >>> relative_gradient(run, 1e-4) > 1
     True
     """
     W = next(trained.model.parameters())
     with threads(1), torch.enable_grad():
         loss = nn.functional.mse_loss(trained.model(trained.X), trained.Y)
         (gradient,) = torch.autograd.grad(loss, [W])
-    kept = weight_decay * W.detach()
-    return float((gradient + kept).norm() / kept.norm())
+    shrinkage = weight_decay * W.detach()
+    return float((gradient + shrinkage).norm() / shrinkage.norm())
 
 
 def settle(trained: Trained, spec: Settling) -> Iterator[Trained]:
-    """Minimise ``L + (λ/2)‖θ‖²`` on all rows by L-BFGS in double precision; the network after each round."""
+    """Minimise ``L + (λ/2)‖θ‖²`` on all rows by L-BFGS in double precision; yield the network after each round."""
     decay = spec.training.weight_decay
     model, X, Y = copy.deepcopy(trained.model).double(), trained.X.double(), trained.Y.double()
     now = Trained(model, X, Y, trained.losses)
-    optimizer = torch.optim.LBFGS(
-        model.parameters(),
-        max_iter=spec.iterations,
-        history_size=20,
-        tolerance_grad=1e-12,
-        tolerance_change=0.0,
-        line_search_fn="strong_wolfe",
-    )
 
-    def closure() -> Tensor:
-        optimizer.zero_grad()
+    def loss() -> Tensor:
         size = torch.stack([parameter.square().sum() for parameter in model.parameters()]).sum()
-        loss = nn.functional.mse_loss(model(X), Y) + decay / 2 * size
-        loss.backward()
-        return loss
+        return nn.functional.mse_loss(model(X), Y) + decay / 2 * size
 
+    descent = LBFGS(model.parameters(), loss, max_steps=spec.iterations, history=20)
     for _ in range(spec.rounds):
-        with threads(1), torch.enable_grad():
-            optimizer.step(closure)
+        with threads(1):
+            descent.run()
         yield now
-        if unrest(now, decay) < spec.rest:
+        if relative_gradient(now, decay) < spec.rest:
             return
 
 
@@ -96,14 +87,14 @@ def _draw(records: Sequence[dict[str, Any]], figure: Figure) -> None:
     ):
         for smooth in (False, True):
             chosen = [record["arrays"] for record in records if (record["class"] == "Smooth") == smooth]
-            x = [max(value, _REST) for arrays in chosen for value in arrays["unrest"]]
+            x = [max(value, _STATIONARY) for arrays in chosen for value in arrays["unrest"]]
             y = [value for arrays in chosen for value in arrays[key]]
             fill = "none" if smooth else colour
             ax.plot(x, y, mark, color=colour, markerfacecolor=fill, markersize=4, label="" if smooth else label)
     ax.plot([], [], "o", color=style.GREY, markerfacecolor="none", label="hollow: GELU")
     ax.set_xscale("log")
     ax.set(
-        xlabel="unrest ‖∇L + λW₁‖ / (λ‖W₁‖); what is less is drawn at 0.02",
+        xlabel="‖∇L + λW₁‖ / (λ‖W₁‖); smaller values are drawn at 0.02",
         ylabel="Pearson correlation with W₁ᵀW₁",
         ylim=(-0.05, 1.05),
     )
@@ -111,11 +102,12 @@ def _draw(records: Sequence[dict[str, Any]], figure: Figure) -> None:
     style.declutter(ax, "y")
 
 
-_DIFFERS = Training("cifar10", 2000, width=256, weight_decay=1e-3, epochs=600, pool=2)
-"""The cell of d/table2 that differs; and one of MNIST that does not."""
-_HOLDS = Training("mnist", 1000, width=256, weight_decay=1e-3)
-_LITTLE = Training("cifar10", 300, width=64, weight_decay=1e-3, epochs=300, pool=4)
-_TINY = Training("cifar10", 300, width=32, weight_decay=1e-3, epochs=200, pool=8)
+_DIFFERS = ImageTraining("cifar10", 2000, width=256, weight_decay=1e-3, epochs=600, pool=2)
+"""The cell of d/table2 that differs."""
+_HOLDS = ImageTraining("mnist", 1000, width=256, weight_decay=1e-3)
+"""A cell of d/table2 on MNIST that is reproduced."""
+_LITTLE = ImageTraining("cifar10", 300, width=64, weight_decay=1e-3, epochs=300, pool=4)
+_TINY = ImageTraining("cifar10", 300, width=32, weight_decay=1e-3, epochs=200, pool=8)
 """Small enough for thousands of steps of L-BFGS."""
 _SMALL = (
     Settling(_DIFFERS),
@@ -125,70 +117,65 @@ _SMALL = (
     Settling(_TINY, 5, 1000),
     Smooth(_TINY, 5, 1000),
 )
-_SMOKE = Training("digits", 128, hidden=2, width=24, weight_decay=1e-3, epochs=5)
+_SMOKE = ImageTraining("digits", 128, hidden=2, width=24, weight_decay=1e-3, epochs=5)
 
 
 @experiment(
     "d/table2-why",
     "D",
-    "Why FACT does not lead on few pictures of CIFAR-10: the network is not at rest",
+    "Explanation of FACT on few images of CIFAR-10: the network is not stationary",
     specs={
         "smoke": (Settling(_SMOKE, 2, 5), Smooth(_SMOKE, 2, 5)),
         "small": _SMALL,
         "paper": _SMALL,
     },
     seeds={"small": 3, "paper": 3},
-    expected=[
+    claims=[
         between(
             "cifar10/2000/600: unrest",
             0.5,
             100.0,
-            "a gradient left over that is half of λW or more makes FACT's error as large as FACT",
+            "if the remaining gradient is at least half of λW, the error of FACT is as large as FACT",
             slack=0.2,
-            label="Explanation: CIFAR-10, n = 2,000, the cell that differs: unrest of the first layer after training",
+            label="Explanation: CIFAR-10, n = 2,000, the cell that differs: ‖∇L + λW₁‖/(λ‖W₁‖) after training",
         ),
         between(
             "cifar10/300/200: unrest at rest",
             0.5,
             100.0,
-            "as above: if kinks are in the way, 5,000 steps of L-BFGS do not bring a ReLU network to rest",
+            "as above: if kinks are the reason, 5,000 steps of L-BFGS do not make a ReLU network stationary",
             slack=0.2,
-            label="Explanation: CIFAR-10, n = 300: unrest after L-BFGS, ReLU",
+            label="Explanation: CIFAR-10, n = 300: ‖∇L + λW₁‖/(λ‖W₁‖) after L-BFGS, ReLU",
         ),
         between(
             "cifar10/300/200/smooth: unrest at rest",
             0.0,
             0.05,
-            "without kinks it must come to rest, up to where L-BFGS was stopped",
+            "without kinks it must become stationary, up to the tolerance of L-BFGS",
             slack=0.05,
-            label="Explanation: CIFAR-10, n = 300: unrest after L-BFGS, GELU",
+            label="Explanation: CIFAR-10, n = 300: ‖∇L + λW₁‖/(λ‖W₁‖) after L-BFGS, GELU",
         ),
         between(
             "cifar10/300/200/smooth: lead at rest",
             0.0,
             1.0,
-            "d/table2's own band: once at rest FACT must lead",
+            "the band of d/table2: at a stationary point FACT must lead",
             slack=0.02,
-            label="Explanation: CIFAR-10, n = 300, at rest with GELU: FACT's lead, by the worse of its two forms",
+            label="Explanation: CIFAR-10, n = 300, stationary with GELU: lead of FACT, by the worse of its two forms",
         ),
         between(
             "cifar10/300/300: rank correlation of FACT with unrest",
             -1.0,
             -0.9,
-            "the less unrest, the better FACT",
+            "the smaller the remaining gradient, the better FACT",
             slack=0.2,
-            label="Explanation: along the steps of L-BFGS, rank correlation of FACT's Pearson with the unrest",
+            label="Explanation: during L-BFGS, rank correlation of FACT's Pearson correlation with ‖∇L + λW₁‖/(λ‖W₁‖)",
         ),
     ],
     draw=_draw,
-    notes=(
-        "“At rest” in a name means after L-BFGS, whether or not rest was reached. We first expected L-BFGS to bring "
-        "the ReLU network to rest, and claimed FACT's lead there: it does not come to rest. GELU was tried then, on "
-        "one seed, and its claims were entered before the runs recorded here."
-    ),
 )
 def settling(spec: Settling, seed: int) -> Result:
-    """Train, measure; settle, measure after each round."""
+    """Train and measure; then continue by L-BFGS and measure after each round."""
     made = spec.training
     trained = smoothed(train(made, seed)) if isinstance(spec, Smooth) else train(made, seed)
     seen = [_measure(trained, made.weight_decay)]
@@ -208,7 +195,7 @@ def _measure(trained: Trained, decay: float) -> dict[str, float]:
     with threads(1), torch.no_grad():
         loss = float(nn.functional.mse_loss(trained.model(trained.X), trained.Y))
     return {
-        "unrest": unrest(trained, decay),
+        "unrest": relative_gradient(trained, decay),
         "loss": loss,
         "fact": found["fact"],
         "fact_polar": found["fact_polar"],

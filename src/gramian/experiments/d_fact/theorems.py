@@ -1,4 +1,4 @@
-"""What paper D proves: FACT at a stationary point, its link with the covariance shift, the FACT of kernel machines."""
+"""Theorems of paper D: FACT at a stationary point, its relation to the covariance shift, FACT of kernel machines."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ from gramian.features import (
 )
 from gramian.kernels import ExponentialDot, KernelOperator, as_metric
 from gramian.rfm import KernelMachine
+from gramian.theory.lbfgs import LBFGS
 
 
 @dataclass(frozen=True)
 class Law:
-    """Sizes of the network and the data on which the identities are checked; all in float64."""
+    """Sizes of the network and the data for the check of the identities, in float64."""
 
     n: int
     d: int
@@ -35,7 +36,7 @@ class Law:
 
 @dataclass(frozen=True)
 class Ridge:
-    """Sizes of the kernel regression on which the closed forms are checked."""
+    """Sizes of the kernel regression for the check of the closed forms."""
 
     n: int
     d: int
@@ -43,8 +44,8 @@ class Ridge:
 
 
 @dataclass(frozen=True)
-class Layer:
-    """The first layer of a network: weights, inputs, and the gradients of each row's loss at both of its ends."""
+class FirstLayer:
+    """The first layer of a network: weights, inputs, and the gradients of each row's loss at its input and output."""
 
     W: Float[Tensor, "m d"]
     H: Float[Tensor, "n d"]
@@ -53,7 +54,7 @@ class Layer:
 
 
 def relative(A: Tensor, B: Tensor) -> float:
-    """``‖A − B‖ / ‖B‖``.
+    """Return ``‖A − B‖ / ‖B‖``.
 
     >>> relative(torch.tensor([3.0]), torch.tensor([2.0]))
     0.5
@@ -61,8 +62,8 @@ def relative(A: Tensor, B: Tensor) -> float:
     return float((A - B).norm() / B.norm())
 
 
-def fitted(spec: Law, rng: torch.Generator, steps: int) -> Layer:
-    """``f = a·tanh(Wx)`` after so many steps of L-BFGS on the mean of ``½(f − y)²`` plus ``(λ/2)‖θ‖²``.
+def fitted(spec: Law, rng: torch.Generator, steps: int) -> FirstLayer:
+    """Fit ``f = a·tanh(Wx)`` by L-BFGS on the mean of ``½(f − y)²`` plus ``(λ/2)‖θ‖²``, with at most this many steps.
 
     >>> fitted(Law(20, 3, 4), torch.Generator().manual_seed(0), steps=2).W.shape
     torch.Size([4, 3])
@@ -72,59 +73,56 @@ def fitted(spec: Law, rng: torch.Generator, steps: int) -> Layer:
     y = torch.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2]
     W = torch.randn(spec.width, spec.d, **draw).div(spec.d**0.5).requires_grad_()  # type: ignore[call-overload]
     a = torch.randn(spec.width, **draw).div(spec.width**0.5).requires_grad_()  # type: ignore[call-overload]
-    optimizer = torch.optim.LBFGS(
-        [W, a],
-        max_iter=steps,
-        history_size=30,
-        tolerance_grad=1e-12,
-        tolerance_change=0.0,
-        line_search_fn="strong_wolfe",
-    )
 
-    def closure() -> Tensor:
-        optimizer.zero_grad()
+    def loss() -> Tensor:
         error = torch.tanh(X @ W.mT) @ a - y
-        loss = error.square().mean() / 2 + spec.weight_decay / 2 * (W.square().sum() + a.square().sum())
-        loss.backward()
-        return loss
+        return error.square().mean() / 2 + spec.weight_decay / 2 * (W.square().sum() + a.square().sum())
 
-    with torch.enable_grad():
-        optimizer.step(closure)
+    LBFGS([W, a], loss, max_steps=steps, history=30).run()
     W, a = W.detach(), a.detach()
     T = torch.tanh(X @ W.mT)
     at_output = (T @ a - y)[:, None] * (1 - T.square()) * a
-    return Layer(W, X, at_output @ W, at_output)
+    return FirstLayer(W, X, at_output @ W, at_output)
 
 
-_EXACT = "an identity: round-off only"
+_EXACT = "an identity, up to rounding"
 
 
 @experiment(
     "d/theorem-3-1",
     "D",
-    "FACT and its backward form at a stationary point; sym(FACT) = VCS/(2ηλ), which neither paper states",
+    "FACT and its backward form at a stationary point; sym(FACT) = VCS/(2ηλ), which no paper states",
     specs={"smoke": (Law(60, 4, 6, steps=300),), "small": (Law(200, 6, 12),), "paper": (Law(500, 10, 32),)},
-    expected=[
+    claims=[
         between(
             "fact", 0.0, 1e-4, "Theorem 3.1 at the accuracy of the optimiser", label="‖FACT − WᵀW‖ / ‖WᵀW‖, converged"
         ),
-        between("bfact", 0.0, 1e-4, "Theorem A.1, likewise", label="‖bFACT − WWᵀ‖ / ‖WWᵀ‖, converged"),
-        between("polar", 0.0, 1e-4, "Remark 3.3, likewise", label="‖(FACT·FACTᵀ)^½ − WᵀW‖ / ‖WᵀW‖, converged"),
         between(
-            "early/fact", 0.1, 1e9, "the theorem speaks of stationary points only", label="The first of these, early on"
+            "bfact", 0.0, 1e-4, "Theorem A.1 at the accuracy of the optimiser", label="‖bFACT − WWᵀ‖ / ‖WWᵀ‖, converged"
         ),
-        between("early/vcs", 0.0, 1e-12, _EXACT, label="sym(FACT) against VCS/(2ηλ) at first order, early on"),
-        between("vcs", 0.0, 1e-12, _EXACT, label="The same, converged"),
-        between("shift", 0.0, 1e-4, "Theorem 3.1 again", label="VCS/(2ηλ) against WᵀW, converged"),
+        between(
+            "polar",
+            0.0,
+            1e-4,
+            "Remark 3.3 at the accuracy of the optimiser",
+            label="‖(FACT·FACTᵀ)^½ − WᵀW‖ / ‖WᵀW‖, converged",
+        ),
+        between(
+            "early/fact",
+            0.1,
+            1e9,
+            "the theorem holds at stationary points only",
+            label="‖FACT − WᵀW‖ / ‖WᵀW‖, early in training",
+        ),
+        between("early/vcs", 0.0, 1e-12, _EXACT, label="sym(FACT) against VCS/(2ηλ) at first order, early in training"),
+        between("vcs", 0.0, 1e-12, _EXACT, label="sym(FACT) against VCS/(2ηλ) at first order, converged"),
+        between(
+            "shift", 0.0, 1e-4, "Theorem 3.1 at the accuracy of the optimiser", label="VCS/(2ηλ) against WᵀW, converged"
+        ),
     ],
-    notes=(
-        "A tanh network in float64, so that a stationary point can be reached; η of the virtual shift is 0.1. The "
-        "link: FACT (paper D) is the covariance shift (paper E) of one step, divided by what weight decay takes from"
-        " WᵀW in that step."
-    ),
 )
 def stationarity(spec: Law, seed: int) -> Result:
-    """The identities after a few steps and after convergence."""
+    """Check the identities after three steps and after convergence."""
     step = 0.1
     numbers: dict[str, float] = {}
     with threads(1):
@@ -151,9 +149,9 @@ def stationarity(spec: Law, seed: int) -> Result:
 @experiment(
     "d/prop-5-1",
     "D",
-    "AGOP and FACT of inner-product kernel machines in closed form, and the dual coefficients behind them",
+    "AGOP and FACT of inner-product kernel machines in closed form, and their dual coefficients",
     specs={"smoke": (Ridge(20, 3),), "small": (Ridge(60, 5),), "paper": (Ridge(200, 10),)},
-    expected=[
+    claims=[
         between("agop", 0.0, 1e-10, _EXACT, label="AGOP against the proposition's sum"),
         between("fact", 0.0, 1e-10, _EXACT, label="FACT·M against the proposition's sum"),
         between("f1", 0.0, 1e-10, _EXACT, label="FACT from its definition against Lemma F.1"),
@@ -163,25 +161,24 @@ def stationarity(spec: Law, seed: int) -> Result:
             1e-10,
             _EXACT,
             label="αᵢ against −ℓ′ᵢ/(nλ) (Lemma F.2)",
-            misprint="(K + λI)⁻¹ as printed; Algorithm 1 has, and the lemma needs, (K + nλI)⁻¹",
+            misprint="(K + λI)⁻¹ as printed; the lemma needs (K + nλI)⁻¹, as in Algorithm 1",
             printed_key="f2/printed",
         ),
         between(
             "least-eigenvalue",
             -1e-10,
             1.0,
-            "“positive semi-definite when k is non-increasing”, meant is non-decreasing, such as exp(t)",
-            label="Least eigenvalue of FACT·M over its largest, k = exp(t)",
+            "“positive semi-definite when k is non-increasing” should be non-decreasing, such as exp(t)",
+            label="Smallest eigenvalue of FACT·M relative to the largest, k = exp(t)",
             misprint=(
                 "“non-increasing” should be “non-decreasing”: with k = exp(−t) the matrix has negative eigenvalues"
             ),
             printed_key="least-eigenvalue/printed",
         ),
     ],
-    notes="k = exp(t), random inputs, two outputs, a random M.",
 )
 def closed_forms(spec: Ridge, seed: int) -> Result:
-    """A kernel ridge regression and its matrices, by definition and by the paper's sums."""
+    """Compute the matrices of a kernel ridge regression by definition and by the paper's sums."""
     rng = torch.Generator().manual_seed(seed)
     X = torch.randn(spec.n, spec.d, generator=rng, dtype=torch.float64) / spec.d**0.5
     Y = torch.stack([torch.sin(3 * X[:, 0]), X[:, 1] * X[:, 2]], dim=1)
@@ -215,6 +212,6 @@ def closed_forms(spec: Ridge, seed: int) -> Result:
 
 
 def _spectrum(weights: Float[Tensor, "n n"], MX: Float[Tensor, "n d"]) -> float:
-    """The least eigenvalue of ``M Xᵀ(weights)X M`` over the largest in absolute value."""
+    """Return the smallest eigenvalue of ``M Xᵀ(weights)X M`` relative to the largest in absolute value."""
     values = torch.linalg.eigvalsh(MX.mT @ weights @ MX)
     return float(values.min() / values.abs().max())
