@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pickle
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from gramian.core.clock import Clock
 from gramian.core.workers import without_folders
 from gramian.experiments import papers
 from gramian.experiments.registry import Experiment, Result
@@ -115,14 +115,14 @@ class _Run:
 
     def __call__(self) -> Record:
         function = papers.find(self.id).run if self.function is None else self.function
-        begin = time.perf_counter()
+        clock = Clock()
         try:
             result = function(self.spec, self.seed)
         except FileNotFoundError as error:  # data that is not available on this computer
-            return _without_result(without_folders(str(error)), time.perf_counter() - begin, missing=True)
+            return _without_result(without_folders(str(error)), clock.seconds, missing=True)
         if not isinstance(result, Result):
             raise TypeError(f"the run of {self.id} must return a Result, got {type(result).__name__}")
-        seconds = round(time.perf_counter() - begin, 3)
+        seconds = round(clock.seconds, 3)
         rest = {"error": None, "missing": False, "seconds": seconds}
         return measured(result.numbers, result.arrays) | rest | provenance()
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Sequence
 from statistics import fmean
 
+from gramian.core.clock import Clock
 from gramian.records.cell import Cell, Record
 
 
@@ -27,7 +27,7 @@ class RemainingTime:
     def __init__(self, waiting: Sequence[Cell], finished: Iterable[tuple[Cell, Record]], jobs: int):
         self._waiting = {cell.key: cell.levels() for cell in waiting}
         self._jobs = jobs
-        self._since = time.monotonic()
+        self._since_last = Clock()
         self._durations: dict[tuple[str, ...], list[float]] = {}
         for cell, record in finished:
             self._learn(cell, record)
@@ -35,7 +35,7 @@ class RemainingTime:
     def tick(self, cell: Cell, record: Record) -> None:
         """Take note of a finished cell."""
         self._waiting.pop(cell.key, None)
-        self._since = time.monotonic()
+        self._since_last = Clock()
         self._learn(cell, record)
 
     def seconds(self) -> float | None:
@@ -46,7 +46,7 @@ class RemainingTime:
         workers = min(self._jobs, len(expected)) or 1
         # The last cell cannot be divided; the time since the last answer is work already done.
         total = max(sum(expected) / workers, max(expected, default=0.0))
-        return max(0.0, total - (time.monotonic() - self._since))
+        return max(0.0, total - self._since_last.seconds)
 
     def _learn(self, cell: Cell, record: Record) -> None:
         if not record["error"]:

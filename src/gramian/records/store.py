@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from gramian.core.whole import write_whole
+from gramian.core.atomic import atomic_write
 from gramian.records.cell import Cell, Record
 from gramian.records.json_values import from_json, to_json
 
@@ -82,7 +82,7 @@ class FolderStore(Store):
         written = to_json(record)
         # One line for each entry: readable, and a change of one entry is a change of one line.
         lines = [f"{json.dumps(name)}: {json.dumps(written[name], allow_nan=False)}" for name in record]
-        write_whole(self._path(record), "{\n" + ",\n".join(lines) + "\n}\n")
+        atomic_write(self._path(record), "{\n" + ",\n".join(lines) + "\n}\n")
         restored: Record = from_json(written)
         return restored
 

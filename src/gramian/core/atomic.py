@@ -1,4 +1,4 @@
-"""Text files that are whole at any moment."""
+"""Text files that are complete at any moment."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import uuid
 from pathlib import Path
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Write a file, with its folder: whoever reads it sees the old text or the new one, never a part."""
+def atomic_write(path: Path, text: str) -> None:
+    """Write a file, and its folder where missing; a reader sees the old text or the new one, never a part of it."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    # Not by tempfile: its files are their owner's only, and what others may read is for the umask to say.
+    # Not with tempfile: only the owner may read its files, whereas here the umask decides.
     temporary = path.parent / f"{uuid.uuid4().hex}.part"
     try:
         with open(temporary, "x", encoding="utf-8") as file:
