@@ -16,7 +16,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from gramian.core.machine import wide_dtype
+from gramian.core.hardware import wide_dtype
 from gramian.core.tiles import spans
 
 BLOCK_ROWS = 8192

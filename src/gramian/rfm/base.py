@@ -148,9 +148,9 @@ class BaseRFM(ShownInNotebooks, CallbackSupportMixin, Saves, Compresses, Streams
             if found.forced:
                 warn_numbers(f"{n} rows: {found.why}")
             log.info("solver %s", found.why)
-            solver = found.solver
+            solver, feature_solver = found.solver, found.feature_solver
         else:
-            solver = named(self.solver, SOLVERS, "solver", Solver)
+            solver, feature_solver = named(self.solver, SOLVERS, "solver", Solver), None
         rows_bytes = forecast(solver, min(n, PART_ROWS) if streamed else n, d, outputs, dtype).rows
         return Settings(
             kernels=self._kernels(),
@@ -170,6 +170,7 @@ class BaseRFM(ShownInNotebooks, CallbackSupportMixin, Saves, Compresses, Streams
             show_progress=bool(self.verbose),
             dtype=dtype,
             part_bytes=max(max_bytes - rows_bytes, 1),
+            feature_solver=feature_solver,
         )
 
     def _kernels(self) -> tuple[Kernel, ...]:

@@ -21,8 +21,8 @@ class Blend:
     All machines stand on the same rows, so the prediction is still one sum over training rows:
     ``f(x) = Σⱼ Σ_k share_k α_kj k_k(x, xⱼ)``.
 
-    >>> from gramian.kernels import Gaussian, Identity
-    >>> one = KernelMachine(Gaussian(1.0), Identity(1), torch.zeros(1, 1), torch.ones(1, 1))
+    >>> from gramian.kernels import Gaussian, KernelOperator
+    >>> one = KernelMachine(KernelOperator(Gaussian(1.0), torch.zeros(1, 1)), torch.ones(1, 1))
     >>> Blend((one, one), (0.25, 0.75)).predict(torch.zeros(1, 1))
     tensor([[1.]], dtype=torch.float64)
     """

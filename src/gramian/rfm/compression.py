@@ -180,9 +180,8 @@ class _Newton:
         L = torch.where(torch.diag(empty), 1.0, L)
         beta = torch.linalg.solve_triangular(L.mT, self.coef[:m], upper=True)
         weights = self.machine.weights
-        return replace(
-            self.machine, X=self.machine.X[chosen], coef=beta, weights=None if weights is None else weights[chosen]
-        )
+        operator = replace(self.machine.operator, X=self.machine.X[chosen])
+        return KernelMachine(operator, beta, None if weights is None else weights[chosen])
 
 
 def _candidates(n: int, n_centers: int) -> Int[Tensor, " q"]:

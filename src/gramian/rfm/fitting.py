@@ -9,14 +9,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gramian.core.pool import Here, Pool
+from gramian.core.clock import Clock, TimeLimitReached
+from gramian.core.pool import Pool, Serial
 from gramian.core.progress import progress
 from gramian.core.rows import Rows
 from gramian.kernels import Kernel
 from gramian.rfm.blend import Blend
 from gramian.rfm.callbacks import Silent, Watch
 from gramian.rfm.choice import Replay
-from gramian.rfm.clock import Clock, TimeIsUp
 from gramian.rfm.evolution import evolution
 from gramian.rfm.journal import Journal
 from gramian.rfm.machine import KernelMachine
@@ -48,10 +48,9 @@ def fit(
     """
     problems = settings.problems
     undecided = len(problems) > 1 or (settings.n_rounds > 0 and not settings.select_last)
-    quick = settings.solver.for_features()
-    rough = undecided and eval_set is not None and quick != settings.solver
-    if rough:  # which round is kept is not known yet: it alone will be solved to the end
-        problems = [replace(problem, solver=quick) for problem in problems]
+    coarse = settings.feature_solver if undecided and eval_set is not None else None
+    if coarse is not None:  # the selected round is not known yet: it alone will be solved to the end
+        problems = [replace(problem, solver=coarse) for problem in problems]
     folds = fold_count(len(data)) if undecided and eval_set is None else 0
     parts = list(splits(len(data), folds, settings.seed, strata))
     single = parts[0] if folds == 1 else None
@@ -63,7 +62,7 @@ def fit(
         Workspace(),
         watch=watch or Silent(),
         journal=journal or Journal(),
-        pool=pool or Here(),
+        pool=pool or Serial(),
     )
     steps = len(problems) * (settings.n_rounds + 1) * (1 + (folds if folds > 1 else 0))
     with progress("fitting", steps, settings.show_progress) as tick:
@@ -77,7 +76,7 @@ def fit(
         elif folds and judge:
             held, bags = without(runs, data, parts, stage, settings.bagging)
     verdict = _verdict(settings, runs, data, held, eval_set, undecided and not folds)
-    if rough and not stage.cut:  # else there is no time for it
+    if coarse is not None and not stage.cut:  # else there is no time for it
         runs = _finished(verdict, runs, data, settings.solver, stage)
     blend = _kept(verdict, runs, None if single is None else single[0], data, bags, stage)
     best = verdict.members[0]
@@ -112,7 +111,7 @@ def fit(
 
 def _predicted(run: Run, data: Rows, out: Tensor) -> HeldOut:
     out = out.to(data.X.device)
-    return HeldOut(out, torch.stack([machine.predict(data.X[out], stable=False) for machine in run.machines]))
+    return HeldOut(out, torch.stack([machine.predict(data.X[out], batch_invariant=False) for machine in run.machines]))
 
 
 def _verdict(
@@ -146,10 +145,10 @@ def _finished(verdict: Verdict, runs: list[Run], data: Rows, solver: Solver, sta
         try:
             stage.clock.check(1.0)
             step = finished(problem, data, run.path[at], (run.records[at], run.machines[at]), stage.workspace)
-        except (KeyboardInterrupt, TimeIsUp) as error:
+        except (KeyboardInterrupt, TimeLimitReached) as error:
             stage.cut = True
             left = f"{run.records[at].residual:.2g}, not solved to the end"
-            warnings.warn(f"{stage.clock.why(error)}: what is kept has a relative residual of {left}", stacklevel=2)
+            warnings.warn(f"{stage.clock.reason(error)}: what is kept has a relative residual of {left}", stacklevel=2)
             return runs
         records, machines = list(run.records), list(run.machines)
         records[at], machines[at] = step
@@ -201,9 +200,11 @@ def _again(
             stage.journal.keep(name, step, run.path[step[0].index], data)
             if step[0].index < last:
                 stage.clock.check(1.0)
-    except (KeyboardInterrupt, TimeIsUp) as error:
+    except (KeyboardInterrupt, TimeLimitReached) as error:
         stage.cut = True
-        warnings.warn(f"{stage.clock.why(error)}: what is kept stands on {len(part)} of {len(data)} rows", stacklevel=2)
+        warnings.warn(
+            f"{stage.clock.reason(error)}: what is kept stands on {len(part)} of {len(data)} rows", stacklevel=2
+        )
         machine = run.machines[last].embedded(data.X, part, data.weights)
     return machine
 

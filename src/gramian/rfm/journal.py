@@ -10,17 +10,14 @@ import logging
 import os
 import shutil
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import torch
-from jaxtyping import Float
-from torch import Tensor
 
 from gramian.core.rows import Rows
 from gramian.files import ModelFileError, fingerprint, read, write
-from gramian.kernels import Kernel, Metric
 from gramian.rfm.choice import Choice
 from gramian.rfm.machine import KernelMachine
 from gramian.rfm.rounds import Step
@@ -66,7 +63,7 @@ class Journal:
         choices: list[Choice] = []
         while (found := self.recall(f"{run}-round-{len(steps)}")) is not None:
             record, machine, choice = found
-            steps.append((record, _stand(machine, data)))
+            steps.append((record, _with_rows(machine, data)))
             choices.append(choice)
         if steps:
             log.info("%s: rounds 0 to %d were finished before", run, len(steps) - 1)
@@ -76,17 +73,17 @@ class Journal:
         """Write a round of a run on these rows, unless it is there already."""
         if self.folder is not None:
             record, machine = step
-            self.remember(f"{run}-round-{record.index}", (record, _lift(machine, data), choice))
+            self.remember(f"{run}-round-{record.index}", (record, _without_rows(machine, data), choice))
 
     def fold(self, number: int, data: Rows) -> Fold | None:
         """A finished fold, or None."""
         found = self.recall(f"fold-{number}")
-        return None if found is None else [(held, tuple(_stand(m, data) for m in bag)) for held, bag in found]
+        return None if found is None else [(held, tuple(_with_rows(m, data) for m in bag)) for held, bag in found]
 
     def keep_fold(self, number: int, fold: Fold, data: Rows) -> None:
         """Write a finished fold, unless it is there already."""
         if self.folder is not None:
-            self.remember(f"fold-{number}", [(held, tuple(_lift(m, data) for m in bag)) for held, bag in fold])
+            self.remember(f"fold-{number}", [(held, tuple(_without_rows(m, data) for m in bag)) for held, bag in fold])
 
     def close(self) -> None:
         """The fit is complete: nothing of it is needed any more."""
@@ -115,24 +112,16 @@ class Journal:
         return None if self.folder is None else self.folder / f"{name}.gramian"
 
 
-@dataclass(frozen=True, eq=False)
-class Lifted:
-    """A machine without what the data says again: the rows it stands on, all of them in this format, and weights."""
-
-    kernel: Kernel
-    metric: Metric
-    coef: Float[Tensor, "n c"]
-    dtype: torch.dtype
-    max_bytes: int | None
-
-
-def _lift(machine: KernelMachine, data: Rows) -> KernelMachine | Lifted:
+def _without_rows(machine: KernelMachine, data: Rows) -> KernelMachine:
+    """The machine as a checkpoint stores it: where its rows are those of the data, an empty X stands for them."""
     if len(machine.X) != len(data) or not torch.equal(machine.X, data.X.to(machine.X.dtype)):
         return machine
-    return Lifted(machine.kernel, machine.metric, machine.coef, machine.X.dtype, machine.max_bytes)
+    return KernelMachine(replace(machine.operator, X=machine.X[:0]), machine.coef)
 
 
-def _stand(kept: KernelMachine | Lifted, data: Rows) -> KernelMachine:
-    if isinstance(kept, KernelMachine):
-        return kept
-    return KernelMachine(kept.kernel, kept.metric, data.X.to(kept.dtype), kept.coef, data.weights, kept.max_bytes)
+def _with_rows(machine: KernelMachine, data: Rows) -> KernelMachine:
+    """The machine of a checkpoint, with the rows and weights of the data where it was stored without them."""
+    if machine.n:
+        return machine
+    operator = replace(machine.operator, X=data.X.to(machine.X.dtype))
+    return KernelMachine(operator, machine.coef, data.weights)

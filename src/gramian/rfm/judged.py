@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,6 @@ import torch
 from jaxtyping import Float
 from numpy.typing import NDArray
 
-from gramian.kernels import KernelOperator
 from gramian.rfm.calibration import log_probabilities
 from gramian.rfm.data import Array, Scaler
 from gramian.rfm.machine import KernelMachine
@@ -47,7 +46,7 @@ def leave_one_out(machine: KernelMachine, ridge: float, scaler: Scaler) -> Judge
     coef = machine.coef.to(machine.operator.wide)
     noise = ridge * coef if machine.weights is None else ridge * coef / machine.weights[:, None]
     Y = (machine.operator.matmul(coef) + noise)[part]  # the targets: what the coefficients solve for
-    operator = KernelOperator(machine.kernel, machine.X[part], machine.metric, machine.max_bytes)
+    operator = replace(machine.operator, X=machine.X[part])
     rows = torch.randperm(most, generator=torch.Generator().manual_seed(1))[:_LEFT_OUT_ROWS].to(device)
     residuals = Direct().loo(operator, Y, ridge, rows, weights=weights)
 

@@ -10,7 +10,6 @@ from gramian.rfm.classifier import RFMClassifier
 from gramian.rfm.compression import Compression
 from gramian.rfm.data import Scaler
 from gramian.rfm.evolution import Evolution
-from gramian.rfm.journal import Lifted
 from gramian.rfm.judged import Judged
 from gramian.rfm.machine import KernelMachine
 from gramian.rfm.regressor import RFMRegressor
@@ -29,6 +28,7 @@ register(
     kernels.Full,
     kernels.Gaussian,
     kernels.Identity,
+    kernels.KernelOperator,
     kernels.Laplace,
     kernels.LowRank,
     kernels.Lp,
@@ -41,5 +41,5 @@ register("features", features.Agop, features.Fact)
 register("solvers", solvers.ConjugateGradient, solvers.Direct, solvers.EigenPro, solvers.Nystrom, solvers.Partition)
 register("tables", Category, ColumnRecord, Date, Number, Ordered, TableEncoder)
 register("rfm", Blend, Compression, Judged, KernelMachine, RFMClassifier, RFMRegressor, Round, Scaler, TargetTransform)
-register("rfm", Choice, HeldOut, Lifted)  # in checkpoints
+register("rfm", Choice, HeldOut)  # in checkpoints
 register("rfm", Evolution, Rounds, Splits, TreeMachine)

@@ -15,24 +15,24 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from gramian.core.pool import Here, Pool
+from gramian.core.clock import Clock, TimeLimitReached
+from gramian.core.pool import Pool, Serial
 from gramian.core.progress import progress
 from gramian.core.rows import Columns, Kept, Rows, RowSource
 from gramian.kernels import Identity, Metric
 from gramian.rfm.blend import Blend
 from gramian.rfm.callbacks import Silent, Watch
 from gramian.rfm.choice import Choice, Replay, base_kernel
-from gramian.rfm.clock import Clock, TimeIsUp
 from gramian.rfm.evolution import evolution
 from gramian.rfm.journal import Journal
 from gramian.rfm.machine import KernelMachine
 from gramian.rfm.partition import fit_tree
-from gramian.rfm.rounds import Problem, Round, machine_of, next_metric, record_of, solved
+from gramian.rfm.rounds import Problem, Round, next_metric, record_of, solved
 from gramian.rfm.runs import Run, Stage, scout
 from gramian.rfm.selection import HeldOut, Verdict, decide, squared_errors
 from gramian.rfm.settings import EvalSet, Fitted, Settings, threshold_support
 from gramian.rfm.tree import TreeMachine
-from gramian.solvers import Partition, SolveInfo, Workspace
+from gramian.solvers import Partition, SolveInfo, StreamedSystem, Workspace
 from gramian.solvers.forecast import PART_ROWS
 
 _SCOUT_ROWS = 4000
@@ -78,10 +78,11 @@ def fit_large(
         Workspace(),
         watch=watch or Silent(),
         journal=journal or Journal(),
-        pool=pool or Here(),
+        pool=pool or Serial(),
     )
     here = source.take(part)
-    problems = [replace(p, solver=settings.part_solver(here)) for p in settings.problems]
+    chosen = settings.part_solver(here)
+    problems = [replace(p, solver=chosen.solver, feature_solver=chosen.feature_solver) for p in settings.problems]
     steps = len(problems) * (settings.n_rounds + 1) + 2
     with progress("fitting", steps, settings.show_progress) as tick:
         stage.tick = tick
@@ -107,15 +108,15 @@ def fit_large(
         except KeyboardInterrupt as error:
             found, support = learner.scouted_machine(rest, part, error), None
         if stage.clock.left == 0 and support is None:  # a solve that had no time may be worse than what was there
-            outputs = found.machine.predict(judge.X, stable=False)
+            outputs = found.machine.predict(judge.X, batch_invariant=False)
             if _mean_error(outputs, judge) > verdict.scores[best.run][best.round]:
-                found = learner.scouted_machine(rest, part, TimeIsUp())
+                found = learner.scouted_machine(rest, part, TimeLimitReached())
         metric = metric if support is not None else found.machine.metric
         tick()
     blend = Blend((found.machine,), (1.0,))
     scored = zip(run.records, verdict.scores[best.run], strict=True)
     records = [replace(record, score=score) for record, score in scored]
-    outputs = found.machine.predict(judge.X, stable=False)
+    outputs = found.machine.predict(judge.X, batch_invariant=False)
     records[best.round] = replace(found.record, score=_mean_error(outputs, judge))
     metrics = [machine.metric for machine in run.machines]
     metrics[best.round] = metric
@@ -182,17 +183,18 @@ class _Learner:
                 rows = self.source.take(self.order[:count].sort().values)
                 chooser = Replay(self.run.path, seed, self._growth(rows))
                 choice = chooser.choose(index, problem.kernel, metric, rows, self.stage.workspace)
-                enough = replace(problem, solver=self.settings.part_solver(rows).for_features())
-                machine, _ = solved(enough, rows, choice, metric, None, self.stage.workspace)
+                chosen = self.settings.part_solver(rows)
+                coarse = replace(problem, solver=chosen.feature_solver or chosen.solver)
+                machine, _ = solved(coarse, rows, choice, metric, None, self.stage.workspace)
                 learned = next_metric(problem, machine, index, self.stage.pool)
                 if learned is None:
                     break
                 metric = learned
                 self.stage.journal.remember(name, metric)
                 self.stage.clock.check(0.5)
-        except (KeyboardInterrupt, TimeIsUp) as error:
+        except (KeyboardInterrupt, TimeLimitReached) as error:
             self.stage.cut = True
-            warnings.warn(f"{self.stage.clock.why(error)}: features are those of round {index}", stacklevel=2)
+            warnings.warn(f"{self.stage.clock.reason(error)}: features are those of round {index}", stacklevel=2)
         return metric
 
     def replayed(self, metric: Metric, growth: float) -> Choice:
@@ -206,19 +208,17 @@ class _Learner:
         if isinstance(self.settings.solver, Partition):
             return self.last_round_by_parts(self.settings.solver, rest, metric, choice)
         begin, max_bytes = time.perf_counter(), self.run.problem.max_bytes
-        solution = self.settings.solver.solve_rows(
-            choice.kernel, metric, rest, choice.ridge, max_bytes=max_bytes, seconds=self.stage.clock.left
-        )
+        system = StreamedSystem(choice.kernel, metric, rest, choice.ridge, max_bytes)
+        solution = self.settings.solver.solve(system, clock=self.stage.clock)
         record = record_of(self.last, choice, metric, solution.info, time.perf_counter() - begin)
-        machine = machine_of(solution, solution.weights)
-        machine.__dict__.pop("operator")
+        machine = KernelMachine(solution.operator.released(), solution.coef, solution.weights)
         return _Found(machine, record, solution.rows)
 
     def scouted_machine(self, rest: RowSource, part: Int[Tensor, " p"], why: BaseException) -> _Found:
         """The machine of the first part, for a fit that is cut short in its last round."""
         self.stage.cut = True
         rows = f"{len(part)} of {self.source.n_rows} rows"
-        warnings.warn(f"{self.stage.clock.why(why)}: what is kept stands on {rows}", stacklevel=3)
+        warnings.warn(f"{self.stage.clock.reason(why)}: what is kept stands on {rows}", stacklevel=3)
         at = torch.searchsorted(rest.index, part) if isinstance(rest, Kept) else part
         return _Found(self.run.machines[self.last], self.run.records[self.last], at)
 
@@ -274,13 +274,15 @@ class _Exactly:
         part = 1.0 if self.total_weight is None else rows.total_weight / self.total_weight
         base = base_kernel(self.problem.kernel, self.metric, rows.X, self.problem.seed)
         choice = replace(self.like, kernel=base.times(self.like.factor), ridge=part * self.like.ridge)
-        problem = replace(self.problem, solver=self.settings.part_solver(rows, self.at_once))
+        problem = replace(self.problem, solver=self.settings.part_solver(rows, self.at_once).solver)
         return solved(problem, rows, choice, self.metric, None, Workspace())
 
 
 def _verdict(settings: Settings, runs: list[Run], judge: Rows) -> Verdict:
     """The kind and round that predicts rows it has not seen best: one, for each would have to see all rows."""
-    outputs = [torch.stack([machine.predict(judge.X, stable=False) for machine in run.machines]) for run in runs]
+    outputs = [
+        torch.stack([machine.predict(judge.X, batch_invariant=False) for machine in run.machines]) for run in runs
+    ]
     errors = [_errors(one, judge) for one in outputs]
     return decide([e for e, _ in errors], errors[0][1], last=settings.select_last, most=1)
 

@@ -17,13 +17,13 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from gramian.core.clock import Clock, TimeLimitReached
 from gramian.core.linalg import psd_eigh
 from gramian.core.pool import Pool, side_by_side
 from gramian.core.progress import Tick
 from gramian.core.rows import Rows, RowSource
 from gramian.core.tiles import rowwise_matmul, spans
 from gramian.kernels import Metric
-from gramian.rfm.clock import Clock, TimeIsUp
 from gramian.rfm.machine import KernelMachine
 from gramian.rfm.tree import Splits, TreeMachine
 from gramian.solvers import Partition, SolveInfo
@@ -92,11 +92,11 @@ def fit_tree(
                     infos.append(info)
                     tick()
                     clock.check(1.0)
-    except (KeyboardInterrupt, TimeIsUp) as error:
+    except (KeyboardInterrupt, TimeLimitReached) as error:
         left = sum(leaf is None for leaf in leaves)
         if left:
             warnings.warn(
-                f"{clock.why(error)}: {left} of {len(leaves)} leaves predict with the machine that was fitted to "
+                f"{clock.reason(error)}: {left} of {len(leaves)} leaves predict with the machine that was fitted to "
                 f"{spare[0].n} rows of all",
                 stacklevel=2,
             )
@@ -170,8 +170,7 @@ class _Split:
 
 def _fit_leaf(fit: Fit, rows: Rows) -> tuple[KernelMachine, SolveInfo]:
     machine, info = fit(rows)
-    machine.__dict__.pop("operator", None)  # made again when it predicts: all leaves' at once would take much memory
-    return machine, info
+    return machine.released(), info  # the prepared rows of all leaves at once would take much memory
 
 
 def _told(infos: list[SolveInfo], parts: list[Tensor]) -> SolveInfo:

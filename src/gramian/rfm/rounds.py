@@ -23,7 +23,7 @@ from gramian.kernels import Identity, Kernel, KernelOperator, Metric, as_metric
 from gramian.rfm.choice import Choice, Chooser
 from gramian.rfm.machine import KernelMachine
 from gramian.rfm.spread import SpreadMachine
-from gramian.solvers import Solution, SolveInfo, Solver, Workspace
+from gramian.solvers import RidgeSystem, SolveInfo, Solver, Workspace
 
 log = logging.getLogger(__name__)
 
@@ -107,6 +107,8 @@ class Problem:
     n_rounds: int
     max_bytes: int
     seed: int
+    feature_solver: Solver | None = None
+    """A coarser solver for the rounds before the last, which only serve to learn M; None for ``solver``."""
 
 
 Step = tuple[Round, KernelMachine]
@@ -124,7 +126,7 @@ def rounds(
     """Yield the record and the machine of rounds 0, 1, …, ``problem.n_rounds``.
 
     Stops early, after a log line, when the learned matrix is zero: a constant predictor has no features. Rounds before
-    the last are solved as well as features need it (:meth:`Solver.for_features`); see :func:`finished`.
+    the last are solved by ``problem.feature_solver`` where there is one; see :func:`finished`.
 
     Parameters
     ----------
@@ -153,28 +155,27 @@ def rounds(
             return
         begin = time.perf_counter()
         choice = chooser.choose(index, problem.kernel, metric, data, workspace)
-        solver = problem.solver if index == problem.n_rounds else problem.solver.for_features()
+        coarse = None if index == problem.n_rounds else problem.feature_solver
+        solver = problem.solver if coarse is None else coarse
         machine, info = solved(replace(problem, solver=solver), data, choice, metric, coef, workspace)
         coef = machine.coef
         coming = None if index == problem.n_rounds else next_metric(problem, machine, index, pool)
         record = record_of(index, choice, metric, info, time.perf_counter() - begin)
         log.debug("%r", record)
-        machine.__dict__.pop("operator")  # rounds that are kept share X and hold nothing else of size n·d
-        yield record, machine
+        yield record, machine.released()  # all rounds share X, and hold nothing else of size n·d
         metric = coming
 
 
 def solved(
-    problem: Problem, data: Rows, choice: Choice, metric: Metric, start: Tensor | None, workspace: Workspace
+    problem: Problem, data: Rows, choice: Choice, metric: Metric, guess: Tensor | None, workspace: Workspace
 ) -> tuple[KernelMachine, SolveInfo]:
-    """The machine of one round, with its operator made, and how the solver did."""
+    """The machine of one round, with its rows prepared, and how its system was solved."""
     operator = KernelOperator(choice.kernel, data.X, metric, problem.max_bytes)
-    if start is not None and start.shape != data.Y.shape:
-        start = None
-    solution = problem.solver.solve(
-        operator, data.Y, choice.ridge, weights=data.weights, start=start, workspace=workspace
-    )
-    return machine_of(solution, data.weights), solution.info
+    if guess is not None and guess.shape != data.Y.shape:
+        guess = None
+    system = RidgeSystem(operator, data.Y, choice.ridge, data.weights)
+    solution = problem.solver.solve(system, guess=guess, workspace=workspace)
+    return KernelMachine(solution.operator, solution.coef, solution.weights), solution.info
 
 
 def finished(problem: Problem, data: Rows, choice: Choice, step: Step, workspace: Workspace) -> Step:
@@ -182,18 +183,10 @@ def finished(problem: Problem, data: Rows, choice: Choice, step: Step, workspace
     record, machine = step
     begin = time.perf_counter()
     machine, info = solved(problem, data, choice, machine.metric, machine.coef, workspace)
-    machine.__dict__.pop("operator")
     seconds = record.seconds + time.perf_counter() - begin
-    return replace(record_of(record.index, choice, machine.metric, info, seconds), score=record.score), machine
-
-
-def machine_of(solution: Solution, weights: Tensor | None) -> KernelMachine:
-    """A solution as a machine; ``weights`` are those of all rows, for a solution that stands on all."""
-    operator = solution.operator
-    weights = weights if solution.rows is None else solution.weights
-    machine = KernelMachine(operator.kernel, operator.metric, operator.X, solution.coef, weights, operator.max_bytes)
-    machine.__dict__["operator"] = operator  # made already: no need to prepare the rows again
-    return machine
+    return replace(
+        record_of(record.index, choice, machine.metric, info, seconds), score=record.score
+    ), machine.released()
 
 
 def record_of(index: int, choice: Choice, metric: Metric, info: SolveInfo, seconds: float) -> Round:

@@ -13,13 +13,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gramian.core.pool import Here, Pool
+from gramian.core.clock import Clock, TimeLimitReached
+from gramian.core.pool import Pool, Serial
 from gramian.core.progress import Tick
 from gramian.core.rows import Rows
 from gramian.kernels import Kernel
 from gramian.rfm.callbacks import Silent, Watch
 from gramian.rfm.choice import Choice, Chooser, Replay
-from gramian.rfm.clock import Clock, TimeIsUp
 from gramian.rfm.journal import Fold, Journal
 from gramian.rfm.machine import KernelMachine
 from gramian.rfm.rounds import Problem, Round, Step, rounds
@@ -47,14 +47,14 @@ class Stage:
     tick: Tick = field(default_factory=Tick)
     watch: Watch = field(default_factory=Silent)
     journal: Journal = field(default_factory=Journal)
-    pool: Pool = field(default_factory=Here)
+    pool: Pool = field(default_factory=Serial)
     cut: bool = False
     """Whether Ctrl-C or the time limit ended something before its time."""
 
     def fold_round(self) -> None:
         """A round was repeated without a fold; once the fit is cut short, this is where the other folds end."""
         if self.cut:
-            raise TimeIsUp
+            raise TimeLimitReached
         self.tick()
         self.watch.after_fold_round()
 
@@ -88,7 +88,7 @@ def scout(
                 if asked:
                     break
                 stage.clock.check(share)
-        except (KeyboardInterrupt, TimeIsUp) as error:
+        except (KeyboardInterrupt, TimeLimitReached) as error:
             if not runs and not steps:
                 raise
             stop, stage.cut = error, True
@@ -139,7 +139,7 @@ def without(
     pool = stage.pool
     folding = Folding([(run.problem, run.path) for run in runs], data, stage.per_row_ridge, keep)
     if not pool.remote:
-        workspace = stage.workspace if isinstance(pool, Here) else None
+        workspace = stage.workspace if isinstance(pool, Serial) else None
         folding = replace(folding, told=stage.fold_round, workspace=workspace)
     whole = all(len(run.path) == run.problem.n_rounds + 1 for run in runs)
     # A fold of runs that were cut short is no part of a complete fit.
@@ -157,11 +157,11 @@ def without(
                 stage.fold_round()
             if len(found) < len(parts):
                 stage.clock.check(0.8)
-    except (KeyboardInterrupt, TimeIsUp) as error:
+    except (KeyboardInterrupt, TimeLimitReached) as error:
         stage.cut = True
         done = f"the round is chosen by {len(found)} of {len(parts)} folds"
         how = done if found else "no fold is done, the last round is kept"
-        warnings.warn(f"{stage.clock.why(error)}: {how}", stacklevel=2)
+        warnings.warn(f"{stage.clock.reason(error)}: {how}", stacklevel=2)
     folds = [found[i] for i in sorted(found)]
     held = [[one for one, _ in fold] for fold in folds]
     return held, [[machines for _, machines in fold] for fold in folds] if keep else []
@@ -188,7 +188,7 @@ def one_fold(folding: Folding, part: tuple[Tensor, Tensor]) -> Fold:
         done = [openings[problem.kernel]] if problem.kernel in openings else []
         for step in rounds(problem, here, chooser, workspace, done):
             openings.setdefault(problem.kernel, step)
-            outputs.append(step[1].predict(data.X[out], stable=False))
+            outputs.append(step[1].predict(data.X[out], batch_invariant=False))
             if folding.keep:
                 machines.append(step[1].embedded(data.X, train, data.weights))
             told()

@@ -18,6 +18,7 @@ from gramian.rfm.evolution import Evolution
 from gramian.rfm.rounds import Problem, Round
 from gramian.rfm.selection import HeldOut
 from gramian.solvers import Partition, Solver, choose
+from gramian.solvers.choose import Chosen
 from gramian.solvers.forecast import LARGE_ROWS
 
 
@@ -42,14 +43,24 @@ class Settings:
     show_progress: bool = False
     dtype: torch.dtype = torch.float32
     part_bytes: int = 2**33
-    """What solving a part of the rows may take while all of them are in memory."""
+    """Memory for solving a part of the rows while all of them are in memory."""
+    feature_solver: Solver | None = None
+    """A coarser solver for rounds that only serve to learn M; None for ``solver``."""
 
     @property
     def problems(self) -> list[Problem]:
         """Kernels × updates, where a kernel that sees axes only meets updates that keep them."""
         pairs = itertools.product(self.kernels, self.updates if self.n_rounds else self.updates[:1])
         made = [
-            Problem(kernel, _fitting_update(kernel, update), self.solver, self.n_rounds, self.max_bytes, self.seed)
+            Problem(
+                kernel,
+                _fitting_update(kernel, update),
+                self.solver,
+                self.n_rounds,
+                self.max_bytes,
+                self.seed,
+                self.feature_solver,
+            )
             for kernel, update in pairs
         ]
         return list(dict.fromkeys(made))
@@ -57,12 +68,12 @@ class Settings:
     def large(self, n: int) -> bool:
         """Whether n rows are so many that features are learned on a part of them, or the solver keeps only a part."""
         by_parts = isinstance(self.solver, Partition) and self.solver.splits(n)
-        return n > LARGE_ROWS or by_parts or self.solver.stands_on(n) < n
+        return n > LARGE_ROWS or by_parts or self.solver.n_centers(n) < n
 
-    def part_solver(self, part: Rows, at_once: int = 1) -> Solver:
-        """The solver for a part of the rows, where so many such parts are under way."""
+    def part_solver(self, part: Rows, at_once: int = 1) -> Chosen:
+        """The solver for a part of the rows, where ``at_once`` such parts are solved at a time."""
         columns, outputs = part.X.shape[1], part.Y.shape[1]
-        return choose(len(part), self.dtype, self.part_bytes // at_once, columns, outputs).solver
+        return choose(len(part), self.dtype, self.part_bytes // at_once, columns, outputs)
 
     def chooser(self, kernel: Kernel) -> Chooser:
         """Leave-one-out where something is left to choose, else the user's numbers."""

@@ -20,10 +20,11 @@ _MOST_PARTS = 32
 class SpreadMachine:
     """A machine as an update sees it (:class:`gramian.features.updates.Source`), its moments summed by a pool.
 
-    >>> from gramian.core.pool import Here
-    >>> from gramian.kernels import Gaussian, Identity
-    >>> machine = KernelMachine(Gaussian(1.0), Identity(1), torch.tensor([[0.0], [1.0]]), torch.ones(2, 1))
-    >>> SpreadMachine(machine, Here()).moments()[0]
+    >>> from gramian.core.pool import Serial
+    >>> from gramian.kernels import Gaussian, KernelOperator
+    >>> operator = KernelOperator(Gaussian(1.0), torch.tensor([[0.0], [1.0]]))
+    >>> machine = KernelMachine(operator, torch.ones(2, 1))
+    >>> SpreadMachine(machine, Serial()).moments()[0]
     tensor([[0.7358]], dtype=torch.float64)
     """
 

@@ -102,7 +102,7 @@ def has_room(blocks: Blocks, max_memory: Any) -> bool:
 def _check_room(settings: Settings, n: int, d: int, outputs: int) -> None:
     """A solver the user has named may want all rows in memory: they must have room there."""
     need = forecast(settings.solver, n, d, outputs, settings.dtype).peak
-    if settings.solver.stands_on(n) == n and need > settings.max_bytes:
+    if settings.solver.n_centers(n) == n and need > settings.max_bytes:
         raise ValueError(
             f"solver={settings.solver!r} takes all {n} rows into memory, {format_bytes(need)}, and max_memory is "
             f'{format_bytes(settings.max_bytes)}: use solver="nystrom"'

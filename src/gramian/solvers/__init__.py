@@ -1,12 +1,12 @@
-"""Solvers of ``(K + λI) α = Y``: one per file behind one protocol, each reporting how it went.
+"""Solvers of ``(K + λI) α = Y``: one per file behind one interface, each reporting how it went.
 
 May import ``core`` and ``kernels``.
 
 >>> import torch
 >>> from gramian.kernels import KernelOperator, Laplace
->>> from gramian.solvers import Direct
+>>> from gramian.solvers import Direct, RidgeSystem
 >>> K = KernelOperator(Laplace(1.0), torch.linspace(0, 1, 5, dtype=torch.float64)[:, None])
->>> Direct().solve(K, torch.ones(5, 1, dtype=torch.float64), ridge=0.1).info.status
+>>> Direct().solve(RidgeSystem(K, torch.ones(5, 1, dtype=torch.float64), ridge=0.1)).info.status
 'solved in float64'
 """
 
@@ -17,6 +17,7 @@ from gramian.solvers.direct import Direct, RidgePoint
 from gramian.solvers.eigenpro import EigenPro
 from gramian.solvers.nystrom import Nystrom
 from gramian.solvers.partition import Partition
+from gramian.solvers.system import RidgeSystem, StreamedSystem
 
 __all__ = [
     "BY_NAME",
@@ -26,10 +27,12 @@ __all__ = [
     "Nystrom",
     "Partition",
     "RidgePoint",
+    "RidgeSystem",
     "SingularKernelError",
     "Solution",
     "SolveInfo",
     "Solver",
+    "StreamedSystem",
     "Workspace",
     "choose",
     "fit_forecast",

@@ -29,7 +29,7 @@ _BARE_ROWS = 30_000
 """Up to so many rows conjugate gradients can do without the matrix: each step computes it again."""
 _FEATURE_TOL = 3e-3
 """Residual at which M is what it will be: R² at 10,000 rows is the same to four digits, in two thirds of the time."""
-_FEWEST_CENTERS = 100
+_FEWEST_COLUMNS = 100
 """Columns below which a preconditioner is not worth its place."""
 _LEAVES = (8000, 4000, 2000)
 """Rows in a leaf of a tree, the best first."""
@@ -39,11 +39,13 @@ _CENTERS = (10_000, 7000, 5000, 3500, 2500, 1700, 1200, 800, 500)
 
 @dataclass(frozen=True)
 class Chosen:
-    """A solver, why it is the one, and whether it had to be because the faster ones do not fit into memory."""
+    """A solver, the reason for it, and whether it was taken because the faster ones do not fit into memory."""
 
     solver: Solver
     why: str
     forced: bool = False
+    feature_solver: Solver | None = None
+    """A coarser solver for rounds that only serve to learn M; None where ``solver`` does for all rounds."""
 
 
 def choose(n: int, dtype: torch.dtype, max_bytes: int, columns: int = 0, outputs: int = 1) -> Chosen:
@@ -100,7 +102,7 @@ def fit_forecast(
     '1.3 GB'
     """
     whole = forecast(solver, n, columns, outputs, dtype)
-    if n <= LARGE_ROWS and solver.stands_on(n) == n:
+    if n <= LARGE_ROWS and solver.n_centers(n) == n:
         return whole
     part = min(n, PART_ROWS)
     within = _exact(part, dtype, max(max_bytes - whole.rows, 1), columns, outputs).chosen.solver
@@ -165,17 +167,24 @@ def _exact(n: int, dtype: torch.dtype, max_bytes: int, columns: int, outputs: in
     budget = format_bytes(max_bytes)
     # Steps fall with the number of columns m, and their price rises with m²; a Cholesky factor is worth n/100 steps.
     cg = ConjugateGradient(
-        tol=Direct().tol, feature_tol=_FEATURE_TOL, centers=min(3000, int(8 * n**0.5)), max_steps=max(100, n // 100)
+        tol=Direct().tol, preconditioner_rank=min(3000, int(8 * n**0.5)), max_steps=max(100, n // 100)
     )
     direct, held = need(Direct()), need(cg)
     if n > _ITERATIVE_ROWS and held <= max_bytes:
         faster = f"and faster than a direct solve from {_ITERATIVE_ROWS:,} rows on"
-        return _Exact(Chosen(cg, f"iterative: {format_bytes(held)} of {budget}, {faster}"), True, held, held)
+        why = f"iterative: {format_bytes(held)} of {budget}, {faster}"
+        return _Exact(Chosen(cg, why, feature_solver=_coarse(cg)), True, held, held)
     if direct <= max_bytes:
         return _Exact(Chosen(Direct(), f"direct: {format_bytes(direct)} of {budget}"), True, direct, direct)
-    bare = replace(cg, max_steps=ConjugateGradient().max_steps, hold=False)
-    while need(bare) > max_bytes and bare.centers > _FEWEST_CENTERS:
-        bare = replace(bare, centers=max(_FEWEST_CENTERS, bare.centers * 3 // 4))
+    bare = replace(cg, max_steps=ConjugateGradient().max_steps, store_matrix=False)
+    while need(bare) > max_bytes and bare.preconditioner_rank > _FEWEST_COLUMNS:
+        bare = replace(bare, preconditioner_rank=max(_FEWEST_COLUMNS, bare.preconditioner_rank * 3 // 4))
     why = f"conjugate gradients: a direct solve needs {format_bytes(direct)}, more than {budget}"
     fits = n <= _BARE_ROWS and need(bare) <= max_bytes
-    return _Exact(Chosen(bare, why, forced=True), fits, need(bare), min(direct, held))
+    chosen = Chosen(bare, why, forced=True, feature_solver=_coarse(bare))
+    return _Exact(chosen, fits, need(bare), min(direct, held))
+
+
+def _coarse(cg: ConjugateGradient) -> ConjugateGradient:
+    """The same solver with a larger tolerance; for that, half the columns cost more steps and save more time."""
+    return replace(cg, tol=_FEATURE_TOL, preconditioner_rank=cg.preconditioner_rank // 2)

@@ -56,13 +56,13 @@ def forecast(solver: Solver, n: int, columns: int, outputs: int, dtype: torch.dt
     '1.8 GB'
     """
     size = torch.finfo(dtype).bits // 8
-    stands_on = solver.stands_on(n)
+    n_centers = solver.n_centers(n)
     # Merged, standardised, and either the keys they were merged by or the working format.
     reading = n * (columns * 3 * 8 + outputs * 4 * 8 + 3 * 8)
-    # Merged in float64 and standardised in the working format; those the solver stands on are taken out once more.
-    rows = n * (columns * (8 + size) + outputs * 3 * 8 + 8) + stands_on * columns * size
+    # Merged in float64 and standardised in the working format; the rows that have coefficients are copied once more.
+    rows = n * (columns * (8 + size) + outputs * 3 * 8 + 8) + n_centers * columns * size
     # Rows under the metric, and the two factors of the product that gives distances.
-    points = 3 * stands_on * (columns + 8) * size
+    points = 3 * n_centers * (columns + 8) * size
     # They are put in another order where gradients are taken at some of them.
     gradients = points + 3 * min(n, _AGOP_POINTS) * outputs * columns * size
     tiles = _TILES * min(n, 512) ** 2 * size

@@ -9,10 +9,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from gramian.kernels import KernelOperator
+from gramian.core.clock import Clock
 from gramian.solvers.base import Solution, Solver, Workspace
 from gramian.solvers.cg import ConjugateGradient
 from gramian.solvers.direct import Direct
+from gramian.solvers.system import RidgeSystem, StreamedSystem
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Partition(Solver):
     workers : int, optional
         Leaves solved at a time, each on one thread; None for as many as torch has threads.
 
-    >>> Partition(leaf_rows=2000, overlap=0.0).stands_on(1_000_000)
+    >>> Partition(leaf_rows=2000, overlap=0.0).n_centers(1_000_000)
     1000000
     """
 
@@ -49,20 +50,20 @@ class Partition(Solver):
 
     def leaf(self, n: int) -> Solver:
         """The exact solver for n rows, by what is faster."""
-        return Direct() if n <= 4000 else ConjugateGradient(tol=Direct().tol, centers=int(8 * n**0.5))
+        return Direct() if n <= 4000 else ConjugateGradient(tol=Direct().tol, preconditioner_rank=int(8 * n**0.5))
 
     def bytes_needed(self, n: int, dtype: torch.dtype, outputs: int = 1) -> int:
         """Peak memory: the solves of leaves under way, and the coefficients of all."""
         here = min(n, self.leaf_rows)
         leaf = self.leaf(here).bytes_needed(here, dtype, outputs)
-        return (self.at_once if self.splits(n) else 1) * leaf + self.stands_on(n) * outputs * 8
+        return (self.at_once if self.splits(n) else 1) * leaf + self.n_centers(n) * outputs * 8
 
     @property
     def at_once(self) -> int:
         """Leaves solved at a time on this machine."""
         return torch.get_num_threads() if self.workers is None else self.workers
 
-    def stands_on(self, n: int) -> int:
+    def n_centers(self, n: int) -> int:
         """Rows of all leaves together: those in bands stand in several."""
         if not self.splits(n):
             return n
@@ -75,13 +76,11 @@ class Partition(Solver):
 
     def solve(
         self,
-        operator: KernelOperator,
-        Y: Float[Tensor, "n c"],
-        ridge: float,
+        system: RidgeSystem | StreamedSystem,
         *,
-        weights: Float[Tensor, " n"] | None = None,
-        start: Float[Tensor, "n c"] | None = None,
+        guess: Float[Tensor, "n c"] | None = None,
         workspace: Workspace | None = None,
+        clock: Clock | None = None,
     ) -> Solution:
         """One leaf's system, exactly: see :meth:`Solver.solve`."""
-        return self.leaf(operator.n).solve(operator, Y, ridge, weights=weights, start=start, workspace=workspace)
+        return self.leaf(system.n).solve(system, guess=guess, workspace=workspace, clock=clock)

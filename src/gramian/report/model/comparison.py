@@ -9,7 +9,17 @@ import numpy as np
 import torch
 
 from gramian.core import cosine
-from gramian.display import Bar, Cell, Column, Entry, Table, format_interval, format_number, format_percent, typographic_minus
+from gramian.display import (
+    Bar,
+    Cell,
+    Column,
+    Entry,
+    Table,
+    format_interval,
+    format_number,
+    format_percent,
+    typographic_minus,
+)
 from gramian.nets.compare import subspace_overlap
 from gramian.report.model.learned import MOST_LINES
 from gramian.report.model.measures import LEVEL, TOO_FEW, has_enough_rows, interval, interval_of, measures, resampled
