@@ -34,15 +34,15 @@ class Entry:
 ENTRIES = {
     entry.name: entry
     for entry in (  # in the order in which one meets them
-        Entry("demo", "gramian.cli.demo", "See what feature learning does, in two minutes."),
-        Entry("picture", "gramian.cli.demo", "Draw the picture of the README.", hidden=True),
+        Entry("demo", "gramian.cli.demo", "Demonstrate feature learning in two minutes."),
+        Entry("picture", "gramian.cli.demo", "Draw the figure of the README.", hidden=True),
         Entry("fit", "gramian.cli.fit", "Fit a model to a table and save it."),
         Entry("predict", "gramian.cli.predict", "Predict the rows of a table."),
         Entry("explain", "gramian.cli.explain", "Say why a row is predicted as it is."),
         Entry("report", "gramian.cli.report", "Write a page about a model, or about two."),
         Entry("inspect", "gramian.cli.inspect", "Show what a network's layers have learned."),
-        Entry("reproduce", "gramian.cli.reproduce", "Run the papers' figures and tables again."),
-        Entry("bench", "gramian.cli.bench", "Measure gramian beside other methods."),
+        Entry("reproduce", "gramian.cli.reproduce", "Reproduce the papers' figures and tables."),
+        Entry("bench", "gramian.cli.bench", "Compare gramian with other methods."),
         Entry("info", "gramian.cli.info", "Show versions, device, memory and threads."),
         Entry("completion", "gramian.cli.completion", "Let Tab complete commands, options and files."),
     )

@@ -60,7 +60,7 @@ def report(
     fitted = open_model(model)
     second = None if other is None else open_model(other)
     X, y = (None, None) if data is None else _rows(fitted, data, target, missing)
-    if other is None:
+    if other is None or second is None:
         pages.write_report(fitted, out, X=X, y=y, title=title or model.stem)
     else:
         if X is not None and _columns(fitted) != _columns(second):

@@ -16,8 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:  # help needs none of it
-    from gramian.cli.comparison import Comparison, Estimate
-    from gramian.cli.tasks import Result
+    from gramian.demo import DemoResult, PairedComparison, ScoreEstimate
 
 _SHADES = " ░▒▓█"
 _WIDTH = 30
@@ -40,7 +39,7 @@ class _Console(Console):
         raise BrokenPipeError
 
 
-def scores(comparison: Comparison) -> RenderableType:
+def scores(comparison: PairedComparison) -> RenderableType:
     """Both models with mean ± standard error, and one line that says who won."""
     lines = Table(box=None, show_header=False, padding=(0, 2, 0, 2))
     lines.add_column(style="bold")
@@ -48,8 +47,8 @@ def scores(comparison: Comparison) -> RenderableType:
     lines.add_column(style="dim")
     splits = len(comparison.rfm_scores)
     lines.add_row("plain kernel ridge", _plus_minus(comparison.ridge, comparison.metric), "n_rounds=0")
-    kept = ", ".join(str(k) for k in comparison.kept_rounds)
-    lines.add_row("recursive features", _plus_minus(comparison.rfm, comparison.metric), f"rounds kept: {kept}")
+    rounds = ", ".join(str(k) for k in comparison.best_rounds)
+    lines.add_row("recursive features", _plus_minus(comparison.rfm, comparison.metric), f"selected rounds: {rounds}")
     gain = comparison.gain
     colour = {"better": "green", "worse": "red", "a tie": "yellow"}[comparison.verdict]
     text = {
@@ -64,7 +63,7 @@ def scores(comparison: Comparison) -> RenderableType:
     return Group(lines, Text(f"  {verdict}{unit and ' points'} over {splits} splits", style=f"bold {colour}"))
 
 
-def importances(result: Result, top: int = 8) -> RenderableType:
+def importances(result: DemoResult, top: int = 8) -> RenderableType:
     """The largest importances as named bars; columns known to matter are marked."""
     true = set()
     if result.truth is not None:
@@ -94,7 +93,7 @@ def bars(shares: Mapping[str, float], top: int = 8, true: AbstractSet[str] = fro
     return lines
 
 
-def pixels(result: Result) -> RenderableType:
+def pixels(result: DemoResult) -> RenderableType:
     """The diagonal of the learned matrix as shades, two characters a pixel."""
     if result.image_shape is None:
         raise ValueError("result holds no pictures: image_shape is None")
@@ -152,7 +151,7 @@ def _scale(metric: str) -> tuple[float, str]:
     return (100.0, "%") if metric == "accuracy" else (1.0, "")
 
 
-def _plus_minus(estimate: Estimate, metric: str) -> str:
+def _plus_minus(estimate: ScoreEstimate, metric: str) -> str:
     scale, unit = _scale(metric)
     digits = 2 if unit else 3
     return f"{metric} {scale * estimate.mean:.{digits}f} ± {scale * estimate.error:.{digits}f}{unit and ' ' + unit}"
