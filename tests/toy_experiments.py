@@ -1,4 +1,4 @@
-"""Made-up experiments for the engine that runs the papers; importable by worker processes."""
+"""Toy experiments for tests of the engine; importable by worker processes."""
 
 import math
 import os
@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import torch
-from threadpoolctl import threadpool_info
 
 from gramian.experiments import Experiment, Result, between, number, unavailable
 from gramian.experiments.registry import SCALES
@@ -16,7 +14,7 @@ from gramian.experiments.registry import SCALES
 
 @dataclass(frozen=True)
 class Walk:
-    """A random walk of some steps; ``folder`` gets a mark for every time it is run."""
+    """A random walk; every run appends a mark to a file in ``folder``."""
 
     steps: int
     folder: str = ""
@@ -66,35 +64,17 @@ CLAIMS = (
     number("steps", 3.0, 0.1, "exact", label="a misprint", misprint="The sign is wrong.", printed_key="endless"),
     unavailable("moon", "the moon is too far", paper=1.62, label="gravity up there"),
     between("end9", 0.0, 1.0, "only large walks", scales=("paper",)),
-    between("never", 0.0, 1.0, "nobody measures it"),
+    between("never", 0.0, 1.0, "not measured"),
 )
 
 
 SPECS = (Walk(5), Walk(9))
+NOTES = Path(__file__).with_name("toy_notes.md")
 
 
 def toy(id="x/walk", specs=SPECS, claims=CLAIMS, seeds=2, **more) -> Experiment:
     scales = specs if isinstance(specs, dict) else dict.fromkeys(SCALES, specs)
-    options = {"title": "A walk, at <random>", "draw": draw, "notes": "First `x < 1`.\n\nThen more."} | more
+    options = {"title": "A walk, at <random>", "draw": draw, "notes": NOTES} | more
     return Experiment(
         id, id[0].upper(), run=walk, specs=scales, seeds=dict.fromkeys(SCALES, seeds), claims=claims, **options
     )
-
-
-def misbehave(item, base):
-    """Does to its process what the item says; adds base to numbers."""
-    if item == "raise":
-        raise ValueError("no\nluck")
-    if item == "die":
-        os._exit(3)
-    if item == "sleep":
-        time.sleep(60)
-    if item == "print":
-        os.write(1, b"not to be seen\n")
-        return "printed"
-    return base + item
-
-
-def threads(item):
-    """Threads of torch and of each linear algebra library in this process."""
-    return torch.get_num_threads(), [pool["num_threads"] for pool in threadpool_info()]

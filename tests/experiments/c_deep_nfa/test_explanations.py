@@ -1,10 +1,10 @@
-"""The explanations of paper C's differences, on networks for seconds."""
+"""The explanations of paper C's differences, on small networks."""
 
 import math
 
 import pytest
 
-from gramian.experiments.c_deep_nfa.why import Collapse, Fluctuation, collapse, fluctuation
+from gramian.experiments.c_deep_nfa.explanations import Collapse, Fluctuation, collapse, fluctuation
 
 
 def test_under_heavy_decay_the_network_vanishes_and_costs_the_variance():

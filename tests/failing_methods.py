@@ -1,4 +1,4 @@
-"""Methods that misbehave, for the benchmark's runner; importable by worker processes."""
+"""Methods that fail in different ways, for tests of the benchmark; importable by worker processes."""
 
 import os
 import time
@@ -11,7 +11,7 @@ from gramian.bench.methods import Method
 
 
 class Broken(DummyClassifier):
-    """Does to ``fit`` what its name says."""
+    """Raise, exit or sleep in ``fit``, or predict NaN."""
 
     def __init__(self, how="raise"):
         super().__init__()

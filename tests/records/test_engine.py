@@ -1,4 +1,4 @@
-"""Running cells: nothing finished is redone, after failures, interrupts and kills; nothing can end the run."""
+"""The engine of cells: no finished cell runs again after failures, interrupts and kills; no cell can end the run."""
 
 import os
 import signal
@@ -9,30 +9,37 @@ from pathlib import Path
 
 import pytest
 
-from gramian.experiments.clock import Clock
-from gramian.experiments.run import run, run_item
-from gramian.experiments.store import Cell, Store, cells
-from toys import Walk, toy, walk
+from gramian.experiments.cell import cells
+from gramian.experiments.store import ExperimentStore
+from gramian.records import run
+from toy_experiments import Walk, toy, walk
 
-BROKEN = {"raise": "RuntimeError: no luck today (toys.py, line", "die": "exit code 3", "wrong": "must return a Result"}
+BROKEN = {
+    "raise": "RuntimeError: no luck today (toy_experiments.py, line",
+    "die": "exit code 3",
+    "wrong": "must return a Result",
+}
 BROKEN |= {"text": "could not convert", "missing": "there is no mnist/train.gz in data: set GRAMIAN_DATA"}
 
 
 def marks(folder):
-    """How often each (steps, seed) was run."""
+    """Return how often each (steps, seed) was run."""
     return {path.name: len(path.read_text()) for path in Path(folder).glob("*-*")}
 
 
-def test_failures_cost_their_cell_only_and_are_tried_again(tmp_path):
+def test_a_failure_affects_its_cell_only_and_is_repeated(tmp_path):
     specs = [Walk(5 + i, folder=str(tmp_path), how=how) for i, how in enumerate(["", *BROKEN])]
-    experiment, store = toy(specs=specs, seeds=1), Store(tmp_path / "out")
+    experiment, store = toy(specs=specs, seeds=1), ExperimentStore(tmp_path / "out")
     todo = cells(experiment, "small")
     seen, began = [], []
     records = run(
-        todo + todo[:1], store, tick=seen.append, begin=lambda *counts: began.append([len(c) for c in counts])
+        todo + todo[:1],
+        store,
+        tick=lambda cell, record: seen.append((cell.key, record)),
+        begin=lambda *counts: began.append([len(c) for c in counts]),
     )
     assert began == [[7, 0]]
-    assert seen == records
+    assert seen == [(record["key"], record) for record in records]
     assert len(records) == len(todo)
     by_how = {record["spec"]["how"]: record for record in records}
     assert by_how[""]["error"] is None
@@ -46,25 +53,26 @@ def test_failures_cost_their_cell_only_and_are_tried_again(tmp_path):
 
     assert run(todo, store, keep_failed=True) == store.of(experiment, "small")
     assert set(marks(tmp_path).values()) == {1}
-    run(todo[:2], store)  # one is finished, one failed
+    run(todo[:2], store)  # one is finished, one has failed
     assert marks(tmp_path) == {f"{5 + i}-0": 2 if i == 1 else 1 for i in range(6)}
 
 
 STARTED = """
-from gramian.experiments.run import run
-from gramian.experiments.store import Store, cells
-from toys import Walk, toy
+from gramian.experiments.cell import cells
+from gramian.experiments.store import ExperimentStore
+from gramian.records import run
+from toy_experiments import Walk, toy
 
 if __name__ == "__main__":
     folder = {folder!r}
     specs = [Walk(n, folder=folder, how="wait" if n == 5 else "") for n in (3, 4, 5, 6)]
-    run(cells(toy(specs=specs, seeds=1), "small"), Store(folder + "/out"))
+    run(cells(toy(specs=specs, seeds=1), "small"), ExperimentStore(folder + "/out"))
 """
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT], ids=["kill", "interrupt"])
 def test_a_run_that_is_ended_midway_resumes(tmp_path, how):
-    """Two cells finish, the third hangs; then the process is ended. The next run does the third and fourth only."""
+    """Two cells finish and the third hangs when the process is ended. The next run does the third and fourth only."""
     (tmp_path / "wait").touch()
     script = tmp_path / "start.py"
     script.write_text(STARTED.format(folder=str(tmp_path)))
@@ -77,9 +85,9 @@ def test_a_run_that_is_ended_midway_resumes(tmp_path, how):
         process.wait(30)
     finally:
         process.kill()
-    _until(lambda: not _alive(int((tmp_path / "pid").read_text())), 30)  # no worker stays behind
+    _until(lambda: not _alive(int((tmp_path / "pid").read_text())), 30)  # no worker remains
     specs = [Walk(n, folder=str(tmp_path), how="wait" if n == 5 else "") for n in (3, 4, 5, 6)]
-    experiment, store = toy(specs=specs, seeds=1), Store(tmp_path / "out")
+    experiment, store = toy(specs=specs, seeds=1), ExperimentStore(tmp_path / "out")
     assert marks(tmp_path) == {"3-0": 1, "4-0": 1, "5-0": 1}
     assert [record["spec"]["steps"] for record in store.of(experiment, "small")] == [3, 4]
     (tmp_path / "wait").unlink()
@@ -94,9 +102,7 @@ def _alive(pid):
     except ProcessLookupError:
         return False
     stat = Path(f"/proc/{pid}/stat")
-    return not (
-        stat.exists() and stat.read_text().rpartition(")")[2].split()[0] == "Z"
-    )  # nobody may have buried it yet
+    return not (stat.exists() and stat.read_text().rpartition(")")[2].split()[0] == "Z")  # a zombie has ended
 
 
 def _until(condition, seconds):
@@ -106,34 +112,6 @@ def _until(condition, seconds):
         time.sleep(0.05)
 
 
-def test_a_function_that_cannot_travel_is_found_by_its_id(monkeypatch):
-    from gramian.experiments import papers
-
-    monkeypatch.setattr(papers, "find", lambda id: toy(id))
-    answer = run_item(("key", "x/walk", None, Walk(5), 0))
-    assert answer["error"] is None
-    assert set(answer["numbers"]) == {"end5", "steps", "lost", "endless"}
-
-
-def test_the_clock_learns_from_the_nearest():
-    experiment, other = toy(seeds=2), toy("x/other")
-    waiting = [Cell(experiment, Walk(5), 0), Cell(experiment, Walk(9), 0), Cell(other, Walk(5), 0)]
-    clock = Clock(waiting, [], jobs=1)
-    assert clock.left() is None
-
-    def done(cell, seconds):
-        return cell.head() | {"seconds": seconds, "error": None}
-
-    clock = Clock(waiting, [done(Cell(experiment, Walk(5), 1), 100.0)], jobs=1)
-    assert clock.left() == pytest.approx(300, abs=1)  # nothing else is known
-    clock.tick(done(waiting[1], 40.0))
-    assert clock.left() == pytest.approx(100 + 70, abs=1)  # the same spec, and the mean of all
-    assert Clock(waiting, [done(Cell(experiment, Walk(5), 1), 100.0)], jobs=2).left() == pytest.approx(150, abs=1)
-    for cell in (waiting[0], waiting[2]):
-        clock.tick(done(cell, 1.0))
-    assert clock.left() == 0
-
-
-def test_no_jobs(tmp_path):
+def test_less_than_one_job_is_an_error(tmp_path):
     with pytest.raises(ValueError, match="jobs must be at least 1"):
-        run([], Store(tmp_path), jobs=0)
+        run([], ExperimentStore(tmp_path), jobs=0)
