@@ -7,7 +7,7 @@ and replace it at the end of a fit.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -200,7 +200,7 @@ class FittedRFM:
         assert isinstance(self.machine, KernelMachine), "the fit of a tree holds rows out"
         with threads(self.n_threads):
             found = leave_one_out(self.machine, self.history.ridge, self.target_scaler)
-        return found.without_class_weights(self.target)
+        return replace(found, weights=self.target.unweighted(found.weights, found.targets))
 
     def scored_holdout(self) -> ScoredRows:
         """Return the holdout predictions in the user's terms: labels or targets, predictions, probabilities."""

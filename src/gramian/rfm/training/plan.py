@@ -13,7 +13,7 @@ import torch
 
 from gramian.core import format_bytes
 from gramian.core.rows import Rows
-from gramian.display import Renderable, Section, Table
+from gramian.display import Column, Renderable, Section, Table
 from gramian.rfm.options import AnySolver, TreePartition
 from gramian.rfm.training.solver_choice import (
     AGOP_ROWS,
@@ -224,7 +224,8 @@ class Plan(Renderable):
         most = min(PART_ROWS, available)
         if last <= 1:
             return [most] * last
-        return [min(most, round(SCREEN_ROWS * (most / SCREEN_ROWS) ** (t / (last - 1)))) for t in range(last)]
+        first = self.screen_rows
+        return [min(most, round(first * (most / first) ** (t / (last - 1)))) for t in range(last)]
 
     def check_streamed_rows(self) -> None:
         """Raise a ValueError where a solver that the user has named needs all rows in memory and they do not fit."""
@@ -256,13 +257,15 @@ class Plan(Renderable):
             ("compared on", compared[self.validation]),
             ("final model", refitted[self.refit]),
             ("gradients averaged over", "all rows" if self.agop_rows is None else f"{self.agop_rows:,} rows"),
-            ("solver", f"{self.solver!r} ({self.why})"),
+            ("solver", repr(self.solver)),
+            ("reason", self.why),
             ("peak memory, forecast", f"{format_bytes(self.memory.peak)} of {format_bytes(self.max_bytes)}"),
         ]
 
     def sections(self) -> list[Section]:
         """Return the facts as a table."""
-        return [Section("plan", Table(["stage", ""], [list(fact) for fact in self.facts()]))]
+        columns = [Column("", "left"), Column("", "left")]
+        return [Section("plan", Table(columns, [list(fact) for fact in self.facts()]))]
 
 
 def streams(n_rows: int, n_columns: int, max_bytes: int, elsewhere: bool) -> bool:

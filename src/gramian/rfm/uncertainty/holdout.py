@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -13,7 +13,6 @@ from gramian.kernels import KernelOperator
 from gramian.rfm.machine import KernelMachine
 from gramian.solvers import Direct
 from gramian.tables.scaling import Array, Scaler
-from gramian.tables.targets import ClassTarget, Target
 from gramian.tables.types import Labels
 
 _LEFT_OUT_ROWS = 1000
@@ -28,19 +27,13 @@ class HoldoutPredictions:
 
     ``source`` names the rows: ``"folds"`` or one ``"split"`` of the training rows, the ``"evaluation set"``, or
     ``"leave-one-out"``. The first three selected kernel and round; the last is exact given M, and M has seen the
-    labels: all are slightly optimistic.
+    labels: all are slightly optimistic. Weights are those of rows as they occur, without class weights.
     """
 
     outputs: Array
     targets: Array
     weights: Array
     source: Source
-
-    def without_class_weights(self, target: Target) -> HoldoutPredictions:
-        """Divide class weights out of the rows' weights: coverage and losses refer to rows as they occur."""
-        if not isinstance(target, ClassTarget) or target.factors is None or self.source == "evaluation set":
-            return self
-        return replace(self, weights=self.weights / target.factors[target.indices(self.targets)])
 
 
 @dataclass(frozen=True, eq=False)
