@@ -15,8 +15,7 @@ from gramian.bench.runner import TIME_LIMIT, cells, read_records, run
 from gramian.bench.summary import Summary, summarize
 from gramian.bench.tasks import SUITES
 from gramian.cli.interrupts import INTERRUPTED
-from gramian.cli.output import emit
-from gramian.cli.show import make_console
+from gramian.cli.output import emit, make_console
 from gramian.core.progress import progress
 
 

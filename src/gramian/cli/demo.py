@@ -13,10 +13,10 @@ from matplotlib.axes import Axes
 from rich.rule import Rule
 
 from gramian import __version__
-from gramian.cli import show
+from gramian.cli import demo_output
 from gramian.cli.comparison import Estimate
 from gramian.cli.interrupts import INTERRUPTED, noticing_interrupts
-from gramian.cli.output import emit
+from gramian.cli.output import emit, make_console
 from gramian.cli.picture import draw as draw_picture
 from gramian.cli.tasks import TASKS, Result
 from gramian.core.progress import progress
@@ -50,7 +50,7 @@ def demo(out: Path, seed: int, as_json: bool) -> None:
     """
     begin = time.perf_counter()
     out.mkdir(parents=True, exist_ok=True)  # before the work: a folder that cannot be written should not cost a minute
-    console = show.make_console()
+    console = make_console()
     results: list[Result] = []
     figures: list[Path] = []
     for task in TASKS:
@@ -89,7 +89,7 @@ def picture(out: Path, seed: int) -> None:
     """Draw the picture of the README."""
     out.parent.mkdir(parents=True, exist_ok=True)
     draw_picture(seed).savefig(out, dpi=160)
-    show.make_console().print(f"{out}: {out.stat().st_size / 1000:.0f} kB")
+    make_console().print(f"{out}: {out.stat().st_size / 1000:.0f} kB")
 
 
 def _step(tick: Callable[[], None], interrupted: Callable[[], bool]) -> None:
@@ -102,14 +102,14 @@ def _step(tick: Callable[[], None], interrupted: Callable[[], bool]) -> None:
 def _show(console: Any, result: Result) -> None:
     console.print(Rule(result.title, align="left", style="cyan"))
     console.print(f"  {result.question}\n")
-    console.print(show.scores(result.comparison))
+    console.print(demo_output.scores(result.comparison))
     console.print()
     if result.image_shape is None:
         console.print("  What the prediction depends on:")
-        console.print(show.importances(result))
+        console.print(demo_output.importances(result))
     else:
         console.print("  Pixels the model learned to look at:")
-        console.print(show.pixels(result))
+        console.print(demo_output.pixels(result))
     if result.recovered is not None:
         before = f"{result.unlearned:.0%} before learning"
         console.print(f"  {result.recovered:.1%} of the learned matrix lies in the true directions ({before}).")

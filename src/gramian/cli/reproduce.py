@@ -17,8 +17,7 @@ from rich.text import Text
 
 from gramian import __version__
 from gramian.cli.interrupts import INTERRUPTED
-from gramian.cli.output import emit
-from gramian.cli.show import make_console
+from gramian.cli.output import emit, make_console
 from gramian.experiments import papers
 from gramian.experiments.clock import Clock
 from gramian.experiments.page import write_page
