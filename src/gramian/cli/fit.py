@@ -279,15 +279,8 @@ def _print_table(
         for column in columns[:_LISTED_COLUMNS]
     ]
     more = len(columns) - _LISTED_COLUMNS
-    console.print(
-        to_rich(
-            [
-                Section(
-                    "", Table([*headings, Column("use", "left")], rows), f"and {more} more columns" if more > 0 else ""
-                )
-            ]
-        )
-    )
+    note = f"and {more} more columns" if more > 0 else ""
+    console.print(to_rich([Section("", Table([*headings, Column("use", "left")], rows), note)]))
 
 
 def _score_section(scores: dict[str, dict[str, float]], n_train: int, n_test: int, task: Task) -> Section:
