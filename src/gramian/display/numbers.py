@@ -13,7 +13,7 @@ MISSING = "–"
 _LARGE = 1e12
 """Numbers from here on are written with a power of ten."""
 _SEPARATED_VALUE = 10_000
-"""Whole numbers of the user's own table get separators from here on; see :func:`format_value`."""
+"""Separators are used in whole numbers of the user's own table from here on; see :func:`format_value`."""
 
 
 def format_number(value: Number, digits: int = 4) -> str:

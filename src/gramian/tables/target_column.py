@@ -26,7 +26,7 @@ class Task:
 
     @property
     def classifies(self) -> bool:
-        """Whether the target is a label."""
+        """True if the target is a label."""
         return self.name == "classification"
 
 
