@@ -37,7 +37,7 @@ from gramian.display.numbers import (
 )
 from gramian.display.renderable import Renderable
 from gramian.display.style import PALETTE, palette_css, style_sheet
-from gramian.display.table import Bar, Cell, Column, Section, Table, Tone, bars
+from gramian.display.table import Bar, Cell, Column, Section, Table, bars
 
 if TYPE_CHECKING:
     from gramian.display.terminal import to_rich, to_text
@@ -53,7 +53,6 @@ __all__ = [
     "Renderable",
     "Section",
     "Table",
-    "Tone",
     "bars",
     "format_fixed",
     "format_number",
