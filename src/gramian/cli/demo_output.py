@@ -12,8 +12,7 @@ from gramian.cli.shares import share_table
 from gramian.display import Cell, Section, Table, to_rich
 
 if TYPE_CHECKING:  # help needs none of it
-    from gramian.cli.comparison import Comparison, Estimate
-    from gramian.cli.tasks import Result
+    from gramian.demo import DemoResult, PairedComparison, ScoreEstimate
 
 _SHADES = " ░▒▓█"
 _VERDICTS = {
@@ -23,9 +22,9 @@ _VERDICTS = {
 }
 
 
-def scores(comparison: Comparison) -> RenderableType:
+def scores(comparison: PairedComparison) -> RenderableType:
     """Show both models with mean ± standard error, and one line with the verdict."""
-    selected = ", ".join(str(k) for k in comparison.kept_rounds)
+    rounds = ", ".join(str(k) for k in comparison.best_rounds)
     table = Table(
         ["", "", ""],
         [
@@ -33,7 +32,7 @@ def scores(comparison: Comparison) -> RenderableType:
             [
                 "recursive features",
                 _plus_minus(comparison.rfm, comparison.metric),
-                Cell(f"rounds selected: {selected}", "quiet"),
+                Cell(f"selected rounds: {rounds}", "quiet"),
             ],
         ],
     )
@@ -46,7 +45,7 @@ def scores(comparison: Comparison) -> RenderableType:
     return Group(to_rich([Section("", table)]), Text(verdict, style=f"bold {colour}"))
 
 
-def importances(result: Result) -> RenderableType:
+def importances(result: DemoResult) -> RenderableType:
     """Show the largest importances as bars; columns that are known to matter are marked."""
     true = set()
     if result.truth is not None:
@@ -54,7 +53,7 @@ def importances(result: Result) -> RenderableType:
     return to_rich([Section("", share_table(result.importances, marked=true))])
 
 
-def pixels(result: Result) -> RenderableType:
+def pixels(result: DemoResult) -> RenderableType:
     """Show the diagonal of the learned matrix as shades, two characters per pixel."""
     if result.image_shape is None:
         raise ValueError("result holds no pictures: image_shape is None")
@@ -68,7 +67,7 @@ def _scale(metric: str) -> tuple[float, str]:
     return (100.0, "%") if metric == "accuracy" else (1.0, "")
 
 
-def _plus_minus(estimate: Estimate, metric: str) -> str:
+def _plus_minus(estimate: ScoreEstimate, metric: str) -> str:
     scale, unit = _scale(metric)
     digits = 2 if unit else 3
     return f"{metric} {scale * estimate.mean:.{digits}f} ± {scale * estimate.error:.{digits}f}{unit and ' ' + unit}"
