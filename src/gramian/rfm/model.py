@@ -6,24 +6,22 @@ and replace it at the end of a fit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float
 from numpy.typing import NDArray
 from torch import Tensor
 
-from gramian.core import cosine, psd_eigh, threads, wide_dtype
+from gramian.core import psd_eigh, threads, wide_dtype
 from gramian.core.tiles import spans
 from gramian.features import Update
-from gramian.kernels import Metric
 from gramian.rfm.machine import KernelMachine, sampled_agop
 from gramian.rfm.training.plan import Plan
-from gramian.rfm.training.rounds import Rounds
+from gramian.rfm.training.rounds import Evolution, Rounds
 from gramian.rfm.tree import TreeMachine
 from gramian.rfm.uncertainty.calibration import fit_temperature, log_probabilities
 from gramian.rfm.uncertainty.holdout import HoldoutPredictions, ScoredRows, leave_one_out
@@ -32,9 +30,9 @@ from gramian.tables.column_map import ColumnMap
 from gramian.tables.preprocessing import Preprocessing
 from gramian.tables.scaling import Array, Scaler
 from gramian.tables.targets import ClassTarget, Target
+from gramian.tables.types import Labels, TableLike
 
 _BATCH_ROWS = 2**16
-_EVOLUTION_COLUMNS = 24
 Machine = KernelMachine | TreeMachine
 
 
@@ -82,49 +80,6 @@ class Ensemble:
 
     def __getstate__(self) -> dict[str, object]:
         return {"machines": self.machines, "shares": self.shares}
-
-
-@dataclass(frozen=True, eq=False)
-class Evolution:
-    """The change of M: ``Mₜ / tr Mₜ`` of rounds t = 0, 1, …, in float32 and in a form small enough for a model file.
-
-    ``columns (k,)`` are the encoded columns with the largest share of the diagonal in any round, in their own order;
-    ``blocks (T, k, k)`` the entries between them, ``diagonals (T, d)`` the shares of all columns, and ``cosines (T,)``
-    the cosine ``⟨Mₜ, M⟩ / ‖Mₜ‖‖M‖`` with the matrix of the selected round.
-    """
-
-    columns: Int[np.ndarray, " k"]
-    diagonals: Float[np.ndarray, "t d"]
-    blocks: Float[np.ndarray, "t k k"]
-    cosines: Float[np.ndarray, " t"]
-
-    @classmethod
-    def of(cls, metrics: Sequence[Metric], selected: Metric, most: int = _EVOLUTION_COLUMNS) -> Evolution:
-        """Return the small form of the metrics of rounds 0, 1, …, with blocks of at most ``most`` columns.
-
-        >>> from gramian.kernels import Diagonal, Identity
-        >>> rounds = [Identity(3), Diagonal(torch.tensor([3.0, 0.0, 1.0]))]
-        >>> found = Evolution.of(rounds, rounds[1], most=2)
-        >>> found.columns.tolist(), found.diagonals[1].tolist(), [round(float(c), 2) for c in found.cosines]
-        ([0, 2], [0.75, 0.0, 0.25], [0.73, 1.0])
-        """
-        reference = selected.matrix().cpu()
-        diagonals = np.stack([_unit_trace(metric).diagonal().numpy().astype(np.float32) for metric in metrics])
-        # A round of equal shares carries no information about which columns matter.
-        unequal = diagonals[np.ptp(diagonals, axis=1) > 0] if np.ptp(diagonals, axis=1).any() else diagonals
-        columns = np.sort(np.argsort(-unequal.max(axis=0), kind="stable")[:most])
-        at = torch.from_numpy(columns)
-        blocks, cosines = [], []
-        for metric in metrics:  # one matrix (d, d) at a time
-            M = _unit_trace(metric)
-            blocks.append(M[at][:, at].numpy().astype(np.float32))
-            cosines.append(cosine(M, reference.to(M.dtype)))
-        return cls(columns, diagonals, np.stack(blocks), np.array(cosines, dtype=np.float32))
-
-
-def _unit_trace(metric: Metric) -> Float[Tensor, "d d"]:
-    M = metric.matrix().cpu()
-    return M / M.diagonal().sum()
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,7 +188,7 @@ class FittedRFM:
         return self.preprocessing.columns
 
     @property
-    def classes(self) -> NDArray[Any] | None:
+    def classes(self) -> Labels | None:
         """The labels of a classifier, sorted; None for a regression."""
         return self.target.classes if isinstance(self.target, ClassTarget) else None
 
@@ -267,7 +222,7 @@ class FittedRFM:
         held = self.holdout
         return 1 / fit_temperature(held.outputs, self.target.indices(held.targets), held.weights)
 
-    def outputs(self, X: Any) -> Array:
+    def outputs(self, X: TableLike) -> Array:
         """Return outputs ``(n, c)`` in the units of the target codes for a table, which may be outside memory."""
         blocks = as_blocks(X)
         if blocks is not None:
@@ -297,14 +252,15 @@ class FittedRFM:
         ends = self.tensor(np.stack([start, end]))
         with threads(self.n_threads):
             part = self.ensemble.mean(lambda machine: machine.mean_gradient(ends, output, nodes))
-        return self.features.expand(part.cpu().numpy()) * self.target_scaler.scale[output]
+        return self.features.expand(part.cpu().numpy()) * float(self.target_scaler.scale[output])
 
     def row_parts(self, z: Array) -> Float[np.ndarray, "n c"]:
         """Return the part of each centre in the outputs at one row; with ``target_scaler.center`` they sum to these."""
         x = self.tensor(z[None])
         with threads(self.n_threads):
             parts = self.ensemble.mean(lambda machine: machine.row_parts(x))[0]
-        return parts.cpu().numpy().astype(np.float64) * self.target_scaler.scale
+        out: Array = parts.cpu().numpy().astype(np.float64) * self.target_scaler.scale
+        return out
 
     def similarity(self, z: Array, centers: NDArray[np.intp]) -> Array:
         """Return the kernel values of one row with some centres, divided by those of equal rows."""

@@ -130,15 +130,23 @@ def is_auto(value: object) -> bool:
     return isinstance(value, str) and value == "auto"
 
 
+def _named_kernel(kernel: object) -> Kernel:
+    return named(kernel, KERNELS, "kernel", Kernel)  # type: ignore[type-abstract]
+
+
+def _named_update(update: object) -> Update:
+    return named(update, UPDATES, "update", Update)  # type: ignore[type-abstract]
+
+
 def resolve_kernels(kernel: object, chosen: Preset) -> tuple[Kernel, ...]:
     """Return the kernels that compete: the preset's for ``"auto"``, else the one named or given."""
-    return chosen.kernels if is_auto(kernel) else (named(kernel, KERNELS, "kernel", Kernel),)
+    return chosen.kernels if is_auto(kernel) else (_named_kernel(kernel),)
 
 
 def resolve_updates(update: object, chosen: Preset, d: int, agop_rows: int | None) -> tuple[Update, ...]:
     """Return the updates that compete for d columns; automatic ones average gradients over at most ``agop_rows``."""
     if not is_auto(update):
-        return (named(update, UPDATES, "update", Update),)
+        return (_named_update(update),)
     updates = chosen.updates if d > 1 else (Agop(),)
     return updates if agop_rows is None else tuple(u.with_params(samples=agop_rows) for u in updates)
 
@@ -160,10 +168,28 @@ def nested_options(owner: str, value: object) -> Options:
     Laplace(bandwidth='auto', factor=1.0)
     """
     if owner == "kernel":
-        return Laplace() if is_auto(value) else named(value, KERNELS, owner, Kernel)
+        return Laplace() if is_auto(value) else _named_kernel(value)
     if owner == "update":
-        return Agop() if is_auto(value) else named(value, UPDATES, owner, Update)
+        return Agop() if is_auto(value) else _named_update(value)
     return Direct() if is_auto(value) else resolve_solver(value)
+
+
+def nested_params(params: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Group parameters such as ``kernel__bandwidth`` by their owner.
+
+    All options of one owner are set together: each alone might contradict the present values of the others.
+
+    >>> nested_params({"kernel__bandwidth": 3.0, "ridge": 0.1})
+    {'kernel': {'bandwidth': 3.0}}
+    """
+    nested: dict[str, dict[str, Any]] = {}
+    for name, value in params.items():
+        owner, separator, option = name.partition("__")
+        if separator:
+            if owner not in ("kernel", "update", "solver", "encoder"):
+                raise ValueError(f"{name!r}: only kernel, update, solver, encoder have options of their own")
+            nested.setdefault(owner, {})[option] = value
+    return nested
 
 
 def resolve_seed(random_state: RandomState) -> int:

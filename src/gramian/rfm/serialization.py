@@ -12,11 +12,12 @@ from gramian.files import ModelFileError, read, register
 from gramian.rfm.classifier import RFMClassifier
 from gramian.rfm.estimator import BaseRFM
 from gramian.rfm.machine import KernelMachine
-from gramian.rfm.model import Compression, Ensemble, Evolution, FitHistory, FittedRFM, LearnedFeatures
+from gramian.rfm.model import Compression, Ensemble, FitHistory, FittedRFM, LearnedFeatures
 from gramian.rfm.options import TreePartition
 from gramian.rfm.regressor import RFMRegressor
-from gramian.rfm.training.plan import MemoryForecast, Plan
-from gramian.rfm.training.rounds import Round, RoundPredictions, Rounds
+from gramian.rfm.training.plan import Plan
+from gramian.rfm.training.rounds import Evolution, Round, RoundPredictions, Rounds
+from gramian.rfm.training.solver_choice import MemoryForecast
 from gramian.rfm.training.tuning import RoundParams
 from gramian.rfm.tree import Splits, TreeMachine
 from gramian.rfm.uncertainty.holdout import HoldoutPredictions

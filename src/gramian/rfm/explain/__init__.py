@@ -24,7 +24,7 @@ from gramian.rfm.explain.contributions import (
     explain,
     explain_standardised,
 )
-from gramian.rfm.explain.dependence import DependenceAlong, along, partial_dependence_along
+from gramian.rfm.explain.dependence import Along, along, partial_dependence_along
 from gramian.rfm.explain.directions import Directions, Interactions, directions, interactions, learned_matrix
 from gramian.rfm.explain.importances import (
     Importances,
@@ -38,7 +38,7 @@ from gramian.rfm.explain.output import Output
 from gramian.rfm.explain.summary import Summary, summarise
 
 __all__ = [
-    "DependenceAlong",
+    "Along",
     "Directions",
     "Explanation",
     "Explanations",

@@ -12,6 +12,7 @@ from gramian.display import Bar, Renderable, Section, Table, bars, format_number
 from gramian.rfm.explain.directions import Directions, check_positive, directions
 from gramian.rfm.explain.output import Output
 from gramian.rfm.model import FittedRFM
+from gramian.tables.types import Label
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -22,7 +23,7 @@ _RANGE = (0.01, 0.99)
 
 
 @dataclass(frozen=True, eq=False)
-class DependenceAlong(Renderable):
+class Along(Renderable):
     """Predictions for rows that are moved along a learned direction and unchanged across it.
 
     ``grid`` holds positions ``v·z`` (v of length 1, z the standardised columns), ``mean`` the average prediction of all
@@ -61,8 +62,8 @@ class DependenceAlong(Renderable):
 
 
 def partial_dependence_along(
-    model: FittedRFM, direction: int = 0, grid: int = 50, rows: int = 200, output: object = None, level: float = 0.8
-) -> DependenceAlong:
+    model: FittedRFM, direction: int = 0, grid: int = 50, rows: int = 200, output: Label = None, level: float = 0.8
+) -> Along:
     """Average the predictions of training rows that are moved along a learned direction v, and unchanged across it.
 
     ``mean(s) = avgᵢ f(zᵢ + (s − v·zᵢ) v)`` in standardised columns, for s between the 1 % and 99 % quantiles of
@@ -108,9 +109,9 @@ def along(
     direction: int,
     grid: int,
     rows: int,
-    output: object = None,
+    output: Label = None,
     level: float = 0.8,
-) -> DependenceAlong:
+) -> Along:
     """Compute :func:`partial_dependence_along` for one of the directions that were computed before.
 
     >>> import numpy as np
@@ -130,4 +131,4 @@ def along(
     outputs = selected.sign * model.outputs_at(moved)[:, selected.index].reshape(len(positions), len(Z))
     low, high = np.quantile(outputs, [(1 - level) / 2, (1 + level) / 2], axis=1)
     mean = np.average(outputs, axis=1, weights=weights)
-    return DependenceAlong(v, f"direction {direction + 1}", selected, positions, mean, low, high, float(level))
+    return Along(v, f"direction {direction + 1}", selected, positions, mean, low, high, float(level))

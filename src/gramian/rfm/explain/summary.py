@@ -84,7 +84,7 @@ def summarise(model: FittedRFM, name: str) -> Summary:
         ("selected", f"round {selected.index} of {len(history.rounds) - 1}{averaged}"),
         ("kernel", f"{type(model.machine.kernel).__name__}, bandwidth {format_number(selected.bandwidth)}"),
         ("ridge", format_number(history.ridge)),
-        ("solver", f"{type(history.plan.solver).__name__} ({history.plan.why})"),
+        ("solver", type(history.plan.solver).__name__),
     )
     columns, shares, left_out = _important(model)
     return Summary(f"{name}, fitted", facts, columns, shares, left_out, history.rounds)

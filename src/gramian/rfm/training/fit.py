@@ -141,7 +141,7 @@ def snapshot(
     candidate: Candidate,
     steps: Sequence[Step],
     part: Int[Tensor, " p"] | None,
-    n_threads: int | None,
+    n_threads: int | None = None,
 ) -> FittedRFM:
     """Return the model of a fit that had ended with the last of these rounds, on the rows ``part`` (None: all)."""
     records, machines = zip(*steps, strict=True)

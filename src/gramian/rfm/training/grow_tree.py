@@ -102,7 +102,7 @@ def fit_tree(
     machines, centers = zip(*found, strict=True)
     if None not in leaves:
         return TreeMachine(splits, machines, centers, metric), info, None
-    present = torch.cat(centers).unique()
+    present = torch.cat(centers).unique()  # type: ignore[no-untyped-call]
     places = tuple(torch.searchsorted(present, rows) for rows in centers)
     return TreeMachine(splits, machines, places, metric), info, present
 

@@ -265,9 +265,14 @@ class Plan(Renderable):
         return [Section("plan", Table(["stage", ""], [list(fact) for fact in self.facts()]))]
 
 
-def fits_in_memory(n_rows: int, n_columns: int, max_bytes: int) -> bool:
-    """Tell whether a table of numbers can be read into memory, with the copies that reading it makes."""
-    return _TABLE_COPIES * 8 * n_rows * (n_columns + 1) <= max_bytes
+def streams(n_rows: int, n_columns: int, max_bytes: int, elsewhere: bool) -> bool:
+    """Tell whether a table outside memory is read in blocks: it is large, and on a cluster or too large for memory.
+
+    >>> streams(10**6, 100, 10**9, elsewhere=False), streams(1000, 10**6, 10**9, elsewhere=True)
+    (True, False)
+    """
+    fits = _TABLE_COPIES * 8 * n_rows * (n_columns + 1) <= max_bytes
+    return n_rows > IN_MEMORY_ROWS and (elsewhere or not fits)
 
 
 def threads_for(n: int, n_threads: int | None, n_jobs: int | None) -> int | None:

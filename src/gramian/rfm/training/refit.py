@@ -1,4 +1,4 @@
-"""Fits of the selected candidates after the screening: on all rows, or on growing parts with one last solve on all."""
+"""Fits of the selected candidates after the screening, where that used a part of the rows or a coarse solver."""
 
 from __future__ import annotations
 
@@ -15,12 +15,7 @@ from gramian.kernels import Kernel, Metric
 from gramian.rfm.machine import KernelMachine
 from gramian.rfm.model import Ensemble
 from gramian.rfm.training.context import FitContext
-from gramian.rfm.training.rounds import (
-    Round,
-    Run,
-    Step,
-    rounds,
-)
+from gramian.rfm.training.rounds import Round, Run, Step, rounds, solve_fully
 from gramian.rfm.training.tuning import ReplayedParams
 from gramian.rfm.training.validation import Member, Selection
 from gramian.solvers import Solver

@@ -12,10 +12,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, overload
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from gramian.core import cosine
 from gramian.core.pool import Pool
 from gramian.core.rows import Rows
 from gramian.display import Bar, Renderable, Section, Table, bars, format_number
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _SEED_STRIDE = 1_000_003
+_EVOLUTION_COLUMNS = 24
 _HEADINGS = ("round", "error", "", "leave-one-out", "ridge", "bandwidth", "rank", "residual", "seconds", "status")
 
 
@@ -98,6 +101,49 @@ class Rounds(Renderable, Sequence[Round]):
         rows = [record.cells(bar) for record, bar in zip(self.records, drawn, strict=True)]
         note = "error: mean squared error on held-out rows, of the scaled target; round 0 is kernel ridge regression"
         return [Section("rounds", Table(_HEADINGS, rows), note)]
+
+
+@dataclass(frozen=True, eq=False)
+class Evolution:
+    """The change of M: ``Mₜ / tr Mₜ`` of rounds t = 0, 1, …, in float32 and in a form small enough for a model file.
+
+    ``columns (k,)`` are the encoded columns with the largest share of the diagonal in any round, in their own order;
+    ``blocks (T, k, k)`` the entries between them, ``diagonals (T, d)`` the shares of all columns, and ``cosines (T,)``
+    the cosine ``⟨Mₜ, M⟩ / ‖Mₜ‖‖M‖`` with the matrix of the selected round.
+    """
+
+    columns: Int[np.ndarray, " k"]
+    diagonals: Float[np.ndarray, "t d"]
+    blocks: Float[np.ndarray, "t k k"]
+    cosines: Float[np.ndarray, " t"]
+
+    @classmethod
+    def of(cls, metrics: Sequence[Metric], selected: Metric, most: int = _EVOLUTION_COLUMNS) -> Evolution:
+        """Return the small form of the metrics of rounds 0, 1, …, with blocks of at most ``most`` columns.
+
+        >>> from gramian.kernels import Diagonal, Identity
+        >>> rounds = [Identity(3), Diagonal(torch.tensor([3.0, 0.0, 1.0]))]
+        >>> found = Evolution.of(rounds, rounds[1], most=2)
+        >>> found.columns.tolist(), found.diagonals[1].tolist(), [round(float(c), 2) for c in found.cosines]
+        ([0, 2], [0.75, 0.0, 0.25], [0.73, 1.0])
+        """
+        reference = selected.matrix().cpu()
+        diagonals = np.stack([_unit_trace(metric).diagonal().numpy().astype(np.float32) for metric in metrics])
+        # A round of equal shares carries no information about which columns matter.
+        unequal = diagonals[np.ptp(diagonals, axis=1) > 0] if np.ptp(diagonals, axis=1).any() else diagonals
+        columns = np.sort(np.argsort(-unequal.max(axis=0), kind="stable")[:most])
+        at = torch.from_numpy(columns)
+        blocks, cosines = [], []
+        for metric in metrics:  # one matrix (d, d) at a time
+            M = _unit_trace(metric)
+            blocks.append(M[at][:, at].numpy().astype(np.float32))
+            cosines.append(cosine(M, reference.to(M.dtype)))
+        return cls(columns, diagonals, np.stack(blocks), np.array(cosines, dtype=np.float32))
+
+
+def _unit_trace(metric: Metric) -> Float[Tensor, "d d"]:
+    M = metric.matrix().cpu()
+    return M / M.diagonal().sum()
 
 
 @dataclass(frozen=True)

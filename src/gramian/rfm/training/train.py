@@ -20,7 +20,7 @@ from gramian.core.rows import Rows, RowSource
 from gramian.features import Update
 from gramian.kernels import Kernel
 from gramian.rfm.machine import KernelMachine
-from gramian.rfm.model import Ensemble, Evolution
+from gramian.rfm.model import Ensemble
 from gramian.rfm.training.context import FitContext, FoldResult
 from gramian.rfm.training.parts import PartsLearner
 from gramian.rfm.training.plan import Plan
@@ -31,18 +31,19 @@ from gramian.rfm.training.refit import (
     solve_selected_fully,
     weight_growth,
 )
-from gramian.rfm.training.rounds import Candidate, Round, RoundPredictions, Run, rounds
+from gramian.rfm.training.rounds import Candidate, Evolution, Round, Run, rounds
 from gramian.rfm.training.tuning import FixedParams, LeaveOneOutTuner, RoundTuner
 from gramian.rfm.training.validation import (
+    Comparison,
     Member,
     Selection,
+    average_predictions,
+    compare_runs,
     cross_validate,
     draw_folds,
     draw_split,
-    predict_rounds,
     screen,
     select,
-    squared_errors,
 )
 from gramian.solvers import Solver
 
@@ -152,16 +153,6 @@ class RowSplit:
     order: Int[Tensor, " r"] | None
 
 
-@dataclass(frozen=True, eq=False)
-class Comparison:
-    """Errors ``(t, m)`` of each run on held-out rows with their weights, and the predictions behind them."""
-
-    errors: list[Float[Tensor, "t m"]]
-    weights: Float[Tensor, " m"]
-    predictions: list[list[RoundPredictions]]
-    folds: list[FoldResult]
-
-
 def train(task: Task, plan: Plan, source: RowSource, context: FitContext) -> Trained:
     """Run the rounds of every candidate, compare them, and fit the selected ones: one model or an average.
 
@@ -193,7 +184,7 @@ def train(task: Task, plan: Plan, source: RowSource, context: FitContext) -> Tra
                 runs, data, folds, context, per_row_ridge=task.ridge_grows, with_machines=task.bagging
             )
         holdout = task.evaluation if split.held_out is None else source.take(split.held_out)
-        comparison = _compare(runs, data, holdout, results)
+        comparison = compare_runs(runs, data, holdout, results)
         selection = _select(task, plan, runs, comparison)
         if not plan.large and solver != plan.solver and not context.interrupted:
             runs = solve_selected_fully(selection, runs, data, plan.final_solver, context)
@@ -211,20 +202,6 @@ def _draw(task: Task, plan: Plan, n: int) -> RowSplit:
     if plan.validation == "split":
         return RowSplit(*draw_split(n, plan.screen_rows, plan.holdout_rows, task.seed), order=None)
     return RowSplit(None, None, None)
-
-
-def _compare(runs: list[Run], data: Rows, holdout: Rows | None, folds: list[FoldResult]) -> Comparison | None:
-    """Return the errors of all runs on held-out rows; None where there are none."""
-    if holdout is not None:
-        predictions = [[predict_rounds(run, holdout.X)] for run in runs]
-        Y, weights = holdout.Y, holdout.weights
-    elif folds:
-        predictions = [[fold[run][0] for fold in folds] for run in range(len(runs))]
-        Y, weights = data.Y, data.weights
-    else:
-        return None
-    errors = [squared_errors(one, Y, weights) for one in predictions]
-    return Comparison([e for e, _ in errors], errors[0][1], predictions, folds)
 
 
 def _select(task: Task, plan: Plan, runs: list[Run], comparison: Comparison | None) -> Selection:
@@ -325,7 +302,7 @@ def _package(
     elif split.held_out is not None and refitted.holdout_outputs is not None:
         predicted = split.held_out, refitted.holdout_outputs
     elif comparison is not None and refitted.support is None:  # thresholded models differ from those that predicted
-        predicted = _average_predictions(selection, comparison, split.held_out)
+        predicted = average_predictions(selection, comparison, split.held_out)
     return Trained(
         ensemble=refitted.ensemble,
         matrix=refitted.metric.matrix(),
@@ -339,20 +316,6 @@ def _package(
         evolution=Evolution.of(metrics, refitted.metric),
         rows=refitted.rows,
     )
-
-
-def _average_predictions(
-    selection: Selection, comparison: Comparison, held_out: Int[Tensor, " m"] | None
-) -> tuple[Int[Tensor, " m"], Float[Tensor, "m c"]]:
-    """Average the members' predictions of held-out rows; without ``held_out`` each fold knows its own rows."""
-    parts = [
-        member.share * torch.cat([one.outputs for one in comparison.predictions[member.run]], dim=1)[member.round]
-        for member in selection.members
-    ]
-    outputs = sum(parts[1:], start=parts[0])
-    if held_out is not None:
-        return held_out, outputs
-    return torch.cat([one.rows for one in comparison.predictions[0]]), outputs
 
 
 def _compatible(kernel: Kernel, update: Update) -> Update:

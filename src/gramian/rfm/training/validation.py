@@ -91,6 +91,30 @@ def squared_errors(
     return errors, torch.ones_like(errors[0]) if weights is None else weights[rows].to(errors.dtype)
 
 
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Errors ``(t, m)`` of each run on held-out rows with their weights, and the predictions behind them."""
+
+    errors: list[Float[Tensor, "t m"]]
+    weights: Float[Tensor, " m"]
+    predictions: list[list[RoundPredictions]]
+    folds: list[FoldResult]
+
+
+def compare_runs(runs: list[Run], data: Rows, holdout: Rows | None, folds: list[FoldResult]) -> Comparison | None:
+    """Return the errors of all runs on held-out rows; None where there are none."""
+    if holdout is not None:
+        predictions = [[predict_rounds(run, holdout.X)] for run in runs]
+        Y, weights = holdout.Y, holdout.weights
+    elif folds:
+        predictions = [[fold[run][0] for fold in folds] for run in range(len(runs))]
+        Y, weights = data.Y, data.weights
+    else:
+        return None
+    errors = [squared_errors(one, Y, weights) for one in predictions]
+    return Comparison([e for e, _ in errors], errors[0][1], predictions, folds)
+
+
 def select(
     errors: list[Float[Tensor, "t m"]], weights: Float[Tensor, " m"], *, last: bool = False, most: int = 1
 ) -> Selection:
@@ -265,3 +289,17 @@ def run_fold(task: FoldTask, fold: TrainAndHoldout) -> FoldResult:
             after_round()
         found.append((RoundPredictions(out, torch.stack(outputs)), tuple(machines)))
     return found
+
+
+def average_predictions(
+    selection: Selection, comparison: Comparison, held_out: Int[Tensor, " m"] | None
+) -> tuple[Int[Tensor, " m"], Float[Tensor, "m c"]]:
+    """Average the members' predictions of held-out rows; without ``held_out`` each fold knows its own rows."""
+    parts = [
+        member.share * torch.cat([one.outputs for one in comparison.predictions[member.run]], dim=1)[member.round]
+        for member in selection.members
+    ]
+    outputs = sum(parts[1:], start=parts[0])
+    if held_out is not None:
+        return held_out, outputs
+    return torch.cat([one.rows for one in comparison.predictions[0]]), outputs

@@ -18,7 +18,8 @@ def log_probabilities(scores: Array, inverse_temperature: float) -> Array:
     if scores.shape[1] == 1:
         logit = inverse_temperature * scores[:, 0]
         return np.column_stack([log_expit(-logit), log_expit(logit)])
-    return log_softmax(inverse_temperature * scores, axis=1)
+    out: Array = log_softmax(inverse_temperature * scores, axis=1)
+    return out
 
 
 def fit_temperature(scores: Array, labels: NDArray[np.intp], weights: Array) -> float:

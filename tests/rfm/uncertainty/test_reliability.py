@@ -1,19 +1,19 @@
-"""Reliability: bins, shares and intervals, beside a loop over rows."""
+"""Reliability: bins, shares and intervals, by equality with a loop over rows."""
 
 import numpy as np
 import pytest
 from scipy.stats import binomtest
 
 from gramian import RFMClassifier
-from gramian.rfm.calibration import probability_losses
-from gramian.rfm.reliability import reliability
+from gramian.rfm.uncertainty.calibration import probability_losses
+from gramian.rfm.uncertainty.reliability import reliability
 
 RNG = np.random.default_rng(0)
 P = RNG.dirichlet([1.0, 1.0, 1.0], size=400)
 LABELS = np.array([RNG.choice(3, p=p) for p in P])
 
 
-def test_equals_a_loop_over_rows():
+def test_it_equals_a_loop_over_rows():
     found = reliability(P, LABELS, np.ones(400), bins=5)
     bins: dict[int, list[tuple[float, bool]]] = {}
     for p, label in zip(P, LABELS, strict=True):
@@ -27,7 +27,7 @@ def test_equals_a_loop_over_rows():
         assert (found.low[at], found.high[at]) == pytest.approx((interval.low, interval.high))
 
 
-def test_the_error_is_the_one_of_the_losses():
+def test_the_error_equals_that_of_the_losses():
     weights = RNG.uniform(0.5, 2, size=400)
     losses = probability_losses(np.log(P), LABELS, weights, bins=10)
     assert reliability(P, LABELS, weights, bins=10).error == pytest.approx(losses["calibration_error"])
@@ -40,7 +40,7 @@ def test_weights_have_no_unit():
         np.testing.assert_allclose(getattr(one, name), getattr(two, name))
 
 
-def test_all_right_is_no_certainty():
+def test_correct_predictions_alone_leave_an_interval():
     p = np.array([[0.9, 0.1]] * 4)
     found = reliability(p, np.zeros(4, dtype=int), np.ones(4))
     assert found.accuracy.tolist() == [1.0]
@@ -65,7 +65,7 @@ def test_held_out_rows_are_those_of_the_losses(model):
     assert found.error == pytest.approx(model.held_out_losses_["calibration_error"])
 
 
-def test_new_rows(model):
+def test_new_rows_are_scored_with_their_labels(model):
     X = RNG.normal(size=(60, 3))
     y = np.where(X[:, 0] > 0, "b", "a")
     found = model.reliability(X, y, bins=1)
@@ -83,11 +83,11 @@ def test_new_rows(model):
         ({"level": 1.0}, "level"),
     ],
 )
-def test_bad_arguments(model, arguments, words):
+def test_bad_arguments_are_named(model, arguments, words):
     with pytest.raises(ValueError, match=words):
         model.reliability(**arguments)
 
 
-def test_rows_and_labels_of_unequal_lengths(model):
+def test_rows_and_labels_of_unequal_lengths_are_refused(model):
     with pytest.raises(ValueError, match="X and y must have as many rows, got 3 and 2"):
         model.reliability(np.ones((3, 3)), ["a", "b"])

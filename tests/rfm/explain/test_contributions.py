@@ -1,12 +1,18 @@
-"""Explanations add up, equal their naive twins, and speak of the user's columns."""
+"""Contributions add up, equal their naive twins, and refer to the user's columns."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from jaxtyping import config
 from sklearn.exceptions import NotFittedError
 
 from gramian import RFMClassifier, RFMRegressor
 from gramian.kernels import Gaussian, Laplace, Lp, Polynomial
-from gramian.rfm.blend import Blend
+from gramian.rfm.explain import Explanations, explain, explain_standardised
+from gramian.rfm.model import Ensemble
+from gramian.tables import TableEncoder
+from gramian.tables.preprocessing import Preprocessing
 
 QUICK = {"preset": "fast", "n_rounds": 1, "select_round": "last", "update": "agop", "ridge": 1e-2, "dtype": "float64"}
 KERNELS = [Laplace(3.0), Gaussian(3.0), Lp(6.0), Lp(6.0, 1.5, 1.2), Polynomial(2)]
@@ -33,7 +39,7 @@ def model(data):
 
 @pytest.fixture(scope="module", params=KERNELS, ids=str)
 def each(data, request):
-    """A model with every kind of kernel."""
+    """One model per kernel."""
     X, y, _ = data
     return quick(request.param).fit(X, y)
 
@@ -72,9 +78,9 @@ def test_contributions_add_up_to_the_difference_within_a_small_gap(data, each):
 
 def test_path_equals_a_naive_mean_of_gradients(data, each):
     new = data[2]
-    z = each._scaled(new[:1])[0]
+    z = each.model_.preprocessing.transform(new[:1])[0]
     t = (np.arange(4000) + 0.5) / 4000
-    naive = each._gradients_at(t[:, None] * z)[:, 0].mean(axis=0) * z
+    naive = each.model_.gradients_at(t[:, None] * z)[:, 0].mean(axis=0) * z
     found = each.explain(new[0]).contributions
     np.testing.assert_allclose(found, naive, atol=5e-3 * np.abs(naive).sum())
 
@@ -92,7 +98,7 @@ def test_gradient_method_equals_finite_differences(data, each):
     np.testing.assert_allclose(each.explain(new[0]).sensitivity, slopes, rtol=1e-4)
 
 
-def test_an_additive_function_is_taken_apart_into_its_terms():
+def test_contributions_to_an_additive_function_are_its_terms():
     rng = np.random.default_rng(0)
     X = rng.uniform(-2, 2, size=(500, 3))
     terms = np.stack([2 * X[:, 0], np.sin(X[:, 1]), 0 * X[:, 2]], axis=1)
@@ -114,7 +120,7 @@ def test_permuted_columns_permute_contributions(data):
     assert other.values == tuple(np.array(one.values)[order])
 
 
-def test_the_path_back_is_the_path_turned_round(data, model):
+def test_the_reversed_path_reverses_contributions(data, model):
     new = data[2]
     there, back = model.explain(new[0], reference=new[1]), model.explain(new[1], reference=new[0])
     np.testing.assert_allclose(there.contributions, -back.contributions, rtol=1e-9)
@@ -123,7 +129,7 @@ def test_the_path_back_is_the_path_turned_round(data, model):
     assert itself.gap == 0
 
 
-def test_the_reference_is_the_mean_row_even_where_nothing_is_centred(data):
+def test_the_reference_is_the_mean_row_where_columns_are_not_centred(data):
     X, y, new = data
     model = quick(Polynomial(2), standardize=False).fit(X, y)
     assert model.explain(new[0]).reference_score == pytest.approx(model.predict([X.mean(axis=0)])[0], rel=1e-9)
@@ -152,14 +158,14 @@ def test_equal_rows_count_as_one_neighbour(data):
     assert len(near.rows) == 100
 
 
-def test_a_blend_is_explained_like_one_machine(data):
+def test_an_ensemble_is_explained_like_one_machine(data):
     X, y, new = data
-    model, other = quick(Laplace(3.0)).fit(X, y), quick(Lp(6.0)).fit(X, y)
-    single = [m.explain(new[0], n_neighbours=100) for m in (model, other)]
-    model.blend_ = Blend((model.machine_, other.machine_), (0.25, 0.75))
-    both = model.explain(new[0], n_neighbours=100)
+    one, other = (quick(kernel).fit(X, y).model_ for kernel in (Laplace(3.0), Lp(6.0)))
+    single = [explain(model, new[0], n_neighbours=100) for model in (one, other)]
+    average = replace(one, ensemble=Ensemble((one.machine, other.machine), (0.25, 0.75)))
+    both = explain(average, new[0], n_neighbours=100)
     np.testing.assert_allclose(both.contributions, 0.25 * single[0].contributions + 0.75 * single[1].contributions)
-    assert total(both) == pytest.approx(model.predict(new[:1])[0], rel=1e-10)
+    assert total(both) == pytest.approx(average.outputs(new[:1])[0, 0], rel=1e-10)
 
 
 def test_several_targets_are_explained_one_at_a_time(data):
@@ -193,7 +199,7 @@ class TestClasses:
         assert first.score == -second.score
         assert total(first) == pytest.approx(first.score, rel=1e-9)
 
-    def test_of_several_classes_the_predicted_one_is_explained(self, data, classifiers):
+    def test_the_predicted_one_of_several_classes_is_explained(self, data, classifiers):
         new, model = data[2], classifiers[1]
         scores = model.decision_function(new)
         for explanation, row in zip(model.explain(new), scores, strict=True):
@@ -211,7 +217,7 @@ class TestClasses:
 
 
 class TestInputs:
-    def test_one_row_in_any_form(self, data):
+    def test_one_row_may_be_a_frame_or_a_series(self, data):
         pd = pytest.importorskip("pandas")
         X, y, new = data
         frame = pd.DataFrame(X, columns=list("abcde"))
@@ -229,7 +235,7 @@ class TestInputs:
             found[0].score - found[0].reference_score, rel=1e-9
         )
 
-    def test_lists_and_arrays(self, data, model):
+    def test_rows_may_be_lists_or_arrays(self, data, model):
         new = data[2]
         one, other, many = model.explain(new[0].tolist()), model.explain(new[:1]), model.explain(new[:2])
         np.testing.assert_array_equal(one.contributions, other.contributions)
@@ -246,56 +252,51 @@ class TestInputs:
             ({"reference": np.zeros((2, 5))}, "reference must be one row, got 2"),
         ],
     )
-    def test_bad_arguments_are_named(self, data, model, options, words):
+    def test_bad_arguments_are_named(self, data, model, options, words, monkeypatch):
+        monkeypatch.setattr(config, "jaxtyping_disable", True)  # wrong types reach our own check, as outside the tests
         with pytest.raises(ValueError, match=words):
             model.explain(data[2][0], **options)
 
-    def test_an_unfitted_model_says_so(self):
+    def test_an_unfitted_model_raises(self):
         with pytest.raises(NotFittedError):
             RFMRegressor().explain([[0.0]])
 
 
-class Recorded:
-    """Stands for an encoder: the number age, and the colour as three columns."""
+class ThreeColours(TableEncoder):
+    """Encodes the number age, and the colour as three columns, without a fit."""
 
     columns_ = ("colour", "age", "empty")
     kinds_ = ("category", "number", "constant")
     groups_ = np.array([0, 0, 0, 1, 1])
 
-    def get_feature_names_out(self):
+    def get_feature_names_out(self, input_features=None):
         return np.array(["colour=b", "colour=g", "colour=r", "age", "age__missing"], dtype=object)
 
-    def transform(self, rows):
-        colour = np.array([[row[0] == level for level in "bgr"] for row in rows], dtype=float)
-        age = np.array([[2.0, 1.0] if row[1] is None else [row[1], 0.0] for row in rows])
+    def transform(self, X):
+        colour = np.array([[row[0] == level for level in "bgr"] for row in X], dtype=float)
+        age = np.array([[2.0, 1.0] if row[1] is None else [row[1], 0.0] for row in X])
         return np.hstack([colour, age])
-
-
-class Encoded(RFMRegressor):
-    """A regressor whose rows go through the stand-in."""
-
-    def _scaled(self, X):
-        return self._scaler.apply(self.encoder_.transform(X))
 
 
 @pytest.fixture(scope="module")
 def encoded():
+    """A model of encoded columns, and the same model that takes raw rows."""
     rng = np.random.default_rng(0)
     ages = rng.uniform(0, 4, size=80)
     rows = [("bgr"[rng.integers(3)], None if i % 9 == 0 else age, 1) for i, age in enumerate(ages)]
-    encoder = Recorded()
+    encoder = ThreeColours()
     X = encoder.transform(rows)
-    model = Encoded(kernel=Laplace(3.0), **QUICK).fit(X, 3 * X[:, 2] + X[:, 3])
-    plain = RFMRegressor(kernel=Laplace(3.0), **QUICK).fit(X, 3 * X[:, 2] + X[:, 3])
-    model.encoder_ = encoder
-    return model, plain
+    plain = RFMRegressor(kernel=Laplace(3.0), **QUICK).fit(X, 3 * X[:, 2] + X[:, 3]).model_
+    reader = replace(plain.preprocessing.reader, n_features=3, encoder=encoder)
+    raw = Preprocessing(reader, plain.preprocessing.scaler, plain.preprocessing.column_means)
+    return replace(plain, preprocessing=raw), plain, encoder
 
 
 class TestFolding:
     def test_contributions_are_those_of_the_encoded_columns_summed(self, encoded):
-        model, plain = encoded
+        model, plain, encoder = encoded
         row = [["r", 1.5, 1]]
-        explanation, apart = model.explain(row), plain.explain(model.encoder_.transform(row))
+        explanation, apart = explain(model, row), explain(plain, encoder.transform(row))
         assert explanation.columns == ("colour", "age", "empty")
         assert explanation.values == ("r", 1.5, 1)
         expected = [apart.contributions[:3].sum(), apart.contributions[3:].sum(), 0]
@@ -303,11 +304,11 @@ class TestFolding:
         assert explanation.contributions[0] > 1
 
     def test_only_numbers_have_a_sensitivity(self, encoded):
-        model, plain = encoded
+        model, plain, encoder = encoded
         row = [["r", 1.5, 1]]
-        apart = plain.explain(model.encoder_.transform(row))
-        np.testing.assert_allclose(model.explain(row).sensitivity, [np.nan, apart.sensitivity[3], np.nan])
-        assert np.isnan(model.explain([["r", None, 1]]).sensitivity).all()
+        apart = explain(plain, encoder.transform(row))
+        np.testing.assert_allclose(explain(model, row).sensitivity, [np.nan, apart.sensitivity[3], np.nan])
+        assert np.isnan(explain(model, [["r", None, 1]]).sensitivity).all()
 
 
 def test_a_raw_frame_is_explained_in_its_own_columns():
@@ -330,12 +331,12 @@ def test_a_raw_frame_is_explained_in_its_own_columns():
     assert np.isnan(model.explain(frame.iloc[0]).sensitivity).all()
     assert "prediction on the log scale" in str(explanation)
     np.testing.assert_allclose(model.importances().shares, model.feature_importances_, rtol=1e-9)
-    assert model.few(frame, y, k=1).n_features_in_ == 1
+    assert model.refit_on_top_columns(frame, y, k=1).n_features_in_ == 1
 
 
-def test_thresholded_columns_contribute_nothing(data):
+def test_columns_below_the_feature_threshold_contribute_nothing(data):
     X, _, new = data
-    model = RFMRegressor(kernel=Laplace(3.0), threshold=0.3, **QUICK).fit(X, X[:, 0] + 0.5 * X[:, 4])
+    model = RFMRegressor(kernel=Laplace(3.0), feature_threshold=0.3, **QUICK).fit(X, X[:, 0] + 0.5 * X[:, 4])
     assert 0 < model.support_.sum() < 5
     explanation = model.explain(new[0])
     assert not explanation.contributions[~model.support_].any()
@@ -343,20 +344,20 @@ def test_thresholded_columns_contribute_nothing(data):
     assert abs(explanation.gap) <= 0.01 * abs(explanation.score - explanation.reference_score)
 
 
-def test_float32_adds_up_too(data):
+def test_parts_add_up_in_float32(data):
     X, y, new = data
     model = quick(Laplace(3.0), dtype="float32").fit(X, y)
     assert total(model.explain(new[0])) == pytest.approx(model.predict(new[:1])[0], rel=1e-6)
 
 
-class TestShown:
+class TestDisplay:
     def test_text_names_columns_values_and_rows(self, data, model):
         text = str(model.explain(data[2][0]))
         for word in ("x0", "x4", "contribution", "sensitivity", "similarity", "all other rows", "offset", "reference"):
             assert word in text
         assert "caus" not in text
 
-    def test_more_columns_than_fit_are_summed(self):
+    def test_columns_beyond_the_first_twelve_are_summed(self):
         rng = np.random.default_rng(0)
         X = rng.normal(size=(40, 20))
         explanation = RFMRegressor(kernel=Laplace(9.0), **QUICK).fit(X, X.sum(axis=1)).explain(X[0])
@@ -372,8 +373,34 @@ class TestShown:
         assert "<b>" not in html
         assert "a&amp;b" in html
 
-    def test_a_class_is_told_with_its_probability(self, data, classifiers):
+    def test_text_names_the_class_and_its_probability(self, data, classifiers):
         explanation = classifiers[1].explain(data[2][0])
         assert f"class {explanation.prediction} ({explanation.probabilities[explanation.prediction]:.1%})" in str(
             explanation
         )
+
+    def test_several_explanations_display_the_first_ten_rows(self, data, model):
+        X = data[0]
+        found = model.explain(X[:12])
+        assert isinstance(found, list)
+        assert isinstance(found, Explanations)
+        assert len(found) == 12
+        html = found._repr_html_()
+        assert html.count("<caption>row ") == 10
+        assert "2 more rows are in the list" in html
+        assert str(model.explain(X[:2])).count("row ") == 2
+
+
+@pytest.mark.parametrize("estimator", [RFMRegressor, RFMClassifier])
+def test_standardised_rows_are_explained_like_rows_of_the_user(estimator):
+    rng = np.random.default_rng(0)
+    X = 5 + 3 * rng.normal(size=(60, 3))
+    y = X[:, 0] * X[:, 1]
+    fitted = estimator(preset="fast", n_rounds=1).fit(X, y if estimator is RFMRegressor else y > np.median(y))
+    Z, _ = fitted.model_.center_rows(60)
+    row = X[fitted.row_index_[1]]
+    standardised, plain = explain_standardised(fitted.model_, Z[:2])[1], fitted.explain(row)
+    assert standardised.score == pytest.approx(plain.score)
+    assert standardised.contributions == pytest.approx(plain.contributions, rel=1e-6, abs=1e-9)
+    assert standardised.values == pytest.approx(row.tolist())
+    assert standardised.neighbours.rows.tolist() == plain.neighbours.rows.tolist()

@@ -1,13 +1,15 @@
-"""Directions, joint sensitivity and the view along a direction, by equality with naive formulas."""
+"""Directions and joint sensitivity, by equality with naive formulas."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from sklearn.inspection import partial_dependence
 
-from gramian import RFMClassifier, RFMRegressor
+from gramian import RFMRegressor
 from gramian.kernels import Laplace, Lp
-from gramian.rfm.columns import Columns
-from gramian.rfm.importance import training_rows
+from gramian.rfm.explain import interactions
+from gramian.tables import TableEncoder
+from gramian.tables.preprocessing import Preprocessing
 
 QUICK = {"preset": "fast", "n_rounds": 1, "select_round": "last", "update": "agop", "ridge": 1e-2, "dtype": "float64"}
 
@@ -23,6 +25,17 @@ def model(data):
     return RFMRegressor(kernel=Laplace(3.0), **QUICK).fit(*data)
 
 
+class TwoCategories(TableEncoder):
+    """The columns of an encoder of two categories with two levels each."""
+
+    columns_ = ("a", "b")
+    kinds_ = ("category", "category")
+    groups_ = np.array([0, 0, 1, 1])
+
+    def get_feature_names_out(self, input_features=None):
+        return np.array(["a=0", "a=1", "b=0", "b=1"], dtype=object)
+
+
 class TestDirections:
     def test_they_are_the_eigenvectors_of_the_feature_matrix(self, model):
         found = model.directions(3)
@@ -34,10 +47,10 @@ class TestDirections:
             assert loading[np.abs(loading).argmax()] > 0
         assert model.directions(99).shares.sum() == pytest.approx(1)
 
-    def test_where_nothing_was_learned_into_the_kernel_the_agop_speaks(self, data):
+    def test_those_of_the_agop_replace_a_matrix_without_information(self, data):
         X, y = data
         plain = RFMRegressor(preset="fast", kernel=Laplace(3.0), n_rounds=0).fit(X, y)
-        thresholded = RFMRegressor(kernel=Laplace(3.0), threshold=0.2, **QUICK).fit(X, y)
+        thresholded = RFMRegressor(kernel=Laplace(3.0), feature_threshold=0.2, **QUICK).fit(X, y)
         assert 0 < thresholded.support_.sum() < 4
         for fitted in (plain, thresholded):
             found = fitted.directions(1)
@@ -48,7 +61,7 @@ class TestDirections:
         assert not thresholded.directions(2).loadings[:, ~thresholded.support_].any()
         assert "agop_" in str(thresholded.directions(2))
 
-    def test_named_loadings(self, model):
+    def test_loadings_have_the_names_of_columns(self, model):
         pytest.importorskip("pandas")
         table = model.directions(2).to_pandas()
         assert table.index.tolist() == ["x0", "x1", "x2", "x3"]
@@ -73,7 +86,7 @@ class TestInteractions:
             assert correlation == pytest.approx(M[i, j] / np.sqrt(M[i, i] * M[j, j]))
         assert (np.diff(found.strength) <= 0).all()
 
-    def test_a_diagonal_matrix_has_none_so_the_agop_speaks(self, data):
+    def test_the_agop_replaces_a_diagonal_matrix(self, data):
         X, y = data
         model = RFMRegressor(kernel=Lp(6.0), **QUICK | {"update": "agop-diagonal"}).fit(X, y)
         found = model.interactions(1)
@@ -81,7 +94,7 @@ class TestInteractions:
         assert found.pairs == (("x0", "x2"),)
         assert model.directions(1).source == "feature_matrix_"
 
-    def test_the_caveat_is_true_and_told(self):
+    def test_the_caveat_is_true_and_displayed(self):
         X = np.random.default_rng(0).normal(size=(400, 2))
         total, product = (
             RFMRegressor(preset="fast", n_rounds=0).fit(X, y).interactions() for y in (X.sum(1), X.prod(1))
@@ -90,10 +103,11 @@ class TestInteractions:
         assert abs(product.correlation[0]) < 0.3
         assert "a sum of two columns has joint sensitivity too" in str(total)
 
-    def test_folding_is_bounded_and_equals_a_naive_norm(self, model, monkeypatch):
-        columns = Columns(("a", "b"), ("a=0", "a=1", "b=0", "b=1"), np.array([0, 0, 1, 1]), (False, False))
-        monkeypatch.setattr(Columns, "of", classmethod(lambda cls, model: columns))
-        M, found = model.feature_matrix_, model.interactions()
+    def test_folding_is_bounded_and_equals_a_naive_norm(self, model):
+        before = model.model_.preprocessing
+        reader = replace(before.reader, encoder=TwoCategories())
+        folded = replace(model.model_, preprocessing=Preprocessing(reader, before.scaler, before.column_means))
+        M, found = model.feature_matrix_, interactions(folded)
         norm = np.linalg.norm
         expected = norm(M[:2, 2:]) / np.sqrt(norm(M[:2, :2]) * norm(M[2:, 2:]))
         assert found.pairs == (("a", "b"),)
@@ -106,63 +120,8 @@ class TestInteractions:
         assert found.pairs == ()
         assert str(found)
 
-    def test_frame(self, model):
+    def test_a_frame_has_one_line_per_pair(self, model):
         pytest.importorskip("pandas")
         table = model.interactions(2).to_pandas()
         assert table.columns.tolist() == ["first", "second", "strength", "correlation"]
         assert len(table) == 2
-
-
-class TestAlong:
-    def test_along_one_column_it_is_the_usual_partial_dependence(self, data):
-        X, y = data
-        model = RFMRegressor(kernel=Laplace(3.0), **QUICK | {"update": "agop-diagonal"}).fit(X, y)
-        column = int(model.directions(1).loadings[0].argmax())
-        along = model.partial_dependence_along(0, grid=7, rows=500)
-        values = along.grid * model._scaler.scale[column] + model._scaler.center[column]
-        usual = partial_dependence(model, X, [column], custom_values={column: values}, kind="average")
-        np.testing.assert_allclose(along.mean, usual["average"][0], rtol=1e-8)
-
-    def test_it_is_the_average_over_moved_rows(self, model):
-        along = model.partial_dependence_along(1, grid=3, rows=20, level=0.5)
-        v, (Z, _) = model.directions(2).loadings[1], training_rows(model, 20)
-        for position, mean, low, high in zip(along.grid, along.mean, along.low, along.high, strict=True):
-            moved = np.array([z + (position - v @ z) * v for z in Z])
-            np.testing.assert_allclose(moved @ v, position)
-            outputs = model._outputs_at(moved)[:, 0]
-            assert mean == pytest.approx(outputs.mean())
-            np.testing.assert_allclose([low, high], np.quantile(outputs, [0.25, 0.75]))
-
-    def test_classes_need_a_name_from_three_on(self, data):
-        X, y = data
-        model = RFMClassifier(kernel=Laplace(3.0), **QUICK).fit(X, np.array(list("abc"))[np.digitize(y, [1, 3])])
-        with pytest.raises(ValueError, match="output must name one of the classes 'a', 'b', 'c'"):
-            model.partial_dependence_along()
-        along = model.partial_dependence_along(output="c", grid=4, rows=30)
-        assert along.output.label == "c"
-        assert "score of class c along direction 1" in str(along)
-
-    def test_two_classes_are_mirror_images(self, data):
-        X, y = data
-        model = RFMClassifier(kernel=Laplace(3.0), **QUICK).fit(X, y > 1)
-        one, other = (model.partial_dependence_along(output=label, grid=4, rows=30) for label in (True, False))
-        np.testing.assert_allclose(one.mean, -other.mean)
-        np.testing.assert_allclose(one.low, -other.high)
-
-    @pytest.mark.parametrize(
-        ("options", "words"),
-        [
-            ({"direction": 9}, "direction must be below 4"),
-            ({"direction": -1}, "direction must be the number of a learned direction"),
-            ({"grid": 0}, "grid must be a positive integer"),
-            ({"rows": 0}, "rows must be a positive integer"),
-            ({"level": 2.0}, "level must be between 0 and 1"),
-        ],
-    )
-    def test_bad_arguments_are_named(self, model, options, words):
-        with pytest.raises(ValueError, match=words):
-            model.partial_dependence_along(**options)
-
-    def test_frame(self, model):
-        pytest.importorskip("pandas")
-        assert len(model.partial_dependence_along(grid=6, rows=10).to_pandas()) == 6

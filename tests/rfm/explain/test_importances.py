@@ -1,12 +1,14 @@
 """Importances with intervals: shares of the AGOP, resampled over rows, folded to the user's columns."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from gramian import RFMClassifier, RFMRegressor
 from gramian.kernels import Gaussian, Laplace, Polynomial
-from gramian.rfm.blend import Blend
-from gramian.rfm.importance import squared_gradients
+from gramian.rfm.explain import feature_importances, importances, squared_gradients, top_columns
+from gramian.rfm.model import Ensemble
 
 QUICK = {"preset": "fast", "n_rounds": 1, "select_round": "last", "update": "agop", "ridge": 1e-2, "dtype": "float64"}
 
@@ -32,16 +34,16 @@ def test_shares_are_the_diagonal_of_the_agop(data, model):
         np.testing.assert_allclose(fitted.importances().shares, fitted.feature_importances_, rtol=1e-9)
 
 
-def test_a_blend_has_shares_of_its_own_agop(data):
+def test_an_ensemble_has_shares_of_its_own_agop(data):
     X, y, _ = data
-    model, other = (RFMRegressor(kernel=kernel, **QUICK).fit(X, y) for kernel in (Laplace(3.0), Gaussian(3.0)))
-    model.blend_ = Blend((model.machine_, other.machine_), (0.5, 0.5))
-    np.testing.assert_allclose(model.importances().shares, model.feature_importances_, rtol=1e-9)
+    one, other = (RFMRegressor(kernel=kernel, **QUICK).fit(X, y).model_ for kernel in (Laplace(3.0), Gaussian(3.0)))
+    average = replace(one, ensemble=Ensemble((one.machine, other.machine), (0.5, 0.5)))
+    np.testing.assert_allclose(importances(average).shares, feature_importances(average), rtol=1e-9)
 
 
 def test_intervals_equal_a_naive_bootstrap(model):
     found = model.importances(n_bootstrap=4000, level=0.8)
-    squares = squared_gradients(model)
+    squares = squared_gradients(model.model_)
     rng = np.random.default_rng(1)
     naive = []
     for _ in range(4000):
@@ -53,7 +55,7 @@ def test_intervals_equal_a_naive_bootstrap(model):
     np.testing.assert_allclose(found.high, high, atol=0.06 * width)
 
 
-def test_a_wider_level_holds_a_narrower_one_and_a_seed_decides(model):
+def test_a_wider_level_contains_a_narrower_one_and_the_seed_fixes_both(model):
     narrow, wide = model.importances(level=0.5), model.importances(level=0.95)
     assert (wide.low <= narrow.low).all()
     assert (narrow.high <= wide.high).all()
@@ -62,7 +64,7 @@ def test_a_wider_level_holds_a_narrower_one_and_a_seed_decides(model):
     assert (model.importances(random_state=1).low != model.importances().low).any()
 
 
-def test_the_same_gradient_everywhere_leaves_no_uncertainty(data):
+def test_a_constant_gradient_has_no_uncertainty(data):
     X, y, _ = data
     found = RFMRegressor(kernel=Polynomial(1), **QUICK | {"n_rounds": 0}).fit(X, y).importances()
     np.testing.assert_allclose(found.high - found.low, 0, atol=1e-12)
@@ -82,7 +84,7 @@ def test_columns_are_ordered_and_named(data):
     assert "share of sensitivity" in text
 
 
-def test_a_function_that_answers_to_nothing_has_equal_shares(data):
+def test_a_constant_function_has_equal_shares(data):
     X, _, _ = data
     found = (
         RFMRegressor(preset="fast", kernel=Laplace(3.0), n_rounds=0, ridge=1.0).fit(X, np.ones(len(X))).importances()
@@ -91,9 +93,9 @@ def test_a_function_that_answers_to_nothing_has_equal_shares(data):
     assert "25.0%" in str(found)
 
 
-def test_thresholded_columns_have_no_share(data):
+def test_columns_below_the_feature_threshold_have_no_share(data):
     X, y, _ = data
-    model = RFMRegressor(kernel=Laplace(3.0), threshold=0.2, **QUICK).fit(X, y)
+    model = RFMRegressor(kernel=Laplace(3.0), feature_threshold=0.2, **QUICK).fit(X, y)
     assert 0 < model.support_.sum() < 4
     found = model.importances()
     assert not found.shares[~model.support_].any()
@@ -109,30 +111,39 @@ def test_bad_arguments_are_named(model, options, words):
         model.importances(**options)
 
 
-class TestFew:
-    def test_a_model_of_the_most_important_columns(self, data, model):
+class TestTopColumns:
+    def test_they_are_in_the_order_of_the_table(self, model):
+        assert [sorted(model.importances().order[:k]) for k in (1, 2, 3, 4)] == [
+            top_columns(model.model_, k) for k in (1, 2, 3, 4)
+        ]
+
+    def test_a_refit_uses_the_most_important_columns(self, data, model):
         X, y, _ = data
-        small = model.few(X, y, k=2)
+        small = model.refit_on_top_columns(X, y, k=2)
         assert small.selected_columns_ == ("x1", "x3")
         expected = RFMRegressor(kernel=Laplace(3.0), **QUICK).fit(X[:, [1, 3]], y)
         np.testing.assert_array_equal(small.predict(X[:5, [1, 3]]), expected.predict(X[:5, [1, 3]]))
 
     @pytest.mark.parametrize("library", ["pandas", "polars"])
-    def test_frames_keep_their_names(self, data, library):
+    def test_frames_keep_their_column_names(self, data, library):
         frames = pytest.importorskip(library)
         X, y, _ = data
         frame = frames.DataFrame({name: X[:, j] for j, name in enumerate("abcd")})
-        small = RFMRegressor(kernel=Laplace(3.0), **QUICK).fit(frame, y).few(frame, y, k=2)
+        small = RFMRegressor(kernel=Laplace(3.0), **QUICK).fit(frame, y).refit_on_top_columns(frame, y, k=2)
         assert small.selected_columns_ == ("b", "d")
         assert small.feature_names_in_.tolist() == ["b", "d"]
 
     def test_weights_reach_the_fit(self, data, model):
         X, y, weights = data
-        weighted, plain = model.few(X, y, 2, sample_weight=weights), model.few(X, y, 2)
+        weighted, plain = (
+            model.refit_on_top_columns(X, y, 2, sample_weight=weights),
+            model.refit_on_top_columns(X, y, 2),
+        )
         assert weighted.machine_.weights is not None
         assert plain.machine_.weights is None
 
     def test_k_is_checked(self, data, model):
         X, y, _ = data
-        with pytest.raises(ValueError, match="k must be a number of columns, 1 to 4, got 5"):
-            model.few(X, y, k=5)
+        for k in (0, 5):
+            with pytest.raises(ValueError, match=f"k must be a number of columns, 1 to 4, got {k}"):
+                model.refit_on_top_columns(X, y, k=k)
