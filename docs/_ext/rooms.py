@@ -34,6 +34,8 @@ ROOMS = (
     "gramian.distributed",
     "gramian.experiments",
     "gramian.bench",
+    "gramian.demo",
+    "gramian.records",
     "gramian.display",
     "gramian.core",
 )
@@ -41,8 +43,9 @@ PARTS = {  # modules of a room whose names one calls by their own path
     "gramian.rfm": ("search", "presets", "explain", "directions", "importance", "compression"),
     "gramian.nets": ("alignment", "adapters"),
     "gramian.theory": ("printed",),
-    "gramian.experiments": ("papers", "store", "run", "verdict", "page"),
-    "gramian.bench": ("tasks", "methods", "runner", "metrics", "summary"),
+    "gramian.experiments": ("papers", "cell", "store", "verdict", "page"),
+    "gramian.bench": ("tasks", "methods", "cell", "scoring", "metrics", "summary"),
+    "gramian.demo": ("tasks", "comparison", "figures"),
 }
 
 

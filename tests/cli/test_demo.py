@@ -1,4 +1,4 @@
-"""gramian demo as a user runs it: output, errors, JSON, figures."""
+"""``gramian demo`` as a user runs it: output, figures, JSON, errors."""
 
 import json
 from functools import cache
@@ -10,9 +10,9 @@ from PIL import Image
 
 import gramian
 import gramian.cli.demo as demo_module
-from gramian.cli import picture as picture_module
-from gramian.cli import tasks
 from gramian.cli.main import cli
+from gramian.demo import TASKS, DemoTask, tasks
+from gramian.demo import picture as picture_module
 from gramian.kernels import Laplace
 
 
@@ -24,18 +24,18 @@ def run():
 
 @cache
 def shrunk(seed: int):
-    """Results of the demo's own tasks with fewer rows and folds, once for all tests."""
+    """Results of the demonstration's tasks with fewer rows and folds, computed once."""
     return (
         tasks.table(seed, lambda: None, folds=2),
         tasks.formula(seed, lambda: None, n=150, held_out=300, draws=2),
         tasks.digits(seed, lambda: None, n=60, folds=2),
-        tasks.crowd(seed, lambda: None, n=60, folds=2),
+        tasks.crowded_digits(seed, lambda: None, n=60, folds=2),
     )
 
 
 @pytest.fixture
 def small(monkeypatch):
-    made = tuple(tasks.Task(t.title, 1, lambda seed, tick, i=i: shrunk(seed)[i]) for i, t in enumerate(tasks.TASKS))
+    made = tuple(DemoTask(t.title, 1, lambda seed, tick, i=i: shrunk(seed)[i]) for i, t in enumerate(TASKS))
     monkeypatch.setattr(demo_module, "TASKS", made)
 
 
@@ -53,7 +53,7 @@ class TestDemo:
         for path in (tmp_path / "figures").iterdir():
             assert path.name in result.output.replace("\n", "")
             with Image.open(path) as image:
-                assert np.asarray(image.convert("L")).std() > 5, "an empty picture"
+                assert np.asarray(image.convert("L")).std() > 5, "an empty image"
 
     def test_json_is_all_there_is_on_standard_output(self, run, small, tmp_path):
         result = run("demo", "--out", tmp_path, "--json", "--seed", 0)
@@ -82,18 +82,18 @@ class TestDemo:
 
 class TestErrors:
     @pytest.fixture
-    def broken(self, monkeypatch):
+    def failing(self, monkeypatch):
         def fail(seed, tick):
             raise ValueError("the table\nhas no rows")
 
-        monkeypatch.setattr(demo_module, "TASKS", (tasks.Task("broken", 1, fail),))
+        monkeypatch.setattr(demo_module, "TASKS", (DemoTask("failing", 1, fail),))
 
-    def test_one_line_without_debug(self, run, broken, tmp_path):
+    def test_one_line_without_debug(self, run, failing, tmp_path):
         result = run("demo", "--out", tmp_path)
         assert result.exit_code == 1
         assert result.stderr == "Error: the table has no rows (--debug shows where)\n"
 
-    def test_traceback_with_debug(self, run, broken, tmp_path):
+    def test_traceback_with_debug(self, run, failing, tmp_path):
         result = run("--debug", "demo", "--out", tmp_path)
         assert isinstance(result.exception, ValueError)
 
@@ -101,7 +101,7 @@ class TestErrors:
         def fail(seed, tick):
             return {}["missing"]
 
-        monkeypatch.setattr(demo_module, "TASKS", (tasks.Task("broken", 1, fail),))
+        monkeypatch.setattr(demo_module, "TASKS", (DemoTask("failing", 1, fail),))
         assert isinstance(run("demo", "--out", tmp_path).exception, KeyError)
 
     def test_unknown_option(self, run):
@@ -111,13 +111,13 @@ class TestErrors:
         def interrupt(seed, tick):
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(demo_module, "TASKS", (tasks.Task("broken", 1, interrupt),))
+        monkeypatch.setattr(demo_module, "TASKS", (DemoTask("failing", 1, interrupt),))
         result = run("demo", "--out", tmp_path)
         assert result.exit_code == 130
         assert result.stderr == f"Interrupted: figures of 0 finished tasks are in {tmp_path}\n"
 
 
-def test_picture_of_the_readme(run, monkeypatch, tmp_path):
+def test_the_figure_of_the_readme_is_drawn(run, monkeypatch, tmp_path):
     # Kernel ridge with everything fixed: this test is about the drawing, not about what is learned.
     quick = {"n_rounds": 0, "kernel": Laplace(bandwidth=10.0), "ridge": 1e-2}
     for name in ("RFMClassifier", "RFMRegressor"):

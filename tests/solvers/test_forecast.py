@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 import torch
+from gramian.solvers.choose import choose, fit_forecast
+from gramian.solvers.forecast import forecast
 
 from gramian.core import parse_bytes
 from gramian.solvers import ConjugateGradient, Direct, EigenPro, Nystrom, Partition
-from gramian.solvers.choose import choose, fit_forecast
-from gramian.solvers.forecast import forecast
 
 SCRIPT = """
 import numpy as np, torch, warnings

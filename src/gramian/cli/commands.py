@@ -34,8 +34,8 @@ class Entry:
 ENTRIES = {
     entry.name: entry
     for entry in (  # in the order in which a new user needs them
-        Entry("demo", "gramian.cli.demo", "See what feature learning does, in two minutes."),
-        Entry("picture", "gramian.cli.demo", "Draw the picture of the README.", hidden=True),
+        Entry("demo", "gramian.cli.demo", "Demonstrate feature learning in two minutes."),
+        Entry("picture", "gramian.cli.demo", "Draw the figure of the README.", hidden=True),
         Entry("fit", "gramian.cli.fit", "Fit a model to a table and save it."),
         Entry("predict", "gramian.cli.predict", "Predict the rows of a table."),
         Entry("explain", "gramian.cli.explain", "Explain the prediction of a row."),

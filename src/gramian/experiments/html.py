@@ -1,4 +1,4 @@
-"""The small parts of the page: verdicts as labels, the ruler that shows a number beside its tolerance."""
+"""Parts of the page: coloured labels of verdicts, and a ruler that shows a number with its tolerance."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _KIND = {
     NOT_JUDGED: ("none", "·"),
     NOT_RUN: ("none", "○"),
 }
-"""Outcome → class and sign: colour is never the only difference."""
+"""Style class and sign of each outcome; the sign makes outcomes distinguishable without colour."""
 _WIDTH, _HEIGHT, _EDGE = 112, 18, 4
 
 
 def outcome_tag(outcome: str, why: str = "") -> str:
-    """A verdict as a coloured label.
+    """Return a verdict as a coloured label.
 
     >>> outcome_tag("close")
     '<span class="tag near">≈ close</span>'
@@ -31,19 +31,19 @@ def outcome_tag(outcome: str, why: str = "") -> str:
 
 
 def pills(counts: Mapping[str, int]) -> str:
-    """Counts by outcome."""
+    """Return the counts by outcome as labels."""
     return "".join(
         label(f"{_KIND[outcome][1]} {n}", _KIND[outcome][0], f"{n} {outcome}") for outcome, n in counts.items()
     )
 
 
 def kind_of(outcome: str) -> str:
-    """The class of an outcome: good, near, bad or none."""
+    """Return the style class of an outcome: good, near, bad or none."""
     return _KIND[outcome][0]
 
 
 def ruler(verdict: Verdict) -> str:
-    """A drawing of the claim on a line: the band that counts as reproduced, the slack, the paper's value, ours."""
+    """Draw a claim on a line: the band that counts as reproduced, the slack, the paper's value and ours."""
     claim, ours = verdict.claim, verdict.ours
     if ours is None or not math.isfinite(ours.mean) or math.isnan(claim.low) or claim.missing:
         return ""

@@ -1,4 +1,4 @@
-"""One page for all that a folder of records holds: verdicts first, then each experiment. It needs no network."""
+"""The page of all records in a folder: verdicts first, then each experiment. It needs no network."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from pathlib import Path
 from gramian.core.atomic import atomic_write
 from gramian.core.version import __version__
 from gramian.experiments import figures
+from gramian.experiments.formatting import format_estimate, format_paper_value
 from gramian.experiments.html import kind_of, outcome_tag, pills, ruler
 from gramian.experiments.papers import TITLES
 from gramian.experiments.registry import Experiment
 from gramian.experiments.section import Images, section
-from gramian.experiments.store import Store
-from gramian.experiments.text import of_the_paper, with_interval
+from gramian.experiments.store import ExperimentStore
 from gramian.experiments.verdict import CLOSE, OUTCOMES, REPRODUCED, Findings, Verdict, count, findings
 from gramian.report.web import document, number, table, tag, text
 from gramian.report.web.shell import SWITCH, asset
@@ -23,16 +23,18 @@ from gramian.report.web.shell import SWITCH, asset
 _HEADS = ("experiment", "verdict", "number", "paper", "ours", "", "scale")
 
 
-def write_page(experiments: Sequence[Experiment], store: Store, redraw: Collection[str] | None = None) -> Path:
+def write_page(
+    experiments: Sequence[Experiment], store: ExperimentStore, redraw: Collection[str] | None = None
+) -> Path:
     """Draw the figures and write ``index.html`` in the store's folder.
 
     Parameters
     ----------
     experiments : sequence of Experiment
-        By id: those of a paper stand together.
-    store : Store
+        Ordered by id, so that those of one paper are adjacent.
+    store : ExperimentStore
     redraw : collection of str, optional
-        Ids of the experiments whose figures are drawn anew, all by default; others are if a record is newer.
+        Ids of the experiments whose figures are always drawn, all by default; others only if a record is newer.
 
     Returns
     -------
@@ -42,7 +44,7 @@ def write_page(experiments: Sequence[Experiment], store: Store, redraw: Collecti
     images: Images = {}
     for entry in found:
         id = entry.experiment.id
-        since = math.inf if redraw is None or id in redraw else store.newest(id)
+        since = math.inf if redraw is None or id in redraw else store.modified(id)
         for scale in entry.scales:
             stem = store.folder / "figures" / f"{id.replace('/', '-')}-{scale}"
             images[id, scale] = figures.write(entry.experiment, entry.records[scale], stem, since)
@@ -52,7 +54,15 @@ def write_page(experiments: Sequence[Experiment], store: Store, redraw: Collecti
 
 
 def page(found: Sequence[Findings], images: Images) -> str:
-    """The page as text; ``images`` has, by id and scale, the file of a figure, or why there is none."""
+    """Return the page as HTML.
+
+    Parameters
+    ----------
+    found : sequence of Findings
+        Ordered by id.
+    images : mapping of (id, scale) to path, str or None
+        The file of each figure, or the reason why it cannot be drawn.
+    """
     groups = {letter: list(group) for letter, group in groupby(found, key=lambda f: f.experiment.paper)}
     verdicts = [verdict for entry in found for verdict in entry.best]
     sections = []
@@ -103,10 +113,10 @@ def _head(found: Sequence[Findings], verdicts: Sequence[Verdict]) -> str:
         )
         for outcome, n in counts.items()
     )
-    lead = f"{share or 'Nothing is judged yet'}; {ran} of {len(found)} experiments have run. gramian {__version__}."
+    lead = f"{share or 'No number is judged yet'}; {ran} of {len(found)} experiments have run. gramian {__version__}."
     return tag(
         "header",
-        SWITCH + tag("h1", "The papers, run again") + tag("p", text(lead)) + tag("div", boxes, class_="boxes"),
+        SWITCH + tag("h1", "Reproduction of the papers") + tag("p", text(lead)) + tag("div", boxes, class_="boxes"),
         id="verdicts",
     )
 
@@ -122,8 +132,8 @@ def _verdicts(verdicts: Sequence[Verdict]) -> str:
             tag("th", tag("a", text(id), href=f"#{id.replace('/', '-')}"), scope="row"),
             tag("td", outcome_tag(verdict.outcome, verdict.why), data_value=OUTCOMES.index(verdict.outcome)),
             tag("td", label, class_="wide"),
-            number(of_the_paper(claim), claim.low if claim.paper is None else claim.paper, "paper"),
-            number(with_interval(verdict.ours), mean, "ours"),
+            number(format_paper_value(claim), claim.low if claim.paper is None else claim.paper, "paper"),
+            number(format_estimate(verdict.ours), mean, "ours"),
             tag("td", ruler(verdict)),
             tag("td", "–" if mean is None else text(verdict.scale)),
         )

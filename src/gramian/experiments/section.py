@@ -1,4 +1,4 @@
-"""The part of the page about one experiment: its figure, its numbers, and how they were made."""
+"""The section of the page about one experiment: its figure, its numbers, and how they were computed."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from base64 import b64encode
 from collections.abc import Sequence
 from pathlib import Path
 
+from gramian.experiments.formatting import format_band, format_estimate, format_paper_value
 from gramian.experiments.html import outcome_tag, pills, ruler
 from gramian.experiments.registry import Experiment
-from gramian.experiments.store import Record, plain
-from gramian.experiments.text import of_the_paper, wanted, with_interval
 from gramian.experiments.verdict import NOT_RUN, Findings, Verdict, count, estimates
+from gramian.records import Record, to_json
 from gramian.report.web import drawn, duration, folded, number, prose, table, tag, text
 
 Images = dict[tuple[str, str], Path | str | None]
 
 
 def section(found: Findings, images: Images) -> str:
-    """The section of an experiment: the largest scale open, smaller ones folded.
+    """Return the section of an experiment: the largest scale open, smaller ones folded.
 
     Parameters
     ----------
     found : Findings
     images : mapping of (id, scale) to path, str or None
-        The file of the figure, or why it cannot be drawn.
+        The file of the figure, or the reason why it cannot be drawn.
     """
     experiment = found.experiment
     parts = [
@@ -40,7 +40,8 @@ def section(found: Findings, images: Images) -> str:
         parts.append(tag("p", "Not run yet.", class_="work"))
         missing = [verdict for verdict in found.best if verdict.claim.missing]
         parts.append(_claims(missing) if missing else "")
-    parts.insert(2, tag("div", prose(experiment.notes), class_="notes") if experiment.notes else "")
+    notes = experiment.read_notes()
+    parts.insert(2, tag("div", prose(notes), class_="notes") if notes else "")
     return tag("section", "".join(parts), id=experiment.id.replace("/", "-"), class_="card")
 
 
@@ -63,14 +64,14 @@ def _at_scale(
     ]
     claimed = {key for claim in experiment.claims for key in (claim.key, claim.printed_key)}
     others = {key: ours for key, ours in estimates(records).items() if key not in claimed}
-    rows = [tag("tr", tag("td", text(key)) + number(with_interval(ours))) for key, ours in others.items()]
+    rows = [tag("tr", tag("td", text(key)) + number(format_estimate(ours))) for key, ours in others.items()]
     return "".join(
         (
             picture,
             _claims(verdicts) if verdicts else "",
             *errors,
             folded(_count(len(rows), "more number"), table(("number", "ours"), rows)) if rows else "",
-            folded("how it was made", _making(records)),
+            folded("how it was computed", _computation(records)),
         )
     )
 
@@ -85,8 +86,8 @@ def _claims(verdicts: Sequence[Verdict]) -> str:
         why = tag("div", text(verdict.why or claim.why), class_="why")
         misprint = ""
         if claim.misprint:
-            printed = with_interval(verdict.printed) if verdict.printed else "not evaluated here"
-            both = f"Corrected: {with_interval(verdict.ours)}; as printed: {printed}."
+            printed = format_estimate(verdict.printed) if verdict.printed else "not evaluated here"
+            both = f"Corrected: {format_estimate(verdict.ours)}; as printed: {printed}."
             misprint = tag(
                 "div", f"{tag('b', 'Misprint.')} {text(claim.misprint.rstrip('.'))}. {text(both)}", class_="why"
             )
@@ -94,9 +95,9 @@ def _claims(verdicts: Sequence[Verdict]) -> str:
             tag(
                 "tr",
                 tag("td", text(claim.label or claim.key) + why + misprint, class_="wide")
-                + number(of_the_paper(claim) if claim.paper is not None else "", label="paper")
-                + number("" if claim.missing else wanted(claim), label="reproduced if")
-                + number(with_interval(verdict.ours), label="ours")
+                + number(format_paper_value(claim) if claim.paper is not None else "", label="paper")
+                + number("" if claim.missing else format_band(claim), label="reproduced if")
+                + number(format_estimate(verdict.ours), label="ours")
                 + tag("td", ruler(verdict))
                 + tag("td", outcome_tag(verdict.outcome)),
             )
@@ -105,10 +106,10 @@ def _claims(verdicts: Sequence[Verdict]) -> str:
     return (table(("number", "paper", "reproduced if", "ours", "", "verdict"), rows, "claims") if rows else "") + more
 
 
-def _making(records: Sequence[Record]) -> str:
+def _computation(records: Sequence[Record]) -> str:
     by_spec: dict[str, list[Record]] = {}
     for record in records:
-        by_spec.setdefault(f"{record['class']} {json.dumps(plain(record['spec']))}", []).append(record)
+        by_spec.setdefault(f"{record['class']} {json.dumps(to_json(record['spec']))}", []).append(record)
     rows = []
     for spec, group in by_spec.items():
         name, fields = spec.split(" ", 1)
