@@ -1,7 +1,7 @@
 """Tables on disk: every format gives the same frame, and a CSV is read as text."""
 
-import builtins
 import gzip
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -54,14 +54,7 @@ def test_a_file_that_is_not_a_table_is_refused(tmp_path, content):
 
 
 def test_without_pandas_the_error_says_what_to_install(tmp_path, monkeypatch):
-    real = builtins.__import__
-
-    def without(name, *args, **kwargs):
-        if name == "pandas":
-            raise ImportError(name)
-        return real(name, *args, **kwargs)
-
-    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setitem(sys.modules, "pandas", None)  # importing it raises an ImportError
     with pytest.raises(ImportError, match=r'reading tables needs pandas: pip install "gramian\[tables\]"'):
         read_frame(tmp_path / "t.csv")
 

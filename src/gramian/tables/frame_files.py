@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import gzip
+import importlib
 import re
 import warnings
 from collections.abc import Iterable, Sequence
@@ -135,7 +136,6 @@ def _separator(path: Path, suffix: str) -> str:
 
 def _pandas() -> ModuleType:
     try:
-        import pandas
+        return importlib.import_module("pandas")
     except ImportError as error:
         raise ImportError('reading tables needs pandas: pip install "gramian[tables]"') from error
-    return pandas
