@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from rich.console import Group, RenderableType
+from rich.padding import Padding
 from rich.text import Text
 
 from gramian.cli.shares import share_table
@@ -42,7 +43,7 @@ def scores(comparison: PairedComparison) -> RenderableType:
     digits = 2 if unit else 3
     difference = f"difference {scale * gain.mean:+.{digits}f} ± {scale * gain.error:.{digits}f}"
     verdict = f"{text}: {difference}{unit and ' points'} over {splits} splits"
-    return Group(to_rich([Section("", table)]), Text(verdict, style=f"bold {colour}"))
+    return _indented(Group(to_rich([Section("", table)]), Text(verdict, style=f"bold {colour}")))
 
 
 def importances(result: DemoResult) -> RenderableType:
@@ -50,7 +51,7 @@ def importances(result: DemoResult) -> RenderableType:
     true = set()
     if result.truth is not None:
         true = {result.names[i] for i in np.flatnonzero(np.abs(result.truth).sum(axis=1))}
-    return to_rich([Section("", share_table(result.importances, marked=true))])
+    return _indented(to_rich([Section("", share_table(result.importances, marked=true))]))
 
 
 def pixels(result: DemoResult) -> RenderableType:
@@ -61,6 +62,10 @@ def pixels(result: DemoResult) -> RenderableType:
     level = np.rint(amount / (amount.max() or 1.0) * (len(_SHADES) - 1)).astype(int)
     lines = ["  │" + "".join(2 * _SHADES[i] for i in row) + "│" for row in level]
     return Text("\n".join(lines), style="magenta")
+
+
+def _indented(shown: RenderableType) -> RenderableType:
+    return Padding(shown, (0, 0, 0, 2))
 
 
 def _scale(metric: str) -> tuple[float, str]:
