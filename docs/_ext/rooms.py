@@ -34,6 +34,7 @@ ROOMS = (
     "gramian.distributed",
     "gramian.experiments",
     "gramian.bench",
+    "gramian.display",
     "gramian.core",
 )
 PARTS = {  # modules of a room whose names one calls by their own path

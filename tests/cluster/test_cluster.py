@@ -13,7 +13,7 @@ from gramian import RFMClassifier, RFMRegressor
 from gramian.core.pool import Pool
 from gramian.core.rows import MemoryRows, Rows, RowSource
 from gramian.distributed import Cluster, current
-from gramian.kernels import Identity, Laplace
+from gramian.kernels import KernelOperator, Laplace
 from gramian.rfm import KernelMachine
 from gramian.rfm.spread import SpreadMachine
 
@@ -93,7 +93,7 @@ class TestGradients:
         X = torch.randn(200, 3, generator=rng, dtype=torch.float64)
         coef = torch.randn(200, 2, generator=rng, dtype=torch.float64)
         weights = torch.rand(200, generator=rng, dtype=torch.float64) if weighted else None
-        machine = KernelMachine(Laplace(2.0), Identity(3), X, coef, weights)
+        machine = KernelMachine(KernelOperator(Laplace(2.0), X), coef, weights)
         for rows in (None, torch.randperm(200, generator=rng)[:90]):
             here, there = machine.moments(rows), SpreadMachine(machine, Cluster(client)).moments(rows)
             for one, other in zip(here, there, strict=True):
@@ -131,7 +131,7 @@ class TestFit:
 
         ticks = []
         monkeypatch.setattr(RUNS.Silent, "after_fold_round", lambda self: ticks.append(1))
-        monkeypatch.setattr(RUNS.Here, "run", forbidden)
+        monkeypatch.setattr(RUNS.Serial, "run", forbidden)
         with client.as_current():
             RFMClassifier(preset="fast").fit(X, y > 0)
         assert len(ticks) == 5 * 6, "progress is told of every round of every fold"

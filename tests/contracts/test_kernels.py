@@ -52,7 +52,7 @@ def test_gradient_at_a_training_row_leaves_that_row_out(kernel, case):
 
 def test_gradient_without_full_tiles_is_the_same(kernel, case):
     _, X, _, coef, operator = case
-    close(operator.gradient(X, coef, stable=False), operator.gradient(X, coef), tol=1e-9)
+    close(operator.gradient(X, coef, batch_invariant=False), operator.gradient(X, coef), tol=1e-9)
 
 
 def test_mean_gradient_along_a_line_is_the_mean_of_gradients_on_it(kernel, case):

@@ -7,12 +7,12 @@ import pytest
 import torch
 
 from gramian.core import threads
-from gramian.core.pool import Here, Pool, Threads, local_pool
+from gramian.core.pool import Pool, Serial, Threads, local_pool
 from gramian.core.tiles import each_block
 from gramian.kernels import KernelOperator, Laplace
 
 
-@pytest.mark.parametrize("pool", [Here(), Threads(1), Threads(3)])
+@pytest.mark.parametrize("pool", [Serial(), Threads(1), Threads(3)])
 def test_every_item_once(pool):
     assert isinstance(pool, Pool)
     assert dict(pool.run(lambda shared, item: shared + item, 10, range(20))) == {i: 10 + i for i in range(20)}
@@ -46,16 +46,16 @@ def test_who_stops_asking_calls_off_the_rest():
     assert len(done) < 5
 
 
-@pytest.mark.parametrize("pool", [Here(), Threads(2)])
+@pytest.mark.parametrize("pool", [Serial(), Threads(2)])
 def test_an_error_is_an_error(pool):
     with pytest.raises(ZeroDivisionError):
         list(pool.run(lambda one, item: one / item, 1, [1, 0]))
 
 
 def test_jobs_are_counted_as_joblib_does():
-    assert local_pool(1) == Here()
+    assert local_pool(1) == Serial()
     assert local_pool(3) == Threads(3)
-    assert isinstance(local_pool(-1), Here | Threads)
+    assert isinstance(local_pool(-1), Serial | Threads)
 
 
 def test_blocks_side_by_side_give_the_same_bits():

@@ -8,7 +8,7 @@ import torch
 from gramian.core import psd_power
 from gramian.features import BY_NAME, Agop, Fact, agop
 from gramian.features.updates import rescale
-from gramian.kernels import Gaussian, as_metric
+from gramian.kernels import Gaussian, KernelOperator, as_metric
 from gramian.rfm import KernelMachine
 
 
@@ -16,7 +16,7 @@ from gramian.rfm import KernelMachine
 def machine(rng):
     draw = lambda *shape: torch.randn(*shape, generator=rng, dtype=torch.float64)  # noqa: E731
     B = draw(4, 4)
-    return KernelMachine(Gaussian(2.0), as_metric(B @ B.T / 4), draw(30, 4), draw(30, 2))
+    return KernelMachine(KernelOperator(Gaussian(2.0), draw(30, 4), as_metric(B @ B.T / 4)), draw(30, 2))
 
 
 SCALES = ["max", "mean", "trace", None]

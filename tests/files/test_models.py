@@ -22,8 +22,9 @@ from gramian.datasets import diamonds
 from gramian.features import Agop
 from gramian.files import ModelFileError, read, registered, write
 from gramian.kernels import BY_NAME as KERNELS
-from gramian.kernels import Gaussian, Identity, Laplace, Metric
+from gramian.kernels import Gaussian, KernelOperator, Laplace, Metric
 from gramian.rfm.blend import Blend
+from gramian.rfm.machine import KernelMachine
 from gramian.tables import TableEncoder
 from gramian.tables.encodings import Encoding
 
@@ -208,7 +209,8 @@ def test_the_machines_of_a_blend_share_their_rows_in_the_file_and_after_it(path)
     one = model.machine_
     model.save(path)
     alone = path.stat().st_size
-    model.blend_ = Blend((one, type(one)(Gaussian(3.0), Identity(40), one.X, one.coef.clone(), None)), (0.6, 0.4))
+    other = KernelMachine(KernelOperator(Gaussian(3.0), one.X), one.coef.clone())
+    model.blend_ = Blend((one, other), (0.6, 0.4))
     back = through(model, path)
     assert path.stat().st_size < alone + 5_000
     assert path.stat().st_size < 1.5 * one.X.numel() * 4

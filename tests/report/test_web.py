@@ -5,7 +5,7 @@ import os
 import numpy as np
 import pytest
 
-from gramian.core.whole import write_whole
+from gramian.core.atomic import atomic_write
 from gramian.report import plot_feature_matrix, plot_importances
 from gramian.report.web import (
     Section,
@@ -182,7 +182,7 @@ def test_a_remark_is_html_and_a_long_table_scrolls():
 def test_who_may_read_a_page_is_for_the_umask_to_say(tmp_path, umask):
     before = os.umask(umask)
     try:
-        write_whole(tmp_path / "page.html", "text")
+        atomic_write(tmp_path / "page.html", "text")
     finally:
         os.umask(before)
     assert (tmp_path / "page.html").stat().st_mode & 0o777 == 0o666 & ~umask
@@ -190,8 +190,8 @@ def test_who_may_read_a_page_is_for_the_umask_to_say(tmp_path, umask):
 
 def test_a_file_is_whole_or_not_there(tmp_path):
     path = tmp_path / "new" / "page.html"
-    write_whole(path, "old")
+    atomic_write(path, "old")
     with pytest.raises(UnicodeEncodeError):
-        write_whole(path, "\ud800")
+        atomic_write(path, "\ud800")
     assert path.read_text() == "old"
     assert list(path.parent.iterdir()) == [path]

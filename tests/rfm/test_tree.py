@@ -3,6 +3,7 @@
 import pickle
 import time
 import warnings
+from dataclasses import replace
 from threading import Lock
 
 import numpy as np
@@ -11,23 +12,23 @@ import torch
 
 import gramian
 from gramian import RFMClassifier, RFMRegressor
-from gramian.core.machine import threads
-from gramian.core.pool import Here, Threads
+from gramian.core.clock import Clock
+from gramian.core.hardware import threads
+from gramian.core.pool import Serial, Threads
 from gramian.core.progress import Tick
 from gramian.core.rows import MemoryRows, Rows
 from gramian.kernels import Gaussian, Identity, KernelOperator
 from gramian.rfm import partition, settings
-from gramian.rfm.clock import Clock
-from gramian.rfm.machine import KernelMachine, Predictor
+from gramian.rfm.machine import KernelMachine
 from gramian.rfm.partition import fit_tree, grow
 from gramian.rfm.tree import TreeMachine
-from gramian.solvers import Direct, Partition
+from gramian.solvers import Direct, Partition, RidgeSystem
 
 
 def exactly(rows):
     operator = KernelOperator(Gaussian(1.0), rows.X)
-    solution = Direct().solve(operator, rows.Y, 1e-3, weights=rows.weights)
-    return KernelMachine(Gaussian(1.0), Identity(rows.X.shape[1]), rows.X, solution.coef, rows.weights), solution.info
+    solution = Direct().solve(RidgeSystem(operator, rows.Y, 1e-3, rows.weights))
+    return KernelMachine(solution.operator, solution.coef, solution.weights), solution.info
 
 
 def wave(X):
@@ -49,12 +50,12 @@ def source():
 def tree(source):
     spare = exactly(source.take(torch.arange(100)))[0], torch.arange(100)
     partition = Partition(leaf_rows=300, overlap=0.2)
-    machine, _, _ = fit_tree(partition, source, Identity(3), exactly, spare, pool=Here(), clock=Clock(None))
+    machine, _, _ = fit_tree(partition, source, Identity(3), exactly, spare, pool=Serial(), clock=Clock(None))
     return machine
 
 
 def test_every_row_is_in_a_leaf_and_leaves_are_small(source):
-    splits, leaves = grow(Partition(leaf_rows=150, overlap=0.1), source, exactly, Here(), Clock(None))
+    splits, leaves = grow(Partition(leaf_rows=150, overlap=0.1), source, exactly, Serial(), Clock(None))
     assert torch.equal(torch.cat(leaves).unique(), torch.arange(900))
     assert max(map(len, leaves)) <= 150
     assert splits.n_leaves == len(leaves)
@@ -91,7 +92,6 @@ def test_gradients_are_those_of_the_prediction(tree):
 
 def test_parts_of_rows_add_up(tree):
     X = torch.from_numpy(made(10, seed=2)[0])
-    assert isinstance(tree, Predictor)
     torch.testing.assert_close(tree.row_parts(X).sum(dim=1), tree.predict(X))
     same = tree.similarity(tree.X[5:6], torch.tensor([5, 6]))
     assert same[0] == pytest.approx(1)
@@ -100,7 +100,7 @@ def test_parts_of_rows_add_up(tree):
 
 def test_rows_that_are_all_alike_stay_together():
     rows = Rows(torch.ones(50, 2, dtype=torch.float64), torch.arange(50.0, dtype=torch.float64)[:, None])
-    splits, leaves = grow(Partition(leaf_rows=10), MemoryRows(rows), exactly, Here(), Clock(None))
+    splits, leaves = grow(Partition(leaf_rows=10), MemoryRows(rows), exactly, Serial(), Clock(None))
     assert splits is None
     assert len(leaves[0]) == 50
 
@@ -125,7 +125,7 @@ def test_leaves_that_time_did_not_reach_have_a_spare_machine(source):
 
     with pytest.warns(UserWarning, match=r"time_limit=0: \d of \d leaves predict with the machine .* 100 rows"):
         machine, info, rows = fit_tree(
-            Partition(leaf_rows=300), source, Identity(3), exactly, spare, pool=Here(), clock=clock, tick=Leaves()
+            Partition(leaf_rows=300), source, Identity(3), exactly, spare, pool=Serial(), clock=clock, tick=Leaves()
         )
     assert sum(leaf is spare[0] for leaf in machine.leaves) == len(machine.leaves) - 1
     assert info.status.startswith("stopped early, 1 of")
@@ -138,7 +138,7 @@ def test_a_tree_that_had_no_time_to_grow_is_the_spare_machine(source):
     spare = exactly(source.take(torch.arange(100)))[0], torch.arange(100)
     with pytest.warns(UserWarning, match="time_limit=0: 1 of 1 leaves"):
         machine, _, rows = fit_tree(
-            Partition(leaf_rows=300), source, Identity(3), exactly, spare, pool=Here(), clock=Clock(0.0)
+            Partition(leaf_rows=300), source, Identity(3), exactly, spare, pool=Serial(), clock=Clock(0.0)
         )
     assert machine is spare[0]
     assert len(rows) == 100
@@ -150,7 +150,7 @@ def test_leaves_side_by_side_are_the_leaves_one_by_one(source, workers):
     X, counted = source.rows.X[:50], Counted()
 
     def fitted(workers):
-        options = {"pool": Here(), "clock": Clock(None), "tick": counted}
+        options = {"pool": Serial(), "clock": Clock(None), "tick": counted}
         return fit_tree(Partition(leaf_rows=150, workers=workers), source, Identity(3), exactly, spare, **options)[0]
 
     with threads(2):
@@ -184,7 +184,7 @@ def test_rows_that_tie_go_where_they_were_trained():
 
 def test_leaves_may_differ_in_format(tree):
     first, *others = tree.leaves
-    narrow = KernelMachine(first.kernel, first.metric, first.X.float(), first.coef)
+    narrow = KernelMachine(replace(first.operator, X=first.X.float()), first.coef)
     mixed = TreeMachine(tree.splits, (narrow, *others), tree.rows, tree.metric)
     assert mixed.X.dtype == torch.float64
     X = torch.from_numpy(made(20, seed=4)[0])
@@ -196,7 +196,7 @@ def test_weights_count_in_the_agop(source):
     rows = Rows(source.rows.X, source.rows.Y, weights)
     spare = exactly(rows[torch.arange(100)])[0], torch.arange(100)
     machine, _, _ = fit_tree(
-        Partition(leaf_rows=300), MemoryRows(rows), Identity(3), exactly, spare, pool=Here(), clock=Clock(None)
+        Partition(leaf_rows=300), MemoryRows(rows), Identity(3), exactly, spare, pool=Serial(), clock=Clock(None)
     )
     G = machine.gradient(machine.X)
     heavy = G[rows.X[:, 0] > 0, 0]

@@ -42,7 +42,7 @@ print(peak() - before)
     ("solver", "n", "d"),
     [
         (Direct(), 7000, 10),
-        (ConjugateGradient(centers=700), 9000, 10),
+        (ConjugateGradient(preconditioner_rank=700), 9000, 10),
         (Nystrom(centers=2500), 6000, 10),
         (Nystrom(centers=100), 4000, 400),
         (EigenPro(epochs=1, subsample=1500), 6000, 10),

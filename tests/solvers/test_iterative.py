@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from gramian.kernels import Gaussian, KernelOperator, Laplace, Matern
 from gramian.kernels.gradients import gradient_moments
-from gramian.solvers import ConjugateGradient, Direct, Workspace, choose
+from gramian.solvers import ConjugateGradient, Direct, RidgeSystem, Workspace, choose
 from gramian.solvers.packed import PackedMatrix
 from gramian.solvers.preconditioner import NystromPreconditioner
 
@@ -59,7 +59,7 @@ def test_float32_iterations_reach_the_residual_of_wide_ones(kernel, weighted, rn
     operator = KernelOperator(kernel, X)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        solution = ConjugateGradient(tol=1e-6, centers=200).solve(operator, Y, 1e-3, weights=weights)
+        solution = ConjugateGradient(tol=1e-6, preconditioner_rank=200).solve(RidgeSystem(operator, Y, 1e-3, weights))
     info = solution.info
     assert info.solver == "conjugate gradients"
     ridges = 1e-3 * (torch.ones(900) if weights is None else 1 / weights)[:, None]
@@ -67,7 +67,7 @@ def test_float32_iterations_reach_the_residual_of_wide_ones(kernel, weighted, rn
     if weights is None:
         assert info.residual == pytest.approx(float((R.norm(dim=0) / Y.norm(dim=0)).max()), rel=0.05)
     assert info.residual <= 1e-6
-    exact = Direct(tol=1e-10).solve(operator.widened(), Y, 1e-3, weights=weights)
+    exact = Direct(tol=1e-10).solve(RidgeSystem(operator.widened(), Y, 1e-3, weights))
     expected = exact.operator.predict(new.double(), exact.coef)
     assert float((operator.predict(new, solution.coef) - expected).norm() / expected.norm()) < 1e-4
 
@@ -86,7 +86,10 @@ def test_the_shift_is_what_the_columns_do_not_see(rng):
 def test_more_columns_never_take_more_steps(rng):
     X = rows_of(1500, rng, d=3)
     operator, y = KernelOperator(Laplace(10.0), X), X[:, :1].sin().double()
-    steps = [ConjugateGradient(centers=m).solve(operator, y, 1e-4).info.steps for m in (50, 200, 800)]
+    steps = [
+        ConjugateGradient(preconditioner_rank=m).solve(RidgeSystem(operator, y, 1e-4)).info.steps
+        for m in (50, 200, 800)
+    ]
     assert steps[0] > steps[1] > steps[2]
 
 
@@ -97,7 +100,9 @@ def test_a_small_ridge_takes_no_more_steps(ridge, rng):
     operator, y = KernelOperator(Laplace(10.0), X), (X[:, :1].sin() + X[:, 1:2] * X[:, 2:3]).double()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        solution = ConjugateGradient(tol=1e-5, centers=700, max_steps=26).solve(operator, y, ridge)
+        solution = ConjugateGradient(tol=1e-5, preconditioner_rank=700, max_steps=26).solve(
+            RidgeSystem(operator, y, ridge)
+        )
     assert solution.info.residual <= 1e-5
     assert solution.info.steps <= 26
     assert solution.info.dtype == "float32"
@@ -106,13 +111,19 @@ def test_a_small_ridge_takes_no_more_steps(ridge, rng):
 def test_a_slow_iteration_gets_more_columns_first(rng):
     X = rows_of(1200, rng, d=3)
     operator, y = KernelOperator(Laplace(30.0), X), X[:, :1].sin().double()
-    few = ConjugateGradient(tol=1e-6, centers=150, max_steps=500).solve(operator, y, 1e-6).info
-    more = ConjugateGradient(tol=1e-6, centers=300, max_steps=500).solve(operator, y, 1e-6).info
+    few = ConjugateGradient(tol=1e-6, preconditioner_rank=150, max_steps=500).solve(RidgeSystem(operator, y, 1e-6)).info
+    more = (
+        ConjugateGradient(tol=1e-6, preconditioner_rank=300, max_steps=500).solve(RidgeSystem(operator, y, 1e-6)).info
+    )
     assert more.steps <= few.steps
     between = more.steps - 5
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        info = ConjugateGradient(tol=1e-6, centers=150, max_steps=between).solve(operator, y, 1e-6).info
+        info = (
+            ConjugateGradient(tol=1e-6, preconditioner_rank=150, max_steps=between)
+            .solve(RidgeSystem(operator, y, 1e-6))
+            .info
+        )
     assert info.residual <= 1e-6
     assert "stopped" in info.status or "stalled" in info.status
     assert "with 300 centers" in info.status
@@ -123,7 +134,9 @@ def test_a_hopeless_iteration_is_left_early_and_solved_directly(rng):
     operator = KernelOperator(Gaussian(0.3), X)
     y = torch.randn(700, 1, generator=rng, dtype=torch.float64)
     with pytest.warns(ConvergenceWarning, match="solved directly instead"):
-        solution = ConjugateGradient(tol=1e-9, centers=0, max_steps=2000).solve(operator, y, 1e-7)
+        solution = ConjugateGradient(tol=1e-9, preconditioner_rank=0, max_steps=2000).solve(
+            RidgeSystem(operator, y, 1e-7)
+        )
     assert solution.info.solver == "direct"
     assert solution.info.steps < 1000
     assert solution.info.residual <= 1e-7
@@ -133,9 +146,9 @@ def test_a_hopeless_iteration_is_left_early_and_solved_directly(rng):
 def test_a_guess_of_the_wrong_size_costs_nothing(factor, rng):
     X = rows_of(600, rng)
     operator, y = KernelOperator(Laplace(3.0), X), X[:, :1].sin().double()
-    solver = ConjugateGradient(tol=1e-6, centers=60)
-    cold = solver.solve(operator, y, 1e-2)
-    warm = solver.solve(operator, y, 1e-2, start=factor * cold.coef)
+    solver = ConjugateGradient(tol=1e-6, preconditioner_rank=60)
+    cold = solver.solve(RidgeSystem(operator, y, 1e-2))
+    warm = solver.solve(RidgeSystem(operator, y, 1e-2), guess=factor * cold.coef)
     assert warm.info.steps <= 2
     assert warm.info.residual <= 1e-6
 
@@ -143,9 +156,9 @@ def test_a_guess_of_the_wrong_size_costs_nothing(factor, rng):
 def test_the_same_memory_serves_every_round(rng):
     X, workspace = rows_of(700, rng), Workspace()
     operator, y = KernelOperator(Laplace(3.0), X), X[:, :1].sin().double()
-    first = ConjugateGradient().solve(operator, y, 1e-2, workspace=workspace)
+    first = ConjugateGradient().solve(RidgeSystem(operator, y, 1e-2), workspace=workspace)
     address = workspace.flat(1, X, torch.float32).data_ptr()
-    second = ConjugateGradient().solve(operator, y, 1e-2, workspace=workspace)
+    second = ConjugateGradient().solve(RidgeSystem(operator, y, 1e-2), workspace=workspace)
     assert workspace.flat(1, X, torch.float32).data_ptr() == address
     assert torch.equal(first.coef, second.coef)
 

@@ -7,9 +7,10 @@ import pytest
 import torch
 from sklearn.exceptions import ConvergenceWarning
 
+from gramian.core.clock import Clock
 from gramian.core.rows import Kept, MemoryRows, Rows
 from gramian.kernels import Diagonal, Gaussian, Identity, KernelOperator, Laplace
-from gramian.solvers import Direct, EigenPro, Nystrom
+from gramian.solvers import Direct, EigenPro, Nystrom, RidgeSystem, StreamedSystem
 from gramian.solvers.centers import choose_centers
 
 N, D = 700, 4
@@ -33,7 +34,7 @@ def normal_equations(kernel, metric, rows, centers, ridge):
 def test_coefficients_on_centres_solve_the_normal_equations(rows, choice, sketch, rng):
     kernel, metric = Laplace(2.0), Diagonal(torch.tensor([1.0, 0.5, 0.5, 0.1], dtype=torch.float64))
     solver = Nystrom(centers=80, choice=choice, tol=1e-8, sketch=sketch)
-    solution = solver.solve_rows(kernel, metric, MemoryRows(rows, 111), 0.1)
+    solution = solver.solve(StreamedSystem(kernel, metric, MemoryRows(rows, 111), 0.1))
     assert torch.equal(solution.operator.X, rows.X[solution.rows])
     expected = normal_equations(kernel, metric, rows, solution.operator.X, 0.1)
     new = torch.randn(50, D, generator=rng, dtype=torch.float64)
@@ -42,14 +43,18 @@ def test_coefficients_on_centres_solve_the_normal_equations(rows, choice, sketch
 
 
 def test_blocks_of_any_size_give_the_same(rows):
-    found = [Nystrom(centers=60).solve_rows(Gaussian(1.5), Identity(D), MemoryRows(rows, b), 0.1) for b in (7, N)]
+    found = [
+        Nystrom(centers=60).solve(StreamedSystem(Gaussian(1.5), Identity(D), MemoryRows(rows, b), 0.1)) for b in (7, N)
+    ]
     torch.testing.assert_close(found[0].coef, found[1].coef, rtol=1e-6, atol=1e-6 * float(found[1].coef.abs().max()))
 
 
 def test_rows_that_are_held_out_are_not_seen(rows):
     index = torch.arange(0, N, 2)
-    kept = Nystrom(centers=60, tol=1e-8).solve_rows(Laplace(2.0), Identity(D), Kept(MemoryRows(rows, 64), index), 0.1)
-    alone = Nystrom(centers=60, tol=1e-8).solve_rows(Laplace(2.0), Identity(D), MemoryRows(rows[index]), 0.1)
+    kept = Nystrom(centers=60, tol=1e-8).solve(
+        StreamedSystem(Laplace(2.0), Identity(D), Kept(MemoryRows(rows, 64), index), 0.1)
+    )
+    alone = Nystrom(centers=60, tol=1e-8).solve(StreamedSystem(Laplace(2.0), Identity(D), MemoryRows(rows[index]), 0.1))
     torch.testing.assert_close(kept.coef, alone.coef, rtol=1e-6, atol=1e-6)
     assert torch.equal(kept.rows, alone.rows)  # indices among the rows that stay
 
@@ -59,27 +64,17 @@ def test_float32_blocks_reach_the_tolerance(rows, rng):
     solver = Nystrom(centers=150, tol=1e-4)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        quick = solver.solve_rows(Laplace(2.0), Identity(D), MemoryRows(narrow), 1e-2)
-    exact = replace(solver, tol=1e-10).solve_rows(Laplace(2.0), Identity(D), MemoryRows(rows), 1e-2)
+        quick = solver.solve(StreamedSystem(Laplace(2.0), Identity(D), MemoryRows(narrow), 1e-2))
+    exact = replace(solver, tol=1e-10).solve(StreamedSystem(Laplace(2.0), Identity(D), MemoryRows(rows), 1e-2))
     new = torch.randn(100, D, generator=rng, dtype=torch.float64)
     a, b = quick.operator.predict(new.float(), quick.coef), exact.operator.predict(new, exact.coef)
     assert float((a - b).norm() / b.norm()) < 1e-3
     assert "150 centers for 700 rows, converged in" in quick.info.status
 
 
-def test_an_earlier_solution_saves_steps(rows):
-    solver, source = Nystrom(centers=150, sketch=2, tol=1e-4), MemoryRows(rows)
-    first = solver.solve_rows(Laplace(2.0), Identity(D), source, 1e-2)
-    again = solver.solve_rows(Laplace(2.02), Identity(D), source, 1e-2, earlier=first)
-    cold = solver.solve_rows(Laplace(2.02), Identity(D), source, 1e-2)
-    assert torch.equal(again.rows, first.rows)
-    assert again.info.steps < cold.info.steps
-    assert solver.solve_rows(Laplace(2.0), Identity(D), source, 1e-2, earlier=first).info.steps == 0
-
-
 def test_centres_that_repeat_each_other_do_no_harm(rows):
     twice = Rows(rows.X[:50].repeat(4, 1), rows.Y[:50].repeat(4, 1))
-    solution = Nystrom(centers=200).solve_rows(Gaussian(1.5), Identity(D), MemoryRows(twice), 0.1)
+    solution = Nystrom(centers=200).solve(StreamedSystem(Gaussian(1.5), Identity(D), MemoryRows(twice), 0.1))
     assert solution.info.jitter > 0
     exact = torch.linalg.solve(Gaussian(1.5)(twice.X) + 0.1 * torch.eye(200, dtype=torch.float64), twice.Y)
     K = Gaussian(1.5)(rows.X, twice.X)
@@ -90,7 +85,7 @@ def test_too_few_steps_are_said(rows):
     with pytest.warns(ConvergenceWarning, match="stopped after 1 steps at a relative error of"):
         info = (
             Nystrom(centers=150, sketch=1, tol=1e-8, max_steps=1)
-            .solve(KernelOperator(Laplace(2.0), rows.X), rows.Y, 1e-4)
+            .solve(RidgeSystem(KernelOperator(Laplace(2.0), rows.X), rows.Y, 1e-4))
             .info
         )
     assert info.residual > 1e-8
@@ -119,11 +114,11 @@ def test_epochs_come_close_to_the_exact_solution(rows, weighted, rng):
     operator = KernelOperator(Laplace(2.0), rows.X.float())
     weights = rows.weights if weighted else None
     new = torch.randn(100, D, generator=rng)
-    exact = Direct().solve(operator, rows.Y, 0.05, weights=weights)
+    exact = Direct().solve(RidgeSystem(operator, rows.Y, 0.05, weights))
     f = operator.predict(new, exact.coef)
 
     def error(epochs):
-        solution = EigenPro(epochs=epochs, tol=0, subsample=300).solve(operator, rows.Y, 0.05, weights=weights)
+        solution = EigenPro(epochs=epochs, tol=0, subsample=300).solve(RidgeSystem(operator, rows.Y, 0.05, weights))
         return float((operator.predict(new, solution.coef) - f).norm() / f.norm())
 
     errors = [error(epochs) for epochs in (1, 4, 16)]
@@ -133,21 +128,21 @@ def test_epochs_come_close_to_the_exact_solution(rows, weighted, rng):
 
 def test_epochs_go_on_from_a_start(rows):
     operator = KernelOperator(Laplace(2.0), rows.X)
-    first = EigenPro(epochs=4, tol=0).solve(operator, rows.Y, 0.05)
-    more = EigenPro(epochs=1, tol=0).solve(operator, rows.Y, 0.05, start=first.coef)
+    first = EigenPro(epochs=4, tol=0).solve(RidgeSystem(operator, rows.Y, 0.05))
+    more = EigenPro(epochs=1, tol=0).solve(RidgeSystem(operator, rows.Y, 0.05), guess=first.coef)
     assert more.info.residual < first.info.residual
 
 
 def test_a_residual_that_grows_is_taken_back(rows):
     """A subsample of two rows says nothing of the largest eigenvalue: steps are halved until the residual falls."""
     operator = KernelOperator(Gaussian(4.0), rows.X)
-    info = EigenPro(epochs=40, subsample=2).solve(operator, rows.Y, 0.05).info
+    info = EigenPro(epochs=40, subsample=2).solve(RidgeSystem(operator, rows.Y, 0.05)).info
     assert info.residual < 1
 
 
 @pytest.mark.parametrize("solver", [Nystrom(centers=100), EigenPro()], ids=str)
 def test_no_time_at_all_still_gives_a_function_and_a_warning(rows, solver):
     with pytest.warns(ConvergenceWarning, match="stopped after 1 steps|no time for one epoch"):
-        solution = solver.solve_rows(Laplace(2.0), Identity(D), MemoryRows(rows), 1e-3, seconds=0.0)
+        solution = solver.solve(StreamedSystem(Laplace(2.0), Identity(D), MemoryRows(rows), 1e-3), clock=Clock(0.0))
     R = rows.Y - solution.operator.predict(rows.X, solution.coef)
     assert float(R.norm() / rows.Y.norm()) < 0.9

@@ -5,7 +5,7 @@ import torch
 from sklearn.exceptions import ConvergenceWarning
 
 from gramian.kernels import Gaussian, KernelOperator, Laplace
-from gramian.solvers import ConjugateGradient, Direct, Partition, SingularKernelError, Workspace, choose
+from gramian.solvers import ConjugateGradient, Direct, Partition, RidgeSystem, SingularKernelError, Workspace, choose
 from gramian.solvers.cholesky import CholeskyFactor
 
 
@@ -60,7 +60,7 @@ def test_leave_one_out_equals_brute_force(n, weighted, rng):
 
 def test_float32_is_refined_to_the_residual_of_float64(rng):
     operator, Y = problem(900, rng, torch.float32)
-    solution = Direct(tol=1e-6).solve(operator, Y, 1e-4)
+    solution = Direct(tol=1e-6).solve(RidgeSystem(operator, Y, 1e-4))
     assert solution.info.steps > 0
     assert solution.info.dtype == "float32"
     R = Y - (operator.dense().double() @ solution.coef + 1e-4 * solution.coef)
@@ -72,7 +72,7 @@ def test_float32_gives_way_to_float64_when_it_must(rng):
     X = torch.randn(400, 3, generator=rng)
     operator = KernelOperator(Gaussian(3.0), X)
     Y = torch.randn(400, 1, generator=rng, dtype=torch.float64)
-    solution = Direct().solve(operator, Y, 1e-8)
+    solution = Direct().solve(RidgeSystem(operator, Y, 1e-8))
     assert solution.info.dtype == "float64"
     assert solution.operator.dtype == torch.float64
     assert solution.info.residual <= Direct().tol
@@ -82,7 +82,7 @@ def test_no_room_for_float64_is_said(rng):
     X = torch.randn(400, 3, generator=rng)
     operator = KernelOperator(Gaussian(3.0), X, max_bytes=Direct().bytes_needed(400, torch.float32))
     with pytest.warns(ConvergenceWarning) as record:
-        Direct().solve(operator, torch.randn(400, 1, generator=rng, dtype=torch.float64), 1e-8)
+        Direct().solve(RidgeSystem(operator, torch.randn(400, 1, generator=rng, dtype=torch.float64), 1e-8))
     told = [str(warning.message) for warning in record]
     assert any("more than max_memory" in message for message in told)
     assert any("added to its diagonal" in message for message in told)  # and then it does what it can
@@ -92,7 +92,7 @@ def test_repeated_rows_with_no_ridge_survive_where_their_targets_agree(rng):
     X = torch.randn(50, 3, generator=rng, dtype=torch.float64)
     X[7] = X[3]
     operator, y = KernelOperator(Laplace(1.0), X), X[:, :1].clone()
-    solution = Direct().solve(operator, y, 0.0)
+    solution = Direct().solve(RidgeSystem(operator, y, 0.0))
     torch.testing.assert_close(operator.predict(X, solution.coef), y, rtol=1e-5, atol=1e-5)
 
 
@@ -102,7 +102,7 @@ def test_repeated_rows_that_disagree_get_their_mean_with_a_recorded_jitter(rng):
     operator, y = KernelOperator(Laplace(1.0), X), X[:, :1].clone()
     y[7] += 1
     with pytest.warns(ConvergenceWarning, match=r"repeated rows\?.*added to its diagonal"):
-        solution = Direct().solve(operator, y, 0.0)
+        solution = Direct().solve(RidgeSystem(operator, y, 0.0))
     assert solution.info.jitter > 0
     assert solution.info.ridge == solution.info.jitter
     expected = y.clone()
@@ -114,7 +114,7 @@ def test_a_hopeless_system_fails_with_the_reason(rng):
     X = torch.randn(30, 2, generator=rng, dtype=torch.float64)
     operator = KernelOperator(Laplace(1.0), X)
     with pytest.raises(SingularKernelError, match="raise ridge"):
-        Direct().solve(operator, torch.full((30, 1), float("nan"), dtype=torch.float64), 1.0)
+        Direct().solve(RidgeSystem(operator, torch.full((30, 1), float("nan"), dtype=torch.float64), 1.0))
 
 
 @pytest.mark.parametrize("solver", [Direct(), ConjugateGradient()])
@@ -128,14 +128,14 @@ def test_a_hopeless_system_fails_with_the_reason(rng):
 )
 def test_bad_systems_are_refused(solver, Y, ridge, weights, word, rng):
     with pytest.raises(ValueError, match=word):
-        solver.solve(problem(10, rng)[0], Y, ridge, weights=weights)
+        solver.solve(RidgeSystem(problem(10, rng)[0], Y, ridge, weights))
 
 
 def test_warm_start_saves_steps(rng):
     operator, Y = problem(500, rng)
-    solver = ConjugateGradient(tol=1e-8, centers=50)
-    cold = solver.solve(operator, Y, 1e-2)
-    warm = solver.solve(operator, Y, 1e-2, start=cold.coef * (1 + 1e-6))
+    solver = ConjugateGradient(tol=1e-8, preconditioner_rank=50)
+    cold = solver.solve(RidgeSystem(operator, Y, 1e-2))
+    warm = solver.solve(RidgeSystem(operator, Y, 1e-2), guess=cold.coef * (1 + 1e-6))
     assert warm.info.steps < cold.info.steps
     assert warm.info.residual <= 1e-8
 
@@ -144,16 +144,18 @@ def test_columns_stop_on_their_own(rng):
     """A column that is zero needs no step, and must not hold up or spoil the other."""
     operator, Y = problem(200, rng)
     Y[:, 0] = 0
-    coef = ConjugateGradient(tol=1e-9, centers=20).solve(operator, Y, 1e-2).coef
+    coef = ConjugateGradient(tol=1e-9, preconditioner_rank=20).solve(RidgeSystem(operator, Y, 1e-2)).coef
     assert torch.equal(coef[:, 0], torch.zeros(200, dtype=torch.float64))
-    expected = Direct().solve(operator, Y, 1e-2).coef
+    expected = Direct().solve(RidgeSystem(operator, Y, 1e-2)).coef
     torch.testing.assert_close(coef[:, 1], expected[:, 1], rtol=1e-5, atol=1e-6)
 
 
 def test_a_stalled_iteration_hands_over_and_says_so(rng):
     operator, Y = problem(300, rng)
     with pytest.warns(ConvergenceWarning, match="solved directly instead"):
-        solution = ConjugateGradient(tol=1e-10, max_steps=3, centers=0).solve(operator, Y, 1e-6)
+        solution = ConjugateGradient(tol=1e-10, max_steps=3, preconditioner_rank=0).solve(
+            RidgeSystem(operator, Y, 1e-6)
+        )
     assert "then solved in float64" in solution.info.status
     assert solution.info.residual < 1e-6
 
@@ -163,16 +165,18 @@ def test_a_stalled_iteration_without_room_says_what_it_has(rng):
     operator = KernelOperator(Laplace(3.0), X, max_bytes=300_000)
     Y = torch.randn(300, 1, generator=rng, dtype=torch.float64)
     with pytest.warns(ConvergenceWarning, match="does not fit into max_memory"):
-        solution = ConjugateGradient(tol=1e-10, max_steps=3, centers=0).solve(operator, Y, 1e-6)
+        solution = ConjugateGradient(tol=1e-10, max_steps=3, preconditioner_rank=0).solve(
+            RidgeSystem(operator, Y, 1e-6)
+        )
     assert solution.info.residual > 1e-10
 
 
 def test_products_on_the_fly_equal_cached_ones(rng):
     X = torch.randn(300, 5, generator=rng, dtype=torch.float64)
     Y = torch.randn(300, 2, generator=rng, dtype=torch.float64)
-    solver = ConjugateGradient(tol=1e-9, centers=20)
-    cached = solver.solve(KernelOperator(Laplace(3.0), X), Y, 1e-2)
-    streamed = solver.solve(KernelOperator(Laplace(3.0), X, max_bytes=200_000), Y, 1e-2)
+    solver = ConjugateGradient(tol=1e-9, preconditioner_rank=20)
+    cached = solver.solve(RidgeSystem(KernelOperator(Laplace(3.0), X), Y, 1e-2))
+    streamed = solver.solve(RidgeSystem(KernelOperator(Laplace(3.0), X, max_bytes=200_000), Y, 1e-2))
     assert streamed.info.bytes < cached.info.bytes
     torch.testing.assert_close(streamed.coef, cached.coef, rtol=1e-6, atol=1e-7)
 
@@ -180,9 +184,9 @@ def test_products_on_the_fly_equal_cached_ones(rng):
 def test_the_workspace_is_used_again(rng):
     workspace = Workspace()
     operator, Y = problem(100, rng)
-    first = Direct().solve(operator, Y, 1e-2, workspace=workspace)
+    first = Direct().solve(RidgeSystem(operator, Y, 1e-2), workspace=workspace)
     address = workspace.square(100, operator.X, torch.float64).data_ptr()
-    second = Direct().solve(operator, Y, 1e-2, workspace=workspace)
+    second = Direct().solve(RidgeSystem(operator, Y, 1e-2), workspace=workspace)
     assert workspace.square(100, operator.X, torch.float64).data_ptr() == address
     assert torch.equal(first.coef, second.coef)
 
@@ -202,8 +206,8 @@ def test_a_clean_solve_is_silent(rng):
     operator, Y = problem(100, rng)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        Direct().solve(operator, Y, 1e-2)
-        ConjugateGradient().solve(operator, Y, 1e-2)
+        Direct().solve(RidgeSystem(operator, Y, 1e-2))
+        ConjugateGradient().solve(RidgeSystem(operator, Y, 1e-2))
 
 
 @pytest.mark.parametrize("ridge", [1e-3, 1e-4, 1e-5])
@@ -217,5 +221,7 @@ def test_small_ridges_without_a_direct_solver_to_fall_back_on(kernel, ridge, cen
     assert Direct().bytes_needed(800, torch.float32) > operator.max_bytes
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        solution = ConjugateGradient(centers=centers, tol=1e-5, max_steps=1500).solve(operator, y, ridge)
+        solution = ConjugateGradient(preconditioner_rank=centers, tol=1e-5, max_steps=1500).solve(
+            RidgeSystem(operator, y, ridge)
+        )
     assert solution.info.residual <= 1e-5

@@ -21,9 +21,9 @@ from torch import Tensor
 from gramian.core import format_bytes, resolve_memory
 from gramian.datasets import Dataset
 from gramian.features import Agop, Fact, Update
-from gramian.kernels import Identity, Laplace, Metric, as_metric
+from gramian.kernels import Identity, KernelOperator, Laplace, Metric, as_metric
 from gramian.rfm.machine import KernelMachine
-from gramian.solvers import Direct, Workspace
+from gramian.solvers import Direct, RidgeSystem, Workspace
 
 RIDGES = (10.0, 1.0, 0.1, 0.01, 0.001)
 ROUNDS = 4
@@ -172,11 +172,10 @@ def _rounds(
 def _fit(
     X: Float[Tensor, "n d"], Y: Float[Tensor, "n c"], ridge: float, metric: Metric, workspace: Workspace
 ) -> KernelMachine:
-    kernel = Laplace(_BANDWIDTH)
-    machine = KernelMachine(kernel, metric, X, Y)
-    solution = Direct().solve(machine.operator, Y, ridge, workspace=workspace)
-    return KernelMachine(kernel, metric, solution.operator.X, solution.coef)
+    system = RidgeSystem(KernelOperator(Laplace(_BANDWIDTH), X, metric), Y, ridge)
+    solution = Direct().solve(system, workspace=workspace)
+    return KernelMachine(solution.operator, solution.coef)
 
 
 def _accuracy(machine: KernelMachine, X: Float[Tensor, "m d"], labels: Int[Tensor, " m"]) -> float:
-    return float((machine.predict(X, stable=False).argmax(dim=1) == labels).double().mean())
+    return float((machine.predict(X, batch_invariant=False).argmax(dim=1) == labels).double().mean())

@@ -16,6 +16,16 @@ from typing import TYPE_CHECKING
 from gramian.core.lazy import lazily
 
 if TYPE_CHECKING:
+    from gramian.core.hardware import (
+        format_bytes,
+        free_bytes,
+        parse_bytes,
+        resolve_device,
+        resolve_dtype,
+        resolve_memory,
+        threads,
+        wide_dtype,
+    )
     from gramian.core.linalg import (
         cosine,
         effective_rank,
@@ -27,21 +37,11 @@ if TYPE_CHECKING:
         psd_power,
         symmetrize,
     )
-    from gramian.core.machine import (
-        format_bytes,
-        free_bytes,
-        parse_bytes,
-        resolve_device,
-        resolve_dtype,
-        resolve_memory,
-        threads,
-        wide_dtype,
-    )
 else:
     _LINALG = "cosine effective_rank fix_signs haar pearson psd_eigh psd_factor psd_power symmetrize"
-    _MACHINE = "format_bytes free_bytes parse_bytes resolve_device resolve_dtype resolve_memory threads wide_dtype"
+    _HARDWARE = "format_bytes free_bytes parse_bytes resolve_device resolve_dtype resolve_memory threads wide_dtype"
     __getattr__, __dir__ = lazily(
-        __name__, {"gramian.core.linalg": _LINALG.split(), "gramian.core.machine": _MACHINE.split()}
+        __name__, {"gramian.core.linalg": _LINALG.split(), "gramian.core.hardware": _HARDWARE.split()}
     )
 
 __all__ = [

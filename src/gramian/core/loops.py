@@ -11,7 +11,7 @@ from functools import cache
 from inspect import unwrap
 from typing import Any
 
-from gramian.core.pool import Here, Threads
+from gramian.core.pool import Serial, Threads
 
 
 @cache
@@ -52,6 +52,6 @@ def in_threads(task: Callable[[Any], None], parts: Sequence[Any]) -> None:
     >>> sorted(done)
     [1, 2]
     """
-    pool = Here() if len(parts) == 1 else Threads(len(parts))
+    pool = Serial() if len(parts) == 1 else Threads(len(parts))
     for _ in pool.run(lambda _, part: task(part), None, parts):
         pass

@@ -14,7 +14,7 @@ from typing import Any, Protocol, runtime_checkable
 import torch
 from joblib import effective_n_jobs
 
-from gramian.core.machine import threads
+from gramian.core.hardware import threads
 
 
 @runtime_checkable
@@ -30,10 +30,10 @@ class Pool(Protocol):
 
 
 @dataclass(frozen=True)
-class Here:
+class Serial:
     """One by one, in this thread.
 
-    >>> list(Here().run(pow, 2, [1, 3]))
+    >>> list(Serial().run(pow, 2, [1, 3]))
     [(0, 2), (1, 8)]
     """
 
@@ -69,14 +69,14 @@ class Threads:
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-def local_pool(n_jobs: int | None) -> Here | Threads:
+def local_pool(n_jobs: int | None) -> Serial | Threads:
     """The pool for a number of jobs, counted as joblib does: None is 1, −1 is one per core.
 
     >>> local_pool(None), local_pool(2)
-    (Here(remote=False), Threads(workers=2, remote=False))
+    (Serial(remote=False), Threads(workers=2, remote=False))
     """
     workers = effective_n_jobs(n_jobs)
-    return Here() if workers == 1 else Threads(workers)
+    return Serial() if workers == 1 else Threads(workers)
 
 
 @contextmanager
@@ -86,18 +86,18 @@ def side_by_side(pool: Pool, workers: int | None = None) -> Iterator[Pool]:
     Small pieces of work keep one thread busy each, and rarely two. At most ``workers`` are under way, unless they are
     elsewhere.
 
-    >>> with side_by_side(Here(), workers=1) as one, side_by_side(Threads(4), workers=2) as two:
+    >>> with side_by_side(Serial(), workers=1) as one, side_by_side(Threads(4), workers=2) as two:
     ...     one, two
-    (Here(remote=False), Threads(workers=2, remote=False))
+    (Serial(remote=False), Threads(workers=2, remote=False))
     """
-    if not isinstance(pool, Here | Threads):
+    if not isinstance(pool, Serial | Threads):
         yield pool
         return
     most = pool.workers if isinstance(pool, Threads) else torch.get_num_threads()
     if workers is not None:
         most = min(most, workers)
     if most <= 1:
-        yield Here()
+        yield Serial()
         return
     with threads(1):
         yield Threads(most)

@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from gramian.core.pool import Here, side_by_side
+from gramian.core.pool import Serial, side_by_side
 
 ROWS = 128
 """Rows of new data handled at once, always exactly this many."""
@@ -68,7 +68,7 @@ def each_block(X: Float[Tensor, "n d"], work: Callable[[slice, Tensor], None]) -
     600.0
     """
     workers = -(-X.shape[0] // ROWS) if X.device.type == "cpu" else 1
-    with side_by_side(Here(), workers) as pool:
+    with side_by_side(Serial(), workers) as pool:
         for _ in pool.run(lambda _, item: work(*item), None, list(full_rows(X))):
             pass
 

@@ -7,8 +7,8 @@ from collections.abc import Collection, Sequence
 from itertools import groupby
 from pathlib import Path
 
+from gramian.core.atomic import atomic_write
 from gramian.core.version import __version__
-from gramian.core.whole import write_whole
 from gramian.experiments import figures
 from gramian.experiments.html import kind_of, outcome_tag, pills, ruler
 from gramian.experiments.papers import TITLES
@@ -47,7 +47,7 @@ def write_page(experiments: Sequence[Experiment], store: Store, redraw: Collecti
             stem = store.folder / "figures" / f"{id.replace('/', '-')}-{scale}"
             images[id, scale] = figures.write(entry.experiment, entry.records[scale], stem, since)
     path = store.folder / "index.html"
-    write_whole(path, page(found, images))
+    atomic_write(path, page(found, images))
     return path
 
 

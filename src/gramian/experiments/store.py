@@ -14,7 +14,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
-from gramian.core.whole import write_whole
+from gramian.core.atomic import atomic_write
 from gramian.experiments.registry import Experiment
 
 log = logging.getLogger(__name__)
@@ -144,7 +144,7 @@ class Store:
         written = plain(record) | measured(record["numbers"], record["arrays"])
         # One line for each entry: short for people, and a change of one entry is a change of one line.
         lines = [f"{json.dumps(name)}: {json.dumps(written[name], allow_nan=False)}" for name in record]
-        write_whole(self._path(record["experiment"], record["key"]), "{\n" + ",\n".join(lines) + "\n}\n")
+        atomic_write(self._path(record["experiment"], record["key"]), "{\n" + ",\n".join(lines) + "\n}\n")
         return lively(written)
 
     def all(self) -> list[Record]:

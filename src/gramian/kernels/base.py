@@ -33,10 +33,11 @@ class Kernel(Options, ABC):
     """Whether the metric may only rescale coordinates."""
 
     @abstractmethod
-    def block(self, x: Points, z: Points, *, same: bool = False, quick: bool = False) -> Float[Tensor, "n m"]:
+    def block(self, x: Points, z: Points, *, same: bool = False, batch_invariant: bool = True) -> Float[Tensor, "n m"]:
         """Values ``k(xᵢ, zⱼ)`` of a tile, in the rows' format.
 
-        ``same`` says that x and z are the same rows; ``quick`` allows last digits that depend on the tile.
+        ``same`` says that x and z are the same rows; without ``batch_invariant`` the last digits may depend on the
+        other rows of the tile, which is faster.
         """
 
     @abstractmethod
@@ -70,13 +71,17 @@ class Kernel(Options, ABC):
 
     def prepare(self, X: Float[Tensor, "n d"], metric: Metric, shift: Float[Tensor, " d"] | None = None) -> Points:
         """Rows in kernel coordinates; ``shift`` is subtracted first where only differences count."""
+        self.check_metric(metric)
+        if self.translation_invariant and shift is not None:
+            X = X - shift
+        return Points(metric.transform(X))
+
+    def check_metric(self, metric: Metric) -> None:
+        """Raise a ValueError for a metric this kernel cannot be used with."""
         if self.needs_axis_aligned_metric and not metric.axis_aligned:
             raise ValueError(
                 f"{type(self).__name__} needs a metric that only rescales coordinates; use an update with diagonal=True"
             )
-        if self.translation_invariant and shift is not None:
-            X = X - shift
-        return Points(metric.transform(X))
 
     def center(self, X: Float[Tensor, "n d"]) -> Float[Tensor, " d"]:
         """The shift to hand to :meth:`prepare`: subtracting it loses no digits of a difference."""
@@ -163,7 +168,7 @@ class SmoothKernel(Kernel):
     """A kernel of ``u·v``, ``‖u‖`` and ``‖v‖`` only: its gradients are matrix products with its :class:`Slopes`."""
 
     @abstractmethod
-    def slopes(self, x: Points, z: Points, *, same: bool = False, quick: bool = False) -> Slopes:
+    def slopes(self, x: Points, z: Points, *, same: bool = False, batch_invariant: bool = True) -> Slopes:
         """Derivatives of the tile's values; in a wider format than the rows' where near pairs need it."""
 
     def gradient(

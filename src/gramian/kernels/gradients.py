@@ -100,7 +100,7 @@ def fact_sum(operator: KernelOperator, coef: Coef) -> Float[Tensor, "d d"]:
     for rows, cols in upper_tiles(operator.n, operator.tile):
         x, z = points[rows], points[cols]
         if isinstance(kernel, SmoothKernel):
-            slopes = kernel.slopes(x, z, same=rows == cols, quick=True)
+            slopes = kernel.slopes(x, z, same=rows == cols, batch_invariant=False)
             pairs = (coef[rows] @ coef[cols].mT).to(slopes.cross.dtype)
             sides = [(rows, cols, slopes, pairs)]
             if rows != cols:
@@ -163,7 +163,7 @@ def _smooth_gradients(operator: KernelOperator, points: Points, coef: Coef, coun
     # A wide right-hand side is worth larger tiles, where there are many: the product then costs more than the slopes.
     size = operator.tile if c * k < 256 or count < 4096 else 2 * operator.tile
     for rows, cols in _tiles(count, n, size):
-        slopes = kernel.slopes(points[rows], points[cols], same=rows == cols, quick=True)
+        slopes = kernel.slopes(points[rows], points[cols], same=rows == cols, batch_invariant=False)
         sides = [(rows, cols, slopes)]
         if rows != cols and cols.stop <= count:
             sides.append((cols, rows, slopes.transposed()))
@@ -205,13 +205,13 @@ def _by_blocks(operator: KernelOperator, coef: Coef, chosen: Tensor, w: Tensor) 
     kernel, points, k = operator.kernel, operator.points, operator.points.u.shape[1]
     second = torch.zeros(k, k, dtype=w.dtype, device=w.device)
     total = torch.zeros(coef.shape[1], k, dtype=w.dtype, device=w.device)
-    for block in spans(len(chosen), 256):  # rising rows: few tiles meet themselves, the rest can be quick
+    for block in spans(len(chosen), 256):  # rising rows: only few tiles contain a row twice
         x = points[chosen[block]]
         G = operator.X.new_zeros(len(x), coef.shape[1], k)
         for cols in spans(operator.n, operator.tile):
             z = points[cols]
             if isinstance(kernel, SmoothKernel):
-                G += kernel.slopes(x, z, quick=True).gradient(x, z, coef[cols]).to(G.dtype)
+                G += kernel.slopes(x, z, batch_invariant=False).gradient(x, z, coef[cols]).to(G.dtype)
             else:
                 G += kernel.gradient(x, z, coef[cols])
         block_second, block_total = _moments_of(G, w[block])

@@ -27,14 +27,14 @@ class InnerProduct(SmoothKernel):
     def slope(self, t: Float[Tensor, "n m"]) -> Float[Tensor, "n m"]:
         """``k'(t)``."""
 
-    def block(self, x: Points, z: Points, *, same: bool = False, quick: bool = False) -> Float[Tensor, "n m"]:
+    def block(self, x: Points, z: Points, *, same: bool = False, batch_invariant: bool = True) -> Float[Tensor, "n m"]:
         """See :meth:`Kernel.block`."""
         values = self.profile(x.dot(z)).to(x.u.dtype)
         if same:
             values.diagonal().copy_(self.diagonal(x))
         return values
 
-    def slopes(self, x: Points, z: Points, *, same: bool = False, quick: bool = False) -> Slopes:
+    def slopes(self, x: Points, z: Points, *, same: bool = False, batch_invariant: bool = True) -> Slopes:
         """See :meth:`SmoothKernel.slopes`."""
         return Slopes(self.slope(x.dot(z)).to(x.u.dtype), None)
 

@@ -65,7 +65,7 @@ class Lp(LengthKernel):
         D = self._power_sums(x, z)
         return D if self.p == 1 else D.pow_(1 / self.p)
 
-    def block(self, x: Points, z: Points, *, same: bool = False, quick: bool = False) -> Float[Tensor, "n m"]:
+    def block(self, x: Points, z: Points, *, same: bool = False, batch_invariant: bool = True) -> Float[Tensor, "n m"]:
         """See :meth:`Kernel.block`."""
         return self._exponents(self._power_sums(x, z)).neg_().exp_()
 

@@ -57,7 +57,7 @@ class ReluNetwork(SmoothKernel):
     def at_one(self) -> float:
         """``h(1)``."""
 
-    def block(self, x: Points, z: Points, *, same: bool = False, quick: bool = False) -> Tile:
+    def block(self, x: Points, z: Points, *, same: bool = False, batch_invariant: bool = True) -> Tile:
         """See :meth:`Kernel.block`."""
         theta, _ = self._angles(x, z, same)
         h = torch.where(theta > 0, self.angular(theta)[0], self.at_one)
@@ -66,7 +66,7 @@ class ReluNetwork(SmoothKernel):
             values.diagonal().copy_(self.diagonal(x))
         return values
 
-    def slopes(self, x: Points, z: Points, *, same: bool = False, quick: bool = False) -> Slopes:
+    def slopes(self, x: Points, z: Points, *, same: bool = False, batch_invariant: bool = True) -> Slopes:
         """See :meth:`SmoothKernel.slopes`: ``cross = h'``, ``own = (h − ρh') ‖z‖/‖x‖``; no direction at θ = 0."""
         theta, near = self._angles(x, z, same)
         apart = (theta > 1e-8) & (theta < math.pi - 1e-8)

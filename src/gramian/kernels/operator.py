@@ -1,11 +1,13 @@
-"""The kernel matrix of a set of rows as an operator: tiles and products, never the whole unless a caller has room.
+"""The kernel matrix of a set of rows as an operator: tiles and products, and the whole matrix only where it fits.
 
-The operator knows rows, kernel and metric. It holds no coefficients: the model is somebody else's.
+The operator knows rows, kernel and metric. It holds no coefficients.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
 
 import torch
 from jaxtyping import Float
@@ -19,10 +21,16 @@ from gramian.kernels.points import Points
 
 _COLUMNS = 1024
 _LARGEST_TILE = 512
+_PREPARING = threading.Lock()
+"""Held while rows are prepared, so that threads that share an operator prepare its rows once."""
 
 
+@dataclass(frozen=True, eq=False)
 class KernelOperator:
     """``K (n, n)`` with ``K_ij = k(xᵢ, xⱼ)`` under a metric, and products of it and of ``k(X', X)`` with matrices.
+
+    The rows in kernel coordinates are prepared when first needed and then cached; :meth:`released` gives the same
+    operator without that cache. Pickles and model files hold the four parameters only.
 
     Parameters
     ----------
@@ -32,7 +40,7 @@ class KernelOperator:
     metric : Metric, optional
         The identity by default.
     max_bytes : int, optional
-        What temporary tiles may take; at least a tile of 128 × 128 is always used.
+        Memory for temporary tiles; a tile of at least 128 × 128 is always used.
 
     >>> import torch
     >>> from gramian.kernels import Gaussian
@@ -41,21 +49,46 @@ class KernelOperator:
     tensor([1.6065, 1.6065], dtype=torch.float64)
     """
 
-    def __init__(
-        self,
-        kernel: Kernel,
-        X: Float[Tensor, "n d"],
-        metric: Metric | None = None,
-        max_bytes: int | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.X = X
-        self.metric = Identity(X.shape[1], X.device) if metric is None else metric
-        self.max_bytes = max_bytes
-        self.shift = kernel.center(X)
-        self.points = self.prepare(X)
-        # Made once here, and cut into tiles with the rows; the wide ones of float32 rows wait until predict.
-        _ = self.points.wide_factors if X.dtype == self.wide else self.points.quick_factors
+    kernel: Kernel
+    X: Float[Tensor, "n d"]
+    metric: Metric = None  # type: ignore[assignment]  # replaced by the identity below
+    max_bytes: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.metric is None:
+            object.__setattr__(self, "metric", Identity(self.X.shape[1], self.X.device))
+        self.kernel.check_metric(self.metric)
+
+    def __getstate__(self) -> dict[str, object]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def released(self) -> KernelOperator:
+        """The same operator, on the same rows, without the cache of prepared rows."""
+        return replace(self)
+
+    @property
+    def shift(self) -> Float[Tensor, " d"]:
+        """The point that is subtracted from rows where only their differences count."""
+        return self._prepared[0]
+
+    @property
+    def points(self) -> Points:
+        """The rows in kernel coordinates."""
+        return self._prepared[1]
+
+    @property
+    def _prepared(self) -> tuple[Float[Tensor, " d"], Points]:
+        cache = self.__dict__
+        if "_cache" not in cache:
+            with _PREPARING:
+                if "_cache" not in cache:
+                    shift = self.kernel.center(self.X)
+                    points = self.kernel.prepare(self.X, self.metric, shift)
+                    # Made here, and cut into tiles with the rows; the wide ones of float32 rows wait until predict.
+                    _ = points.wide_factors if self.dtype == self.wide else points.quick_factors
+                    cache["_cache"] = shift, points
+        cached: tuple[Tensor, Points] = cache["_cache"]
+        return cached
 
     @property
     def n(self) -> int:
@@ -83,10 +116,10 @@ class KernelOperator:
         """The same operator with values in the wide format, for systems that need its digits."""
         if self.dtype == self.wide:
             return self
-        return KernelOperator(self.kernel, self.X.to(self.wide), self.metric, self.max_bytes)
+        return replace(self, X=self.X.to(self.wide))
 
     def dense_bytes(self) -> int:
-        """Size of the matrix if somebody holds it."""
+        """Size of the whole matrix."""
         return self.n * self.n * self.X.element_size()
 
     def prepare(self, X: Float[Tensor, "m d"]) -> Points:
@@ -100,7 +133,7 @@ class KernelOperator:
     def tiles(self) -> Iterator[tuple[slice, slice, Float[Tensor, "r s"]]]:
         """Tiles on and above the diagonal, with their row and column slices; those on it are exactly symmetric."""
         for rows, cols in upper_tiles(self.n, self.tile):
-            tile = self.kernel.block(self.points[rows], self.points[cols], same=rows == cols, quick=True)
+            tile = self.kernel.block(self.points[rows], self.points[cols], same=rows == cols, batch_invariant=False)
             yield rows, cols, tile.triu() + tile.triu(1).mT if rows == cols else tile
 
     def columns(self, cols: Tensor) -> Float[Tensor, "n m"]:
@@ -129,16 +162,16 @@ class KernelOperator:
         return out.mT
 
     def predict(
-        self, X: Float[Tensor, "m d"], coef: Float[Tensor, "n c"], *, stable: bool = True
+        self, X: Float[Tensor, "m d"], coef: Float[Tensor, "n c"], *, batch_invariant: bool = True
     ) -> Float[Tensor, "m c"]:
-        """``k(X, X_train) coef``; if ``stable`` each row is the same to the last bit whatever batch it is in."""
+        """``k(X, X_train) coef``; if ``batch_invariant``, the last bits of a row do not depend on its batch."""
         out = torch.empty(X.shape[0], coef.shape[1], dtype=self.wide, device=X.device)
-        if not stable:
+        if not batch_invariant:
             Vt = coef.to(self.dtype).mT.contiguous()  # vectors in rows: see add_tile
             for rows in spans(len(X), self.tile):
                 new = self.prepare(X[rows])
                 for cols in spans(self.n, _COLUMNS):
-                    part = (Vt[:, cols] @ self.kernel.block(new, self.points[cols], quick=True).mT).mT
+                    part = (Vt[:, cols] @ self.kernel.block(new, self.points[cols], batch_invariant=False).mT).mT
                     out[rows] = part if cols.start == 0 else out[rows] + part
             return out
         weights = pad_outputs(coef.to(self.wide))
@@ -155,17 +188,18 @@ class KernelOperator:
         return out
 
     def columns_at(self, X: Float[Tensor, "m d"]) -> Float[Tensor, "m n"]:
-        """``k(X, X_train)`` as a matrix: for a few rows only."""
+        """``k(X, X_train)`` as a matrix: for a small number of rows."""
         _ = self.points.wide_factors  # made once, for this call and the next
         new = self.prepare(X)
         blocks = [self.kernel.block(new, self.points[cols]) for cols in spans(self.n, _COLUMNS)]
         return torch.cat(blocks, dim=1).to(self.wide)
 
     def gradient(
-        self, X: Float[Tensor, "m d"], coef: Float[Tensor, "n c"], *, stable: bool = True
+        self, X: Float[Tensor, "m d"], coef: Float[Tensor, "n c"], *, batch_invariant: bool = True
     ) -> Float[Tensor, "m c d"]:
-        """``∂/∂x Σⱼ coef_jc k(x, xⱼ)`` at new rows, in input coordinates; ``stable`` as in :meth:`predict`."""
+        """``∂/∂x Σⱼ coef_jc k(x, xⱼ)`` at new rows, in input coordinates; ``batch_invariant`` as in :meth:`predict`."""
         out = X.new_empty(X.shape[0], coef.shape[1], X.shape[1])
+        _ = self.points  # prepared before the threads start
 
         def work(rows: slice, block: Tensor) -> None:
             new = self.prepare(block)
@@ -174,7 +208,7 @@ class KernelOperator:
                 total += self.kernel.gradient(new, self.points[cols], coef[cols])
             out[rows] = self.metric.pull(total)[: rows.stop - rows.start]
 
-        if stable:
+        if batch_invariant:
             each_block(X, work)
         else:
             for rows in spans(len(X), ROWS):

@@ -84,7 +84,7 @@ class Distances(NamedTuple):
 
 
 def squared_distances(
-    x: Points, z: Points, *, same: bool = False, quick: bool = False, values: bool = False
+    x: Points, z: Points, *, same: bool = False, batch_invariant: bool = True, values: bool = False
 ) -> Distances:
     """Squared distances between all rows of x and z.
 
@@ -92,19 +92,19 @@ def squared_distances(
     ----------
     same : bool
         x and z are the same rows, whose diagonal is then 0 without looking.
-    quick : bool
-        Try the product in the rows' own format first, and keep it if the tile has no near pair to spoil. Tiles then
-        differ in the last digits by what else is in them, which training does not mind and prediction does.
+    batch_invariant : bool
+        If False, compute the product in the rows' own format first, and use it where the tile has no near pair. The
+        last digits then depend on the other rows of the tile, which training tolerates and prediction does not.
     values : bool
         Only the distances count, not the directions between near rows: near pairs are then mended one by one in the
-        rows' own format, and the rest of a quick tile is kept.
+        rows' own format, and the rest of such a tile is kept.
 
     >>> x = Points(1e6 + torch.tensor([[0.0], [0.5]]))
     >>> squared_distances(x, x).square
     tensor([[0.0000, 0.2500],
             [0.2500, 0.0000]], dtype=torch.float64)
     """
-    if quick and x.u.dtype != wide_dtype(x.u.device):
+    if not batch_invariant and x.u.dtype != wide_dtype(x.u.device):
         left, right = x.quick_factors[0], z.quick_factors[1]
         square = left @ right.mT
         if same:

@@ -36,13 +36,15 @@ class Radial(LengthKernel, SmoothKernel):
     def slope(self, square: Float[Tensor, "n m"]) -> Float[Tensor, "n m"]:
         """``κ = −φ'(r)/r`` of positive squared distances; may overwrite its argument."""
 
-    def block(self, x: Points, z: Points, *, same: bool = False, quick: bool = False) -> Float[Tensor, "n m"]:
+    def block(self, x: Points, z: Points, *, same: bool = False, batch_invariant: bool = True) -> Float[Tensor, "n m"]:
         """See :meth:`Kernel.block`."""
-        return self.profile(squared_distances(x, z, same=same, quick=quick, values=True).square.to(x.u.dtype))
+        return self.profile(
+            squared_distances(x, z, same=same, batch_invariant=batch_invariant, values=True).square.to(x.u.dtype)
+        )
 
-    def slopes(self, x: Points, z: Points, *, same: bool = False, quick: bool = False) -> Slopes:
+    def slopes(self, x: Points, z: Points, *, same: bool = False, batch_invariant: bool = True) -> Slopes:
         """See :meth:`SmoothKernel.slopes`."""
-        square, near = squared_distances(x, z, same=same, quick=quick)
+        square, near = squared_distances(x, z, same=same, batch_invariant=batch_invariant)
         if not near:
             square = square.to(x.u.dtype)
             if same:

@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from rich.console import Console, RenderableType
 
+from gramian.display import Renderable, Section
 from gramian.nets.alignment import corrupted_ptk, uncentered_nfa
 from gramian.nets.feature_matrix import FeatureMatrix, Measure
 from gramian.nets.matrices import MATRICES, find_matrix
 from gramian.nets.metrics import columns, row
 from gramian.nets.record import LayerRecord
 from gramian.nets.similarity import similarity
-from gramian.nets.table import TerminalTable, html
+from gramian.nets.table import report_section
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-class FeatureReport:
+class FeatureReport(Renderable):
     """One row per layer, and every matrix behind it.
 
     Printing it shows a table, a notebook shows it as HTML, :meth:`to_pandas` has all columns and
@@ -135,20 +135,11 @@ class FeatureReport:
         """The meaning of every column."""
         return columns()
 
-    def __rich__(self) -> RenderableType:
-        return TerminalTable(self.rows, self._skipped, self.settings)
-
-    def __str__(self) -> str:
-        console = Console(width=160, force_terminal=False, no_color=True)
-        with console.capture() as captured:
-            console.print(self.__rich__())
-        return captured.get().rstrip()
+    def sections(self) -> list[Section]:
+        return [report_section(self.rows, self._skipped, self.settings)]
 
     def __repr__(self) -> str:
         return f"FeatureReport({len(self.layers)} layers, {self.settings.get('samples')} samples)"
-
-    def _repr_html_(self) -> str:
-        return html(self.rows, self._skipped, self.settings)
 
 
 def _psd_matrix(name: str) -> FeatureMatrix:

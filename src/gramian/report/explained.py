@@ -8,8 +8,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
+from gramian.display import format_value, more_columns
 from gramian.report.style import BLUE, ORANGE, axes_or_new, beside, finish
-from gramian.rfm.shown import more, number
 
 _SHOWN = 5e-4
 """A share below this reads 0.0 %."""
@@ -42,7 +42,7 @@ def plot_explanation(result: Any, ax: Axes | None = None, *, top: int = 12) -> A
     labels = [f"{result.columns[j]} = {_short(result.values[j])}" for j in order[:top]]
     lengths = values[order[:top]].tolist()
     if len(order) > top:
-        labels.append(more(len(order) - top))
+        labels.append(more_columns(len(order) - top))
         lengths.append(float(values[order[top:]].sum()))
     ax = axes_or_new(ax, 6.0, 1.2 + 0.27 * len(lengths))
     rows = np.arange(len(lengths))
@@ -96,7 +96,7 @@ def plot_importance_intervals(result: Any, ax: Axes | None = None, *, top: int =
     ax.xaxis.set_major_locator(MaxNLocator(4))
     ax.xaxis.set_major_formatter(PercentFormatter(xmax=1))
     left = len(result.columns) - len(order)
-    rest = f"; {more(left)}: {max(0.0, 1 - shares.sum()):.1%}" if left else ""
+    rest = f"; {more_columns(left)}: {max(0.0, 1 - shares.sum()):.1%}" if left else ""
     ax.set_xlabel(f"share of sensitivity\n({result.level:.0%} intervals{rest})")
     finish(ax, grid="x")
     return ax
@@ -167,7 +167,7 @@ def _headline(result: Any) -> str:
 
 
 def _short(value: Any) -> str:
-    text = number(value)
+    text = format_value(value)
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 

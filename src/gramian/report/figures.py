@@ -17,6 +17,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from gramian.core import psd_eigh
+from gramian.display import more_columns
 from gramian.report.style import (
     AMOUNT,
     BLUE,
@@ -29,7 +30,6 @@ from gramian.report.style import (
     colour_bar,
     finish,
 )
-from gramian.rfm.shown import more
 
 _SHOWN = 5e-4
 """A share below this reads 0.0 %."""
@@ -72,7 +72,7 @@ def plot_importances(model: Any, ax: Axes | None = None, *, top: int = 15, names
     ax.xaxis.set_major_locator(MaxNLocator(4))
     ax.xaxis.set_major_formatter(PercentFormatter(xmax=1))
     left = len(values) - len(order)
-    rest = f"\n({more(left)}: {max(0.0, 1 - values[order].sum()):.1%})" if left else ""
+    rest = f"\n({more_columns(left)}: {max(0.0, 1 - values[order].sum()):.1%})" if left else ""
     ax.set_xlabel(f"share of sensitivity{rest}")
     finish(ax, grid="x")
     return ax

@@ -12,8 +12,7 @@ from matplotlib.axes import Axes
 from gramian.core import version
 from gramian.nets.metrics import COLUMNS
 from gramian.nets.record import Unavailable
-from gramian.nets.table import SHOWN, columns, headline
-from gramian.nets.table import cell as cell_text
+from gramian.nets.table import SHOWN, headline, measured_columns
 from gramian.report.figures import image_of
 from gramian.report.network_figures import (
     LINES,
@@ -174,8 +173,8 @@ def _words(report: Any) -> str:
 
 
 def _table(report: Any) -> str:
-    names = columns(report.rows)
-    heads = {SHOWN[name][0]: COLUMNS[name] for name in names}
+    names = measured_columns(report.rows)
+    heads = {SHOWN[name].heading: COLUMNS[name] for name in names}
     made = [
         row(
             str(entry["layer"]),
@@ -198,7 +197,7 @@ def _plain(value: object) -> str:
 
 def _number(name: str, entry: Any) -> str:
     value = float(entry[name])
-    return number(cell_text(name, value), value) if math.isfinite(value) else number("–", None)
+    return number(SHOWN[name].form(value), value) if math.isfinite(value) else number("–", None)
 
 
 def _across(report: Any) -> str:

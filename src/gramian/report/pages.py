@@ -9,7 +9,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.core.whole import write_whole
+from gramian.core.atomic import atomic_write
 from gramian.nets import FeatureReport
 from gramian.report.model.comparison import comparison_page
 from gramian.report.model.page import model_page
@@ -147,5 +147,5 @@ def _written(html: str, path: str | os.PathLike[str]) -> Path:
     out = Path(path)
     if out.is_dir():
         raise ValueError(f"path must be that of a file, and {out} is a folder: add a name such as report.html")
-    write_whole(out, html)
+    atomic_write(out, html)
     return out

@@ -1,11 +1,10 @@
-"""A fitted kernel machine ``f(x) = Σⱼ αⱼ k_M(x, xⱼ)``: what one round leaves behind."""
+"""A fitted kernel machine ``f(x) = Σⱼ αⱼ k_M(x, xⱼ)``: the result of one round."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float, Int
@@ -20,94 +19,82 @@ _AGOP_ROWS, _BLOCK = 2000, 128
 """Rows an average of gradients is taken over, and how many at a time."""
 
 
-@runtime_checkable
-class Predictor(Protocol):
-    """A fitted function of rows as a blend needs it: one kernel expansion, or anything made of several."""
-
-    @property
-    def X(self) -> Float[Tensor, "n d"]:
-        """Training rows it stands on."""
-
-    @property
-    def n(self) -> int:
-        """How many they are."""
-
-    def predict(self, X: Float[Tensor, "m d"], *, stable: bool = True) -> Float[Tensor, "m c"]:
-        """``f(X)``."""
-
-    def gradient(self, X: Float[Tensor, "m d"]) -> Float[Tensor, "m c d"]:
-        """``∂f_c/∂x`` at new rows."""
-
-    def mean_gradient(self, ends: Float[Tensor, "2 d"], output: int, nodes: int) -> Float[Tensor, " d"]:
-        """``∂f_output/∂x`` averaged along the line between two rows."""
-
-    def similarity(self, x: Float[Tensor, "1 d"], rows: Int[Tensor, " k"]) -> Float[Tensor, " k"]:
-        """``k(x, xⱼ)`` of some training rows, divided by what equal rows have."""
-
-    def row_parts(self, X: Float[Tensor, "m d"]) -> Float[Tensor, "m n c"]:
-        """What each row it stands on adds to ``f(X)``."""
-
-    @property
-    def agop(self) -> Float[Tensor, "d d"]:
-        """Average gradient outer product of f over the training rows."""
-
-    def matrix(self) -> Float[Tensor, "d d"]:
-        """The feature matrix M."""
-
-
 @dataclass(frozen=True, eq=False)
 class KernelMachine:
-    """Rows, kernel (with a number for its bandwidth), metric and coefficients. Frozen.
+    """The kernel matrix of the training rows, their coefficients and, where they differ, their weights. Frozen.
 
-    It is a :class:`gramian.features.updates.Source`: updates ask it for the moments of its gradients.
+    It is a :class:`gramian.features.updates.Source`: updates use the moments of its gradients.
+
+    Parameters
+    ----------
+    operator : KernelOperator
+        Rows, kernel (with a number for its bandwidth) and metric.
+    coef : Tensor (n, c)
+    weights : Tensor (n,), optional
 
     >>> import torch
-    >>> from gramian.kernels import Gaussian, Identity
-    >>> machine = KernelMachine(Gaussian(1.0), Identity(1), torch.zeros(1, 1), torch.ones(1, 1))
+    >>> from gramian.kernels import Gaussian
+    >>> machine = KernelMachine(KernelOperator(Gaussian(1.0), torch.zeros(1, 1)), torch.ones(1, 1))
     >>> machine.predict(torch.zeros(1, 1))
     tensor([[1.]], dtype=torch.float64)
     """
 
-    kernel: Kernel
-    metric: Metric
-    X: Float[Tensor, "n d"]
+    operator: KernelOperator
     coef: Float[Tensor, "n c"]
     weights: Float[Tensor, " n"] | None = None
-    max_bytes: int | None = None
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel, with a number for its bandwidth."""
+        return self.operator.kernel
+
+    @property
+    def metric(self) -> Metric:
+        """The metric of the feature matrix M."""
+        return self.operator.metric
+
+    @property
+    def X(self) -> Float[Tensor, "n d"]:
+        """The training rows that have coefficients."""
+        return self.operator.X
+
+    @property
+    def max_bytes(self) -> int | None:
+        """Memory for temporary tiles; None without a limit."""
+        return self.operator.max_bytes
 
     @property
     def n(self) -> int:
-        """Number of training rows."""
-        return self.X.shape[0]
+        """Number of rows that have coefficients."""
+        return self.operator.n
 
-    @cached_property
-    def operator(self) -> KernelOperator:
-        """The kernel matrix of the training rows; made when first needed, and not kept in pickles."""
-        return KernelOperator(self.kernel, self.X, self.metric, self.max_bytes)
+    def released(self) -> KernelMachine:
+        """The same machine without the prepared rows of its operator, which are made again when needed."""
+        return replace(self, operator=self.operator.released())
 
-    def predict(self, X: Float[Tensor, "m d"], *, stable: bool = True) -> Float[Tensor, "m c"]:
-        """``f(X)``, each row the same whatever batch it is in; a little faster without that promise."""
-        return self.operator.predict(X.to(self.X.dtype), self.coef, stable=stable)
+    def predict(self, X: Float[Tensor, "m d"], *, batch_invariant: bool = True) -> Float[Tensor, "m c"]:
+        """``f(X)``; if ``batch_invariant``, the last bits of a row do not depend on its batch, else it is faster."""
+        return self.operator.predict(X.to(self.X.dtype), self.coef, batch_invariant=batch_invariant)
 
     def gradient(self, X: Float[Tensor, "m d"]) -> Float[Tensor, "m c d"]:
         """``∂f_c/∂x`` at new rows."""
         return self.operator.gradient(X.to(self.X.dtype), self.coef)
 
     def mean_gradient(self, ends: Float[Tensor, "2 d"], output: int, nodes: int) -> Float[Tensor, " d"]:
-        """See :meth:`Predictor.mean_gradient`; equal ends mean the gradient there, without a tile of other rows."""
+        """``∂f_output/∂x`` averaged along the line between two rows; the gradient itself where they are equal."""
         ends, coef = ends.to(self.X.dtype), self.coef[:, [output]]
         if torch.equal(ends[0], ends[1]):
-            return self.operator.gradient(ends[:1], coef, stable=False)[0, 0].to(self.operator.wide)
+            return self.operator.gradient(ends[:1], coef, batch_invariant=False)[0, 0].to(self.operator.wide)
         return self.operator.mean_gradient(ends, coef, nodes)[0].to(self.operator.wide)
 
     def similarity(self, x: Float[Tensor, "1 d"], rows: Int[Tensor, " k"]) -> Float[Tensor, " k"]:
-        """See :meth:`Predictor.similarity`."""
+        """``k(x, xⱼ)`` of some training rows, divided by the value for equal rows."""
         new, old = self.operator.prepare(x.to(self.X.dtype)), self.operator.points[rows]
         size = (self.kernel.diagonal(new) * self.kernel.diagonal(old)).sqrt()
         return self.kernel.block(new, old)[0] / size
 
     def row_parts(self, X: Float[Tensor, "m d"]) -> Float[Tensor, "m n c"]:
-        """What each row the machine stands on adds to ``f(X)``; their sum is the prediction."""
+        """The part of each training row in ``f(X)``; their sum is the prediction."""
         parts = self.operator.columns_at(X.to(self.X.dtype))
         return parts[:, :, None] * self.coef.to(self.operator.wide)[None]
 
@@ -135,14 +122,11 @@ class KernelMachine:
         """The same function on more rows: this machine's are ``X[rows]``, and the others get coefficient 0."""
         coef = self.coef.new_zeros(X.shape[0], self.coef.shape[1])
         coef[rows] = self.coef
-        return KernelMachine(self.kernel, self.metric, X, coef, weights, self.max_bytes)
+        return KernelMachine(replace(self.operator, X=X), coef, weights)
 
     def matrix(self) -> Float[Tensor, "d d"]:
         """The feature matrix M."""
         return self.metric.matrix()
-
-    def __getstate__(self) -> dict[str, object]:
-        return {name: value for name, value in self.__dict__.items() if name != "operator"}
 
 
 def sampled_agop(

@@ -105,7 +105,7 @@ class Splits:
 
 @dataclass(frozen=True, eq=False)
 class TreeMachine:
-    """A :class:`~gramian.rfm.machine.Predictor` that is a machine per leaf.
+    """A fitted function with one kernel machine per leaf.
 
     Attributes
     ----------
@@ -116,9 +116,10 @@ class TreeMachine:
     metric : Metric
         The features the leaves have in common.
 
-    >>> from gramian.kernels import Gaussian, Identity
+    >>> from gramian.kernels import Gaussian, Identity, KernelOperator
     >>> def leaf(at, value):
-    ...     return KernelMachine(Gaussian(1.0), Identity(1), torch.tensor([[at]]), torch.tensor([[value]]))
+    ...     operator = KernelOperator(Gaussian(1.0), torch.tensor([[at]]))
+    ...     return KernelMachine(operator, torch.tensor([[value]]))
     >>> splits = Splits(torch.ones(1, 1), torch.zeros(1), torch.ones(1), torch.tensor([[-1, -2]]))
     >>> rows = torch.tensor([0]), torch.tensor([1])
     >>> tree = TreeMachine(splits, (leaf(-2.0, 1.0), leaf(2.0, 3.0)), rows, Identity(1))
@@ -161,7 +162,7 @@ class TreeMachine:
             out[rows.to(out.device)] = leaf.weights.to(out.dtype)
         return out
 
-    def predict(self, X: Float[Tensor, "m d"], *, stable: bool = True) -> Float[Tensor, "m c"]:
+    def predict(self, X: Float[Tensor, "m d"], *, batch_invariant: bool = True) -> Float[Tensor, "m c"]:
         """``f(X)``; only leaves that have a share in a row are asked about it."""
         out = torch.zeros(len(X), self.leaves[0].coef.shape[1], dtype=wide_dtype(X.device), device=X.device)
         for block in spans(len(X), 2**16):
@@ -169,7 +170,9 @@ class TreeMachine:
             for leaf, share in zip(self.leaves, shares.mT, strict=True):
                 at = share.nonzero().squeeze(1)
                 if len(at):
-                    out[block][at] += share[at, None] * leaf.predict(X[block][at], stable=stable).to(out.dtype)
+                    out[block][at] += share[at, None] * leaf.predict(X[block][at], batch_invariant=batch_invariant).to(
+                        out.dtype
+                    )
         return out
 
     def gradient(self, X: Float[Tensor, "m d"]) -> Float[Tensor, "m c d"]:

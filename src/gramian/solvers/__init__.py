@@ -1,22 +1,29 @@
-"""Solvers of ``(K + λI) α = Y``: one per file behind one protocol, each reporting how it went.
+"""Solvers of ``(K + λI) α = Y``: one per file behind one interface, each reporting how it went.
 
 May import ``core`` and ``kernels``.
 
 >>> import torch
 >>> from gramian.kernels import KernelOperator, Laplace
->>> from gramian.solvers import Direct
+>>> from gramian.solvers import Direct, RidgeSystem
 >>> K = KernelOperator(Laplace(1.0), torch.linspace(0, 1, 5, dtype=torch.float64)[:, None])
->>> Direct().solve(K, torch.ones(5, 1, dtype=torch.float64), ridge=0.1).info.status
+>>> Direct().solve(RidgeSystem(K, torch.ones(5, 1, dtype=torch.float64), ridge=0.1)).info.status
 'solved in float64'
 """
 
 from gramian.solvers.base import SingularKernelError, Solution, SolveInfo, Solver, Workspace
 from gramian.solvers.cg import ConjugateGradient
-from gramian.solvers.choose import BY_NAME, choose, fit_forecast
 from gramian.solvers.direct import Direct, RidgePoint
 from gramian.solvers.eigenpro import EigenPro
 from gramian.solvers.nystrom import Nystrom
-from gramian.solvers.partition import Partition
+from gramian.solvers.system import RidgeSystem, StreamedSystem
+
+BY_NAME: dict[str, Solver] = {
+    "direct": Direct(),
+    "cg": ConjugateGradient(),
+    "nystrom": Nystrom(),
+    "eigenpro": EigenPro(),
+}
+"""Solvers by name: each object with its defaults."""
 
 __all__ = [
     "BY_NAME",
@@ -24,13 +31,12 @@ __all__ = [
     "Direct",
     "EigenPro",
     "Nystrom",
-    "Partition",
     "RidgePoint",
+    "RidgeSystem",
     "SingularKernelError",
     "Solution",
     "SolveInfo",
     "Solver",
+    "StreamedSystem",
     "Workspace",
-    "choose",
-    "fit_forecast",
 ]

@@ -87,7 +87,7 @@ def _leverages(pilot: KernelOperator, X: Float[Tensor, "p d"], ridge: float, n: 
     out = torch.empty(len(X), dtype=wide, device=X.device)
     for span in spans(len(X), 1024):
         new = pilot.prepare(X[span])
-        C = pilot.kernel.block(new, pilot.points, quick=True).to(wide)
+        C = pilot.kernel.block(new, pilot.points, batch_invariant=False).to(wide)
         seen = torch.linalg.solve_triangular(L, C.mT, upper=False).square().sum(dim=0)
         out[span] = pilot.kernel.diagonal(new).to(wide) - seen
     return out.clamp_min(1e-3 * scale)

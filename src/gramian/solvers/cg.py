@@ -18,19 +18,20 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from gramian.core.clock import Clock
 from gramian.kernels import KernelOperator
 from gramian.solvers.base import (
     Solution,
     SolveInfo,
     Solver,
     Workspace,
-    check_system,
     relative_residual,
     warn_numbers,
 )
 from gramian.solvers.direct import Direct
 from gramian.solvers.packed import PackedMatrix
 from gramian.solvers.preconditioner import NystromPreconditioner
+from gramian.solvers.system import RidgeSystem, StreamedSystem
 
 Product = Callable[[Tensor], Tensor]
 _PATIENCE = 6
@@ -50,7 +51,7 @@ class Run(NamedTuple):
     stalled: bool
 
 
-class System(NamedTuple):
+class Products(NamedTuple):
     """``Vᵀ → Vᵀ (√w K √w + ridge)``, quick or with all digits; columns of ``√w K √w``; bytes of the matrix held."""
 
     quick: Product
@@ -62,7 +63,9 @@ class System(NamedTuple):
 
 @dataclass(frozen=True)
 class ConjugateGradient(Solver):
-    """Iterative solution to a relative residual of ``tol``; memory is ``n · centers``, and ``n²/2`` where it is free.
+    """Iterative solution to a relative residual of ``tol``.
+
+    Memory is ``n · preconditioner_rank``, and ``n²/2`` more where that fits.
 
     Parameters
     ----------
@@ -70,116 +73,105 @@ class ConjugateGradient(Solver):
         Relative residual at which a column stops.
     max_steps : int
         Steps after which another preconditioner, or another solver, is tried.
-    centers : int
+    preconditioner_rank : int
         Columns of the Nyström preconditioner; 0 for none.
     refresh : int
         Steps between two computations of the true residual, at most.
     seed : int
         Chooses the preconditioner's columns.
-    hold : bool
-        Hold half of the matrix where there is room for it; else every step computes it again.
-    feature_tol : float, optional
-        ``tol`` of the rounds whose machine only teaches M and is not kept, with half the centers; all rounds are alike
-        where it is None.
+    store_matrix : bool
+        Store half of the matrix where it fits into memory; else every step computes it again.
 
     >>> import torch
     >>> from gramian.kernels import Gaussian, KernelOperator
     >>> K = KernelOperator(Gaussian(1.0), torch.tensor([[0.0], [1.0]], dtype=torch.float64))
-    >>> ConjugateGradient().solve(K, torch.tensor([[1.0], [0.0]], dtype=torch.float64), ridge=0.5).coef.squeeze()
+    >>> system = RidgeSystem(K, torch.tensor([[1.0], [0.0]], dtype=torch.float64), ridge=0.5)
+    >>> ConjugateGradient().solve(system).coef.squeeze()
     tensor([ 0.7970, -0.3223], dtype=torch.float64)
     """
 
     tol: float = 1e-6
     max_steps: int = 500
-    centers: int = 1000
+    preconditioner_rank: int = 1000
     refresh: int = 25
     seed: int = 0
-    hold: bool = True
-    feature_tol: float | None = None
-
-    def for_features(self) -> Solver:
-        """See :meth:`Solver.for_features`."""
-        if self.feature_tol is None or self.feature_tol <= self.tol:
-            return self
-        # A short way is not worth so many columns: at 10,000 rows half of them cost steps, and save more.
-        return replace(self, tol=self.feature_tol, centers=self.centers // 2)
+    store_matrix: bool = True
 
     def bytes_needed(self, n: int, dtype: torch.dtype, outputs: int = 1) -> int:
         """Peak memory: the preconditioner's columns, at worst in the wide format too; vectors; the matrix if held."""
-        m = min(self.centers, n)
+        m = min(self.preconditioner_rank, n)
         besides = int(n * m * (torch.finfo(dtype).bits // 8 + 8) + 3 * m * m * 8 + 6 * n * outputs * 8)
-        return besides + (PackedMatrix.bytes_needed(n, dtype) if self.hold else 0)
+        return besides + (PackedMatrix.bytes_needed(n, dtype) if self.store_matrix else 0)
 
     def solve(
         self,
-        operator: KernelOperator,
-        Y: Float[Tensor, "n c"],
-        ridge: float,
+        system: RidgeSystem | StreamedSystem,
         *,
-        weights: Float[Tensor, " n"] | None = None,
-        start: Float[Tensor, "n c"] | None = None,
+        guess: Float[Tensor, "n c"] | None = None,
         workspace: Workspace | None = None,
+        clock: Clock | None = None,
     ) -> Solution:
         """See :meth:`Solver.solve`."""
-        check_system(operator, Y, ridge, weights)
+        system = system.in_memory()
+        operator, Y, ridge, weights = system.operator, system.Y, system.ridge, system.weights
         wide = operator.wide
         root = None if weights is None else weights.to(wide).sqrt()
         one = 1.0 if root is None else root
         Yt = Y.to(wide).mT.contiguous() * one
-        X = torch.zeros_like(Yt) if start is None else start.to(wide).mT.contiguous() / one
-        system = self._system(operator, ridge, root, workspace)
+        X = torch.zeros_like(Yt) if guess is None else guess.to(wide).mT.contiguous() / one
+        products = self._products(operator, ridge, root, workspace)
         direct = Direct(tol=self.tol)
         fits = operator.max_bytes is None or direct.bytes_needed(operator.n, operator.dtype) <= operator.max_bytes
         tries, held, trouble = self._tries(operator, direct_fits=fits), 0, ""
         steps, run = 0, Run(X, 0, float("inf"), False)
-        for centers in tries:
-            last_resort = centers == tries[-1] and not fits
+        for rank in tries:
+            last_resort = rank == tries[-1] and not fits
             precondition: Product = lambda R: R  # noqa: E731
-            if centers:
-                precondition = self._preconditioner(system, ridge, centers, wide)
+            if rank:
+                precondition = self._preconditioner(products, ridge, rank, wide)
                 held = max(held, precondition.bytes)
-            run = self._iterate(system, precondition, Yt, X, patient=last_resort)
+            run = self._iterate(products, precondition, Yt, X, patient=last_resort)
             X, steps = run.X, steps + run.steps
             if run.residual <= self.tol:
                 break
             trouble += f"{'stalled' if run.stalled else 'stopped'} after {steps} steps at {run.residual:.2g}, "
         coef = (X * one).mT.contiguous()
         dtype = str(operator.dtype).removeprefix("torch.")
-        status = f"{trouble}converged in {steps} steps" + (f" with {centers} centers" if trouble else "")
+        status = f"{trouble}converged in {steps} steps" + (f" with {rank} centers" if trouble else "")
         info = SolveInfo(
-            "conjugate gradients", status, steps, run.residual, ridge, 0.0, dtype, system.bytes + held + 6 * Yt.nbytes
+            "conjugate gradients", status, steps, run.residual, ridge, 0.0, dtype, products.bytes + held + 6 * Yt.nbytes
         )
         if run.residual <= self.tol:
-            return Solution(coef, info, operator)
+            return Solution(operator, coef, info, weights)
         trouble = f"{trouble.removesuffix(', ')} (relative residual)"
         if fits:
             warn_numbers(f"conjugate gradients {trouble}, tol={self.tol:.2g}: solved directly instead")
-            solution = direct.solve(operator, Y, ridge, weights=weights, workspace=workspace)
+            solution = direct.solve(system, workspace=workspace)
             status = f"conjugate gradients {trouble}, then {solution.info.status}"
             return replace(solution, info=replace(solution.info, status=status, steps=steps))
         warn_numbers(
             f"conjugate gradients {trouble}, tol={self.tol:.2g}, and a direct solve does not fit into max_memory: "
-            "raise ridge, centers or max_memory"
+            "raise ridge, preconditioner_rank or max_memory"
         )
-        return Solution(coef, replace(info, status=trouble), operator)
+        return Solution(operator, coef, replace(info, status=trouble), weights)
 
     def _tries(self, operator: KernelOperator, *, direct_fits: bool) -> list[int]:
         """Columns of the preconditioner, first try to last: twice as many once, or while memory lasts."""
-        n, tries = operator.n, [min(self.centers, operator.n)]
+        n, tries = operator.n, [min(self.preconditioner_rank, operator.n)]
         while 0 < 2 * tries[-1] <= n // 2 and len(tries) < (2 if direct_fits else 4):
-            more = replace(self, centers=2 * tries[-1], hold=False)
+            more = replace(self, preconditioner_rank=2 * tries[-1], store_matrix=False)
             if operator.max_bytes is not None and more.bytes_needed(n, operator.dtype) > operator.max_bytes:
                 break
-            tries.append(more.centers)
+            tries.append(more.preconditioner_rank)
         return tries
 
-    def _system(
+    def _products(
         self, operator: KernelOperator, ridge: float, root: Tensor | None, workspace: Workspace | None
-    ) -> System:
+    ) -> Products:
         """The products, from a matrix held where the budget has room for one."""
         size = PackedMatrix.bytes_needed(operator.n, operator.dtype, operator.tile)
-        need = replace(self, hold=False).bytes_needed(operator.n, operator.dtype) + size
-        room = self.hold and (operator.max_bytes is None or need <= operator.max_bytes)
+        need = replace(self, store_matrix=False).bytes_needed(operator.n, operator.dtype) + size
+        room = self.store_matrix and (operator.max_bytes is None or need <= operator.max_bytes)
         multiply: Product = lambda Vt: operator.matmul(Vt.mT).mT  # noqa: E731
         columns: Product = operator.columns
         if room:
@@ -196,7 +188,7 @@ class ConjugateGradient(Solver):
             return C if root is None else C.mul_(root.to(C.dtype)[:, None]).mul_(root[chosen].to(C.dtype))
 
         diagonal = operator.diagonal().to(operator.wide)
-        return System(
+        return Products(
             quick=lambda Vt: product(Vt.to(operator.dtype)).to(Vt.dtype) if room else product(Vt),
             exact=product,
             columns=scaled_columns,
@@ -204,22 +196,22 @@ class ConjugateGradient(Solver):
             bytes=size if room else 0,
         )
 
-    def _preconditioner(self, system: System, ridge: float, centers: int, wide: torch.dtype) -> NystromPreconditioner:
-        n = len(system.diagonal)
-        chosen = torch.randperm(n, generator=torch.Generator().manual_seed(self.seed))[:centers].sort().values
-        chosen = chosen.to(system.diagonal.device)
-        return NystromPreconditioner(lambda: system.columns(chosen), chosen, system.diagonal, ridge, wide)
+    def _preconditioner(self, products: Products, ridge: float, rank: int, wide: torch.dtype) -> NystromPreconditioner:
+        n = len(products.diagonal)
+        chosen = torch.randperm(n, generator=torch.Generator().manual_seed(self.seed))[:rank].sort().values
+        chosen = chosen.to(products.diagonal.device)
+        return NystromPreconditioner(lambda: products.columns(chosen), chosen, products.diagonal, ridge, wide)
 
-    def _iterate(self, system: System, precondition: Product, Y: Tensor, X: Tensor, *, patient: bool) -> Run:
+    def _iterate(self, products: Products, precondition: Product, Y: Tensor, X: Tensor, *, patient: bool) -> Run:
         """Preconditioned conjugate gradients on rows of Y; the best iterate by its true residual.
 
         A guess is first scaled to be the best multiple of itself: coefficients of another round have the right shape
         but rarely the right size. When the true residual replaces that of the recursion, the search direction survives,
         unless the two had drifted apart. ``patient`` says that nothing better is left to try.
         """
-        R, check = Y.clone(), system.quick if self.tol >= _ROUGH else system.exact
+        R, check = Y.clone(), products.quick if self.tol >= _ROUGH else products.exact
         if bool(X.any()):
-            AX = system.quick(X)
+            AX = products.quick(X)
             energy = (X * AX).sum(dim=1, keepdim=True)
             factor = torch.where(energy > 0, (X * Y).sum(dim=1, keepdim=True) / torch.where(energy > 0, energy, 1), 0)
             X, R = factor * X, Y - factor * AX
@@ -231,7 +223,7 @@ class ConjugateGradient(Solver):
         while step < self.max_steps and bool((best_error > self.tol).any()) and not stalled:
             live = (best_error > self.tol).squeeze(1).nonzero().squeeze(1)
             AP = torch.zeros_like(P)
-            AP[live] = system.quick(P[live])
+            AP[live] = products.quick(P[live])
             curvature = (P * AP).sum(dim=1, keepdim=True)
             active = curvature > 0
             length = torch.where(active, rz / torch.where(active, curvature, 1), 0)

@@ -14,6 +14,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from gramian.core import format_bytes
+from gramian.core.clock import Clock
 from gramian.kernels import KernelOperator
 from gramian.solvers.base import (
     SingularKernelError,
@@ -21,12 +22,12 @@ from gramian.solvers.base import (
     SolveInfo,
     Solver,
     Workspace,
-    check_system,
     relative_residual,
     warn_numbers,
 )
 from gramian.solvers.cholesky import CholeskyFactor
 from gramian.solvers.spectral import SpectralFactor
+from gramian.solvers.system import RidgeSystem, StreamedSystem
 
 _SPECTRAL_ROWS = 250
 """Up to this many rows an eigendecomposition costs less than four Cholesky factors with their inverses."""
@@ -61,7 +62,8 @@ class Direct(Solver):
     >>> import torch
     >>> from gramian.kernels import Gaussian, KernelOperator
     >>> K = KernelOperator(Gaussian(1.0), torch.tensor([[0.0], [1.0]], dtype=torch.float64))
-    >>> Direct().solve(K, torch.tensor([[1.0], [0.0]], dtype=torch.float64), ridge=0.5).coef.squeeze()
+    >>> system = RidgeSystem(K, torch.tensor([[1.0], [0.0]], dtype=torch.float64), ridge=0.5)
+    >>> Direct().solve(system).coef.squeeze()
     tensor([ 0.7970, -0.3223], dtype=torch.float64)
     """
 
@@ -74,16 +76,15 @@ class Direct(Solver):
 
     def solve(
         self,
-        operator: KernelOperator,
-        Y: Float[Tensor, "n c"],
-        ridge: float,
+        system: RidgeSystem | StreamedSystem,
         *,
-        weights: Float[Tensor, " n"] | None = None,
-        start: Float[Tensor, "n c"] | None = None,
+        guess: Float[Tensor, "n c"] | None = None,
         workspace: Workspace | None = None,
+        clock: Clock | None = None,
     ) -> Solution:
         """See :meth:`Solver.solve`."""
-        check_system(operator, Y, ridge, weights)
+        system = system.in_memory()
+        operator, Y, ridge, weights = system.operator, system.Y, system.ridge, system.weights
         workspace = Workspace() if workspace is None else workspace
         Yw = _scaled(Y.to(operator.wide), weights)
         tries = [operator] if operator.dtype == operator.wide else [operator, operator.widened()]
@@ -108,7 +109,7 @@ class Direct(Solver):
                 break
         if best is None or not best[1].residual <= max(self.tol, _ACCEPTABLE):
             best = self._with_jitter(operator, Yw, ridge, weights, workspace)
-        return Solution(_scaled(best[0], weights), best[1], best[2])
+        return Solution(best[2], _scaled(best[0], weights), best[1], weights)
 
     def path(
         self,
@@ -132,7 +133,7 @@ class Direct(Solver):
         tensor([ 1.0000, -0.4044], dtype=torch.float64)
         """
         for ridge in ridges:
-            check_system(operator, Y, ridge, weights)
+            RidgeSystem(operator, Y, ridge, weights)  # checks the arguments
         workspace = Workspace() if workspace is None else workspace
         Yw = _scaled(Y.to(operator.wide), weights)
         points = []
@@ -184,7 +185,7 @@ class Direct(Solver):
         workspace: Workspace | None = None,
     ) -> Float[Tensor, "m c"]:
         """Exact leave-one-out residuals at some rows, for one ridge: the price is of those rows only."""
-        check_system(operator, Y, ridge, weights)
+        RidgeSystem(operator, Y, ridge, weights)  # checks the arguments
         workspace = Workspace() if workspace is None else workspace
         factor = CholeskyFactor(_fill(operator, weights, workspace))
         if not factor.factorize(ridge):

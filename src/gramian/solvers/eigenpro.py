@@ -20,9 +20,10 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from gramian.core.rows import RowSource
-from gramian.kernels import Kernel, KernelOperator, Metric
-from gramian.solvers.base import Deadline, Solution, SolveInfo, Solver, Workspace, check_system, warn_numbers
+from gramian.core.clock import Clock
+from gramian.kernels import KernelOperator
+from gramian.solvers.base import Solution, SolveInfo, Solver, Workspace, warn_numbers
+from gramian.solvers.system import RidgeSystem, StreamedSystem
 
 log = logging.getLogger(__name__)
 
@@ -52,7 +53,8 @@ class EigenPro(Solver):
     >>> from gramian.kernels import Gaussian, KernelOperator
     >>> K = KernelOperator(Gaussian(1.0), torch.tensor([[0.0], [1.0]], dtype=torch.float64))
     >>> solver = EigenPro(tol=1e-8, epochs=200)
-    >>> solver.solve(K, torch.tensor([[1.0], [0.0]], dtype=torch.float64), ridge=0.5).coef.squeeze()
+    >>> system = RidgeSystem(K, torch.tensor([[1.0], [0.0]], dtype=torch.float64), ridge=0.5)
+    >>> solver.solve(system).coef.squeeze()
     tensor([ 0.7970, -0.3223], dtype=torch.float64)
     """
 
@@ -69,59 +71,32 @@ class EigenPro(Solver):
 
     def solve(
         self,
-        operator: KernelOperator,
-        Y: Float[Tensor, "n c"],
-        ridge: float,
+        system: RidgeSystem | StreamedSystem,
         *,
-        weights: Float[Tensor, " n"] | None = None,
-        start: Float[Tensor, "n c"] | None = None,
+        guess: Float[Tensor, "n c"] | None = None,
         workspace: Workspace | None = None,
+        clock: Clock | None = None,
     ) -> Solution:
-        """See :meth:`Solver.solve`."""
-        check_system(operator, Y, ridge, weights)
-        return self._descend(operator, Y, ridge, weights, start, Deadline(None))
-
-    def solve_rows(
-        self,
-        kernel: Kernel,
-        metric: Metric,
-        source: RowSource,
-        ridge: float,
-        *,
-        max_bytes: int | None = None,
-        seconds: float | None = None,
-    ) -> Solution:
-        """See :meth:`Solver.solve_rows`; when time is up the steps end, within an epoch too."""
-        deadline = Deadline(seconds)
-        rows = source.take(torch.arange(source.n_rows))
-        operator = KernelOperator(kernel, rows.X, metric, max_bytes)
-        return self._descend(operator, rows.Y, ridge, rows.weights, None, deadline)
-
-    def _descend(
-        self,
-        operator: KernelOperator,
-        Y: Tensor,
-        ridge: float,
-        weights: Tensor | None,
-        start: Tensor | None,
-        deadline: Deadline,
-    ) -> Solution:
+        """See :meth:`Solver.solve`; the steps end when the clock has passed, within an epoch too."""
+        clock = Clock() if clock is None else clock
+        system = system.in_memory()
+        operator, Y, ridge, weights = system.operator, system.Y, system.ridge, system.weights
         root = torch.ones(operator.n, 1, dtype=operator.wide, device=operator.X.device)
         root = root if weights is None else weights.to(operator.wide).sqrt()[:, None]
-        system = _System(operator, root, Y.to(operator.wide) * root, ridge)
+        scaled = _System(operator, root, Y.to(operator.wide) * root, ridge)
         rng = torch.Generator().manual_seed(self.seed)
         chosen = torch.randperm(operator.n, generator=rng)[: self.subsample].sort().values.to(operator.X.device)
-        leading = _leading(system, chosen, self.directions)
+        leading = _leading(scaled, chosen, self.directions)
         # With weights the system is that of √w K √w, whose coefficients are α/√w.
-        best = torch.zeros_like(system.target) if start is None else start.to(operator.wide) / root
-        halvings, done, residual = 0, 0, 1.0 if start is None else float("inf")
+        best = torch.zeros_like(scaled.target) if guess is None else guess.to(operator.wide) / root
+        halvings, done, residual = 0, 0, 1.0 if guess is None else float("inf")
         # Beyond β s/σ rows a larger batch only makes the step smaller: the pass then does less for the same price.
         fair = int(leading.beta * len(leading.rows) / leading.next)
         batch = min(operator.n, max(_LEAST_BATCH, min(_BATCH, fair)))
-        while done < self.epochs and halvings <= _HALVINGS and (done == 0 or not deadline.passed):
+        while done < self.epochs and halvings <= _HALVINGS and (done == 0 or not clock.passed):
             step = 0.5**halvings / (leading.beta + (batch - 1) * leading.next / len(leading.rows) + ridge)
             alpha = best.clone()
-            now = _epoch(system, alpha, leading, step, torch.randperm(operator.n, generator=rng).split(batch), deadline)
+            now = _epoch(scaled, alpha, leading, step, torch.randperm(operator.n, generator=rng).split(batch), clock)
             done += 1
             if not now < 2 * residual:
                 halvings += 1
@@ -136,13 +111,13 @@ class EigenPro(Solver):
                 f"EigenPro found no step that makes the residual smaller (relative residual {residual:.2g}): "
                 "raise ridge or subsample"
             )
-        if deadline.passed and done <= 1:
+        if clock.passed and done <= 1:
             warn_numbers("EigenPro had no time for one epoch: rows were left unseen; raise time_limit, or take Nystrom")
-        ended = "time was up" if deadline.passed else "converged" if residual <= self.tol else "stopped"
+        ended = "time was up" if clock.passed else "converged" if residual <= self.tol else "stopped"
         held = self.bytes_needed(operator.n, operator.dtype, Y.shape[1])
         dtype = str(operator.dtype).removeprefix("torch.")
         info = SolveInfo("eigenpro", f"{ended} in epoch {done}", done, residual, ridge, 0.0, dtype, held)
-        return Solution(best * root, info, operator)
+        return Solution(operator, best * root, info, weights)
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,13 +131,13 @@ class _System:
 
     def residual(self, alpha: Float[Tensor, "n c"], rows: Int[Tensor, " b"]) -> Float[Tensor, "b c"]:
         """What the equations of some rows are off by."""
-        at = self.operator.predict(self.operator.X[rows], alpha * self.root, stable=False) * self.root[rows]
+        at = self.operator.predict(self.operator.X[rows], alpha * self.root, batch_invariant=False) * self.root[rows]
         return at + self.ridge * alpha[rows] - self.target[rows]
 
     def columns(self, rows: Int[Tensor, " b"], cols: Int[Tensor, " s"]) -> Float[Tensor, "b s"]:
         """``√w K √w`` between some rows and others."""
         points = self.operator.points
-        C = self.operator.kernel.block(points[rows], points[cols], quick=True)
+        C = self.operator.kernel.block(points[rows], points[cols], batch_invariant=False)
         return C.to(self.root.dtype).mul_(self.root[rows]).mul_(self.root[cols].mT)
 
 
@@ -199,7 +174,7 @@ def _epoch(
     leading: _Leading,
     step: float,
     batches: tuple[Tensor, ...],
-    deadline: Deadline,
+    clock: Clock,
 ) -> float:
     """One pass over the rows, alpha changed in place; the relative residual as it was met on the way."""
     squares = torch.zeros(2, alpha.shape[1], dtype=alpha.dtype, device=alpha.device)
@@ -210,6 +185,6 @@ def _epoch(
         C = system.columns(rows, leading.rows)
         alpha[rows] -= step * R
         alpha[leading.rows] += step * (leading.V @ (leading.D[:, None] * (leading.V.mT @ (C.mT @ R))))
-        if deadline.passed:
+        if clock.passed:
             break
     return float((squares[0] / torch.where(squares[1] > 0, squares[1], 1)).max().sqrt())

@@ -19,20 +19,20 @@ from jaxtyping import Float
 from torch import Tensor
 
 from gramian.core import wide_dtype
-from gramian.core.rows import MemoryRows, Rows, RowSource
+from gramian.core.clock import Clock
+from gramian.core.rows import Rows, RowSource
 from gramian.core.tiles import spans
-from gramian.kernels import Kernel, KernelOperator, Metric
+from gramian.kernels import KernelOperator
 from gramian.solvers.base import (
-    Deadline,
     SingularKernelError,
     Solution,
     SolveInfo,
     Solver,
     Workspace,
-    check_system,
     warn_numbers,
 )
-from gramian.solvers.centers import Centers, choose_centers
+from gramian.solvers.centers import choose_centers
+from gramian.solvers.system import RidgeSystem, StreamedSystem
 
 _STRIP = 1024
 _JITTERS = 12
@@ -45,7 +45,7 @@ class Nystrom(Solver):
     Parameters
     ----------
     centers : int
-        Rows the machine stands on; with as many as there are rows the solution is exact.
+        Training rows that have coefficients; with as many as there are rows the solution is exact.
     choice : "leverage" or "uniform"
         How they are drawn: by approximate ridge leverage under the metric, or each row alike.
     tol : float
@@ -60,7 +60,8 @@ class Nystrom(Solver):
     >>> import torch
     >>> from gramian.kernels import Gaussian, KernelOperator
     >>> K = KernelOperator(Gaussian(1.0), torch.tensor([[0.0], [1.0]], dtype=torch.float64))
-    >>> Nystrom().solve(K, torch.tensor([[1.0], [0.0]], dtype=torch.float64), ridge=0.5).coef.squeeze()
+    >>> system = RidgeSystem(K, torch.tensor([[1.0], [0.0]], dtype=torch.float64), ridge=0.5)
+    >>> Nystrom().solve(system).coef.squeeze()
     tensor([ 0.7970, -0.3223], dtype=torch.float64)
     """
 
@@ -82,48 +83,26 @@ class Nystrom(Solver):
         m, size = min(self.centers, n), torch.finfo(dtype).bits // 8
         return int(m * m * (8 + 8 + size) + _STRIP * m * 8 + _block_rows(m) * m * (2 * size + 8) + 8 * m * outputs * 8)
 
-    def stands_on(self, n: int) -> int:
+    def n_centers(self, n: int) -> int:
         return min(n, self.centers)
 
     def solve(
         self,
-        operator: KernelOperator,
-        Y: Float[Tensor, "n c"],
-        ridge: float,
+        system: RidgeSystem | StreamedSystem,
         *,
-        weights: Float[Tensor, " n"] | None = None,
-        start: Float[Tensor, "n c"] | None = None,
+        guess: Float[Tensor, "n c"] | None = None,
         workspace: Workspace | None = None,
+        clock: Clock | None = None,
     ) -> Solution:
-        """See :meth:`Solver.solve`; the solution stands on the centres, and so does its operator."""
-        check_system(operator, Y, ridge, weights)
-        source = MemoryRows(Rows(operator.X, Y.to(operator.wide), weights))
-        return self.solve_rows(operator.kernel, operator.metric, source, ridge, max_bytes=operator.max_bytes)
-
-    def solve_rows(
-        self,
-        kernel: Kernel,
-        metric: Metric,
-        source: RowSource,
-        ridge: float,
-        *,
-        max_bytes: int | None = None,
-        seconds: float | None = None,
-        earlier: Solution | None = None,
-    ) -> Solution:
-        """See :meth:`Solver.solve_rows`; ``earlier`` is a solution whose centres are kept and that is begun with."""
-        deadline = Deadline(seconds)
-        if earlier is None or earlier.rows is None:
-            centers = choose_centers(kernel, metric, source, self.centers, self.choice, ridge, self.seed)
-            start = None
-        else:
-            centers = Centers(earlier.rows, earlier.operator.X, earlier.weights)
-            start = earlier.coef
-        operator = KernelOperator(kernel, centers.X, metric, max_bytes)
+        """See :meth:`Solver.solve`; coefficients and operator of the solution are those of the centres."""
+        clock = Clock() if clock is None else clock
+        kernel, metric, source, ridge = system.kernel, system.metric, system.source, system.ridge
+        centers = choose_centers(kernel, metric, source, self.centers, self.choice, ridge, self.seed)
+        operator = KernelOperator(kernel, centers.X, metric, system.max_bytes)
         corner = operator.dense()
         factor, jitter = self._factor(operator, corner, source, ridge)
-        system = _System(_Product(operator), corner, source, ridge, jitter)
-        run = _iterate(system, factor, source.n_outputs, start, self.tol, self.max_steps, deadline)
+        normal = _NormalEquations(_Product(operator), corner, source, ridge, jitter)
+        run = _iterate(normal, factor, source.n_outputs, self.tol, self.max_steps, clock)
         dtype = str(operator.dtype).removeprefix("torch.")
         status = f"{operator.n:,} centers for {source.n_rows:,} rows, "
         status += f"{'converged' if run.error <= self.tol else 'stopped'} in {run.steps} steps"
@@ -134,7 +113,7 @@ class Nystrom(Solver):
             )
         held = self.bytes_needed(source.n_rows, operator.dtype, source.n_outputs)
         info = SolveInfo("nystrom", status, run.steps, run.error, ridge, jitter, dtype, held)
-        return Solution(run.coef, info, operator, centers.index, centers.weights)
+        return Solution(operator, run.coef, info, centers.weights, centers.index)
 
     def _factor(
         self, operator: KernelOperator, corner: Float[Tensor, "m m"], source: RowSource, ridge: float
@@ -175,7 +154,7 @@ class _Product:
     def block(self, X: Float[Tensor, "b d"]) -> Float[Tensor, "b m"]:
         """``C`` of some rows."""
         op = self.operator
-        return op.kernel.block(op.prepare(X), op.points, quick=True)
+        return op.kernel.block(op.prepare(X), op.points, batch_invariant=False)
 
     def __call__(self, rows: Rows, a: Float[Tensor, "m c"], with_targets: bool) -> tuple[Tensor, ...]:
         op = self.operator
@@ -194,7 +173,7 @@ class _Product:
 
 
 @dataclass(frozen=True, eq=False)
-class _System:
+class _NormalEquations:
     """Products with H, each a pass over the rows."""
 
     product: _Product
@@ -225,13 +204,12 @@ class _Run:
 
 
 def _iterate(
-    system: _System,
+    normal: _NormalEquations,
     L: Float[Tensor, "m m"],
     outputs: int,
-    start: Tensor | None,
     tol: float,
     max_steps: int,
-    deadline: Deadline,
+    clock: Clock,
 ) -> _Run:
     """Preconditioned conjugate gradients on all columns at once; the error at the end is measured, not carried along.
 
@@ -239,20 +217,17 @@ def _iterate(
     stands for H.
     """
     a = torch.zeros(len(L), outputs, dtype=L.dtype, device=L.device)
-    R = system.residual(a)
+    R = normal.residual(a)
     size = _dot(R, torch.cholesky_solve(R, L))
     size = torch.where(size > 0, size, 1)
-    if start is not None:
-        a = start.to(L.dtype)
-        R = system.residual(a)
     steps, before_restart = 0, float("inf")
     while True:
         Z = torch.cholesky_solve(R, L)
         P, rz = Z, _dot(R, Z)
         begun = steps
         # Without a single step there would be no function at all, however late it is.
-        while steps < max_steps and (steps == 0 or not deadline.passed) and float((rz / size).max()) > tol**2:
-            Q = system.times(P)
+        while steps < max_steps and (steps == 0 or not clock.passed) and float((rz / size).max()) > tol**2:
+            Q = normal.times(P)
             curvature = _dot(P, Q)
             alpha = torch.where(curvature > 0, rz / torch.where(curvature > 0, curvature, 1), 0)
             a, R = a + alpha * P, R - alpha * Q
@@ -260,10 +235,10 @@ def _iterate(
             Z = torch.cholesky_solve(R, L)
             before, rz = rz, _dot(R, Z)
             P = Z + torch.where(before > 0, rz / torch.where(before > 0, before, 1), 0) * P
-        R = system.residual(a) if steps > begun else R
+        R = normal.residual(a) if steps > begun else R
         error = float((_dot(R, torch.cholesky_solve(R, L)) / size).clamp_min(0).max().sqrt())
         stalled = error > 0.5 * before_restart  # as good as the format of the blocks allows
-        if error <= tol or steps >= max_steps or steps == begun or stalled or deadline.passed:
+        if error <= tol or steps >= max_steps or steps == begun or stalled or clock.passed:
             return _Run(a, steps, error)
         before_restart = error
 

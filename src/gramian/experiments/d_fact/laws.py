@@ -189,10 +189,11 @@ def closed_forms(spec: Ridge, seed: int) -> Result:
     M = G @ G.mT / spec.d
     n, lam = spec.n, spec.ridge
     kernel = ExponentialDot()
-    K = KernelOperator(kernel, X, as_metric(M)).matmul(torch.eye(n, dtype=torch.float64))
+    operator = KernelOperator(kernel, X, as_metric(M))
+    K = operator.matmul(torch.eye(n, dtype=torch.float64))
     eye = torch.eye(n, dtype=torch.float64)
     coef, wrong = (torch.linalg.solve(K + ridge * eye, Y) for ridge in (n * lam, lam))
-    machine = KernelMachine(kernel, as_metric(M), X, coef)
+    machine = KernelMachine(operator, coef)
     slope = kernel.slope(X @ M @ X.mT)
     pairs = coef @ coef.mT
     MX = X @ M

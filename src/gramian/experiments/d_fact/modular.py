@@ -57,7 +57,7 @@ def table(spec: Arithmetic, seed: int) -> tuple[tuple[Tensor, Tensor], tuple[Ten
 
 def accuracy(machine: KernelMachine, X: Float[Tensor, "n d"], labels: Tensor) -> float:
     """Share of rows whose largest output is that of their label."""
-    return float((machine.predict(X, stable=False).argmax(1) == labels).double().mean())
+    return float((machine.predict(X, batch_invariant=False).argmax(1) == labels).double().mean())
 
 
 def circulant_share(C: Float[Tensor, "p p"]) -> float:

@@ -66,7 +66,7 @@ def course(spec: Parity, name: str, seed: int) -> tuple[list[float], list[float]
     (X, Y), (X_test, Y_test), support = rows(spec, seed)
     accuracies, shares = [], []
     for machine in learn(_KERNEL, UPDATES[name], X, Y, _RIDGE, spec.rounds):
-        right = (machine.predict(X_test, stable=False) > 0) == (Y_test > 0)
+        right = (machine.predict(X_test, batch_invariant=False) > 0) == (Y_test > 0)
         accuracies.append(float(right.double().mean()))
         M = machine.matrix()
         shares.append(float(M.diagonal()[support].sum() / M.diagonal().sum()))

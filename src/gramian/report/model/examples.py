@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from gramian.display import format_number, format_signed, format_value, more_columns
 from gramian.report.model.evidence import Evidence, read_table, take
 from gramian.report.web import Section, bar, number, row, table, tabs, tag
 from gramian.report.web.parts import note
 from gramian.rfm.explain import Explanation, explain_standardised
 from gramian.rfm.importance import training_rows
-from gramian.rfm.shown import more, signed
-from gramian.rfm.shown import number as value_of
 
 _COLUMNS, _LONGEST = 12, 60
 _MOST_ROWS = 2000
@@ -48,23 +47,28 @@ def explanation(why: Explanation) -> str:
     rows = [
         row(
             why.columns[j],
-            number(_short(value_of(why.values[j]))),
+            number(_short(format_value(why.values[j]))),
             bar(float(values[j]), low, high),
-            number(signed(float(values[j])), float(values[j])),
+            number(format_signed(float(values[j])), float(values[j])),
         )
         for j in order[:_COLUMNS]
     ]
     left = order[_COLUMNS:]
     if len(left):
         rest = float(values[left].sum())
-        rows.append(row(more(len(left)), number(""), bar(rest, low, high), number(signed(rest), rest)))
-    rows.append(row("the mean training row", number(""), "<td></td>", number(value_of(why.reference_score))))
-    rows.append(row("not resolved", number(""), "<td></td>", number(signed(why.gap))))
+        rows.append(row(more_columns(len(left)), number(""), bar(rest, low, high), number(format_signed(rest), rest)))
+    rows.append(row("the mean training row", number(""), "<td></td>", number(format_number(why.reference_score))))
+    rows.append(row("not resolved", number(""), "<td></td>", number(format_signed(why.gap))))
     columns = table(("column", "value", "", "contribution"), rows, title=_headline(why))
     near = why.neighbours
     size = float(np.abs(near.parts).max(initial=0.0))
     lines = [
-        row(f"row {r}", number(f"{s:.3f}", float(s)), bar(float(p), -size, size), number(signed(float(p)), float(p)))
+        row(
+            f"row {r}",
+            number(f"{s:.3f}", float(s)),
+            bar(float(p), -size, size),
+            number(format_signed(float(p)), float(p)),
+        )
         for r, s, p in zip(near.rows, near.similarity, near.parts, strict=True)
     ]
     heads = ("training row", "similarity", "", "adds")
@@ -115,12 +119,14 @@ def _chosen(model: Any, found: Evidence, rows: Any) -> list[tuple[str, int]]:
 
 def _headline(why: Explanation) -> str:
     if why.probabilities is None:
-        at = f"{why.output.name} {value_of(why.score)}"
+        at = f"{why.output.name} {format_number(why.score)}"
         return (
-            at[0].upper() + at[1:] if why.prediction == why.score else f"Prediction {value_of(why.prediction)} · {at}"
+            at[0].upper() + at[1:]
+            if why.prediction == why.score
+            else f"Prediction {format_number(why.prediction)} · {at}"
         )
     sure = why.probabilities[why.prediction]
-    return f"Class {why.prediction} ({sure:.1%}) · {why.output.name} {value_of(why.score)}"
+    return f"Class {why.prediction} ({sure:.1%}) · {why.output.name} {format_number(why.score)}"
 
 
 def _short(said: str) -> str:
