@@ -50,5 +50,5 @@ def check(text):
         if tag == "svg":
             assert attributes["aria-label"]
         if tag == "th":
-            assert attributes["scope"] in ("row", "col")
+            assert attributes["scope"] in ("row", "col", "colgroup")
     return checker

@@ -63,7 +63,7 @@ def test_rooms_pickles_and_plugins_in_a_process_that_has_imported_nothing():
         "import matplotlib",
         "print(gramian.core.plugins.plugin('matplotlib').__name__)",
     ]
-    answers = [" ".join(f"gramian.{room}" for room in rooms), "3", "gramian.report.overview"]
+    answers = [" ".join(f"gramian.{room}" for room in rooms), "3", "gramian.report.figures"]
     assert fresh("\n".join(lines)).splitlines() == answers
 
 

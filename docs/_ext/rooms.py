@@ -34,6 +34,7 @@ ROOMS = (
     "gramian.distributed",
     "gramian.experiments",
     "gramian.bench",
+    "gramian.display",
     "gramian.demo",
     "gramian.records",
     "gramian.core",

@@ -32,4 +32,4 @@ __all__ = ["FeatureReport", "Monitor", "RFMClassifier", "RFMRegressor", "__versi
 # The one place that knows the whole house: rooms above answer for packages that rooms below only meet.
 register_plugin("dask", "gramian.distributed")
 register_plugin("distributed", "gramian.distributed")
-register_plugin("matplotlib", "gramian.report.overview")
+register_plugin("matplotlib", "gramian.report.figures")

@@ -14,8 +14,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColum
 from rich.text import Text
 
 from gramian.cli.interrupts import INTERRUPTED
+from gramian.display import format_duration
 from gramian.records import Cell, Record, RemainingTime
-from gramian.report.web.numbers import duration
 
 
 @dataclass(frozen=True)
@@ -78,4 +78,4 @@ class _RemainingColumn(ProgressColumn):
 
     def render(self, task: Task) -> Text:
         seconds = None if self.remaining is None else self.remaining.seconds()
-        return Text("" if seconds is None else f"about {duration(seconds)} left")
+        return Text("" if seconds is None else f"about {format_duration(seconds)} left")

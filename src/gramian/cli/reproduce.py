@@ -15,8 +15,8 @@ from rich.text import Text
 
 from gramian import __version__
 from gramian.cli.cell_progress import cell_progress
-from gramian.cli.output import emit
-from gramian.cli.show import make_console
+from gramian.cli.output import emit, make_console
+from gramian.display import format_duration
 from gramian.experiments import papers
 from gramian.experiments.cell import cells
 from gramian.experiments.formatting import format_estimate, format_paper_value
@@ -35,7 +35,6 @@ from gramian.experiments.verdict import (
     findings,
 )
 from gramian.records import run
-from gramian.report.web.numbers import duration
 
 _MANY = 5
 """With more experiments than this the terminal shows one line for each; the page has the details."""
@@ -202,7 +201,7 @@ def _table(found: Findings) -> Table:
     experiment = found.experiment
     seconds = sum(record["seconds"] for records in found.records.values() for record in records)
     scales = ", ".join(found.verdicts)
-    title = Text(f"{experiment.id}: {experiment.title} ({scales}, {duration(seconds)})")
+    title = Text(f"{experiment.id}: {experiment.title} ({scales}, {format_duration(seconds)})")
     table = Table(title=title, title_justify="left", box=None)
     for name, how in (("number", "left"), ("paper", "right"), ("ours", "right"), ("verdict", "left")):
         table.add_column(name, justify=how, no_wrap=how == "right")  # type: ignore[arg-type]

@@ -8,10 +8,10 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 _PATIENCE, _PACE = 1.0, 0.2
 """Seconds before a notebook shows a bar, so that what is quick leaves no trace, and between two drawings of it."""
@@ -42,15 +42,29 @@ def progress(what: str, total: int | None, show: bool) -> Iterator[Tick]:
     >>> with progress("counting", 2, show=False) as tick:
     ...     tick()
     """
-    console = Console(stderr=True)
-    if show and _notebook() is not None:
+    if not show:
+        yield Tick()
+        return
+    if _notebook() is not None:
         bar = _NotebookBar(what, total, _notebook())
         try:
             yield bar
         finally:
             bar.close()
         return
-    if not (show and console.is_terminal):
+    # Here: a fit that shows nothing need not wait for rich.
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
         yield Tick()
         return
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())

@@ -17,7 +17,7 @@ def write_figures(result: DemoResult, folder: Path) -> list[Path]:
     model = result.comparison.model
     axes: dict[str, Axes] = {"rounds": plot_rounds(model)}
     if result.image_shape is not None:
-        axes["pixels"] = plot_image_features(model, result.image_shape, scale_bar=True)
+        axes["pixels"] = plot_image_features(model, shape=result.image_shape, scale_bar=True)
     else:
         axes["importances"] = plot_importances(model, names=result.names)
         axes["matrix"] = plot_feature_matrix(model, names=result.names)

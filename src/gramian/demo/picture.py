@@ -54,7 +54,7 @@ def _crowd(part: Any, seed: int, n: int = 500) -> str:
     example, pixels = part.subplots(2, 1)
     example.imshow(X_out[labels[out] == 3][0].reshape(CROWD_SHAPE), cmap="gray_r", interpolation="nearest")
     example.set_title("Which digit is in the middle?", fontsize=10)
-    plot_image_features(model, CROWD_SHAPE, pixels)
+    plot_image_features(model, pixels, shape=CROWD_SHAPE)
     pixels.set_title("Pixels that count: diagonal of M", fontsize=10)
     for ax in (example, pixels):
         _bare(ax)

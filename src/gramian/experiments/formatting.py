@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
+from gramian.display import MISSING, format_number, format_plus_minus
 from gramian.experiments.claims import Claim
 from gramian.experiments.verdict import Estimate
-from gramian.report.web.numbers import plus_minus, shown
 
 
 def format_estimate(estimate: Estimate | None) -> str:
@@ -16,8 +16,8 @@ def format_estimate(estimate: Estimate | None) -> str:
     ('0.927 ± 0.012', '0.9271')
     """
     if estimate is None:
-        return "–"
-    return plus_minus(estimate.mean, estimate.half)
+        return MISSING
+    return format_plus_minus(estimate.mean, estimate.half)
 
 
 def format_paper_value(claim: Claim) -> str:
@@ -29,7 +29,7 @@ def format_paper_value(claim: Claim) -> str:
     >>> format_paper_value(between("x", 0.9, math.inf, "a law"))
     '≥ 0.9'
     """
-    return shown(claim.paper) if claim.paper is not None else "–" if claim.missing else format_band(claim)
+    return format_number(claim.paper) if claim.paper is not None else MISSING if claim.missing else format_band(claim)
 
 
 def format_band(claim: Claim) -> str:
@@ -40,7 +40,11 @@ def format_band(claim: Claim) -> str:
     '0.9 … 1'
     """
     if math.isnan(claim.low) or claim.low == claim.high:
-        return shown(claim.low)
+        return format_number(claim.low)
     if math.isinf(claim.high):
-        return f"≥ {shown(claim.low)}" if math.isfinite(claim.low) else "any number"
-    return f"≤ {shown(claim.high)}" if math.isinf(claim.low) else f"{shown(claim.low)} … {shown(claim.high)}"
+        return f"≥ {format_number(claim.low)}" if math.isfinite(claim.low) else "any number"
+    return (
+        f"≤ {format_number(claim.high)}"
+        if math.isinf(claim.low)
+        else f"{format_number(claim.low)} … {format_number(claim.high)}"
+    )

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 
 from gramian.experiments.verdict import CANNOT_RUN, CLOSE, DIFFERS, NOT_JUDGED, NOT_RUN, REPRODUCED, Verdict
-from gramian.report.web import label, shown, tag, text
+from gramian.report.web import label, number, tag, text
 
 _KIND = {
     REPRODUCED: ("good", "✓"),
@@ -76,7 +76,7 @@ def ruler(verdict: Verdict) -> str:
     if ours.half:
         parts.append(bar(ours.mean - half, ours.mean + half, 1.6, "ours"))
     parts.append(tag("circle", cx=at(ours.mean), cy=middle, r=3, class_="ours"))
-    says = f"ours {shown(ours.mean)}, reproduced from {shown(claim.low)} to {shown(claim.high)}"
+    says = f"ours {number(ours.mean)}, reproduced from {number(claim.low)} to {number(claim.high)}"
     return tag(
         "svg",
         tag("title", text(says)) + "".join(parts),

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from gramian.core.atomic import atomic_write
 from gramian.core.version import __version__
+from gramian.display import MISSING, Cell, Column, Entry, Table
 from gramian.experiments import figures
 from gramian.experiments.formatting import format_estimate, format_paper_value
 from gramian.experiments.html import kind_of, outcome_tag, pills, ruler
@@ -17,10 +18,18 @@ from gramian.experiments.registry import Experiment
 from gramian.experiments.section import Images, section
 from gramian.experiments.store import ExperimentStore
 from gramian.experiments.verdict import CLOSE, OUTCOMES, REPRODUCED, Findings, Verdict, count, findings
-from gramian.report.web import document, number, table, tag, text
+from gramian.report.web import document, table, tag, text
 from gramian.report.web.shell import SWITCH, asset
 
-_HEADS = ("experiment", "verdict", "number", "paper", "ours", "", "scale")
+_COLUMNS = (
+    "experiment",
+    Column("verdict", "left"),
+    Column("number", "left"),
+    "paper",
+    "ours",
+    "",
+    Column("scale", "left"),
+)
 
 
 def write_page(
@@ -122,22 +131,25 @@ def _head(found: Sequence[Findings], verdicts: Sequence[Verdict]) -> str:
 
 
 def _verdicts(verdicts: Sequence[Verdict]) -> str:
-    rows = []
+    rows: list[list[Entry]] = []
     for verdict in verdicts:
         claim, id = verdict.claim, verdict.experiment
         label = text(claim.label or claim.key)
         label += " " + tag("span", "misprint", class_="tag none", title=claim.misprint) if claim.misprint else ""
         mean = None if verdict.ours is None else verdict.ours.mean
-        cells = (
-            tag("th", tag("a", text(id), href=f"#{id.replace('/', '-')}"), scope="row"),
-            tag("td", outcome_tag(verdict.outcome, verdict.why), data_value=OUTCOMES.index(verdict.outcome)),
-            tag("td", label, class_="wide"),
-            number(format_paper_value(claim), claim.low if claim.paper is None else claim.paper, "paper"),
-            number(format_estimate(verdict.ours), mean, "ours"),
-            tag("td", ruler(verdict)),
-            tag("td", "–" if mean is None else text(verdict.scale)),
+        link = tag("a", text(id), href=f"#{id.replace('/', '-')}", data_paper=id[:1].upper())
+        outcome = tag("span", outcome_tag(verdict.outcome, verdict.why), data_outcome=verdict.outcome)
+        rows.append(
+            [
+                Cell(id, markup=link),
+                Cell(verdict.outcome, sort=OUTCOMES.index(verdict.outcome), markup=outcome),
+                Cell(claim.label or claim.key, markup=label),
+                Cell(format_paper_value(claim), sort=claim.low if claim.paper is None else claim.paper),
+                Cell(format_estimate(verdict.ours), sort=mean),
+                Cell("", markup=ruler(verdict)),
+                MISSING if mean is None else verdict.scale,
+            ]
         )
-        rows.append(tag("tr", "".join(cells), data_outcome=verdict.outcome, data_paper=id[:1].upper()))
     letters = sorted({verdict.experiment[:1].upper() for verdict in verdicts})
     options = tag("option", "all papers", value="") + "".join(
         tag("option", f"paper {letter}", value=letter) for letter in letters
@@ -147,4 +159,6 @@ def _verdicts(verdicts: Sequence[Verdict]) -> str:
         + tag("select", options, id="paper", aria_label="paper")
         + tag("span", "", id="shown", aria_live="polite")
     )
-    return tag("div", controls, class_="controls") + table(_HEADS, rows, "claims", "table", sort=True)
+    return tag("div", controls, class_="controls") + table(
+        Table(_COLUMNS, rows), class_="claims", id="table", sortable=True
+    )

@@ -1,24 +1,20 @@
-"""compare: two checkpoints of a network, or a network beside a kernel machine."""
+"""Comparison of two reports on a network, or of one layer with the feature matrix of a kernel machine."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from rich.console import Console, Group, RenderableType
-from rich.table import Table
-from rich.text import Text
 from torch import Tensor
 
 from gramian.core import cosine, pearson, psd_eigh
+from gramian.display import Renderable, Section, Table, format_fixed
 from gramian.nets.record import LayerRecord, Unavailable
 from gramian.nets.report import FeatureReport
 from gramian.nets.similarity import block_similarity
-from gramian.nets.table import CSS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,8 +23,8 @@ _DELTAS = ("nfa_half_cos", "fact_cos", "fact_residual", "effective_rank", "targe
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """Rows of similarities; prints as a table, ``to_pandas()`` for the numbers."""
+class Comparison(Renderable):
+    """Rows of similarities: printed as a table, with the numbers in ``rows`` and ``to_pandas()``."""
 
     title: str
     rows: list[dict[str, float | str]]
@@ -36,54 +32,36 @@ class Comparison:
 
     @property
     def columns(self) -> list[str]:
-        """Columns in which some row has a number."""
+        """The columns in which at least one row has a number."""
         names = dict.fromkeys(name for entry in self.rows for name in entry)
         return [n for n in names if any(not _missing(entry.get(n, math.nan)) for entry in self.rows)]
 
     def to_pandas(self) -> pd.DataFrame:
-        """The rows as a DataFrame (needs pandas)."""
+        """Return the rows as a DataFrame (needs pandas)."""
         try:
             import pandas as pd
         except ImportError as error:
             raise ImportError("to_pandas needs pandas: pip install pandas (rows has the same numbers)") from error
         return pd.DataFrame(self.rows, columns=self.columns).set_index(self.columns[0])
 
-    def __rich__(self) -> RenderableType:
-        table = Table(title=self.title, title_justify="left", title_style="bold", header_style="bold")
-        for j, name in enumerate(self.columns):
-            table.add_column(
-                name.replace("_", " "), justify="left" if j == 0 else "right", no_wrap=j == 0, overflow="fold"
-            )
-        for entry in self.rows:
-            table.add_row(*(_show(entry.get(name, math.nan)) for name in self.columns))
-        return Group(table, *(Text(note, style="dim") for note in self.notes))
-
-    def __str__(self) -> str:
-        console = Console(width=160, force_terminal=False, no_color=True)
-        with console.capture() as captured:
-            console.print(self.__rich__())
-        return captured.get().rstrip()
-
-    def _repr_html_(self) -> str:
-        head = "".join(f"<th>{escape(name.replace('_', ' '))}</th>" for name in self.columns)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{escape(_show(entry.get(n, math.nan)))}</td>" for n in self.columns) + "</tr>"
-            for entry in self.rows
+    def sections(self) -> list[Section]:
+        table = Table(
+            [name.replace("_", " ") for name in self.columns],
+            [[_cell(entry.get(name, math.nan)) for name in self.columns] for entry in self.rows],
         )
-        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
-        table = f"<table><caption>{escape(self.title)}</caption><tr>{head}</tr>{body}</table>"
-        return f'<div class="gramian"><style>{CSS}</style>{table}{notes}</div>'
+        return [Section(self.title, table, "\n".join(self.notes))]
 
 
-def compare(a: Any, b: Any, *, layer: str | None = None, directions: int = 5) -> Comparison:
-    """Set two reports side by side layer by layer, or a fitted RFM (or any matrix) beside one layer.
+def compare(a: object, b: object, *, layer: str | None = None, directions: int = 5) -> Comparison:
+    """Compare two reports layer by layer, or a feature matrix with those of one layer.
 
-    Two reports: relative change of the weights, cosines of their feature matrices, overlap of their strongest
-    ``directions`` (1 the same subspace, k/d by chance), and how the main numbers moved from ``a`` to ``b``.
+    For two reports: the relative change of the weights, cosines of their feature matrices, the overlap of their
+    strongest ``directions`` (1 for the same subspace, k/d by chance), and the change of the main numbers from ``a`` to
+    ``b``.
 
-    A report and anything with ``feature_matrix_`` (or a square matrix, or its diagonal): cosine, Pearson,
-    Pearson of the diagonals and overlap with the NFM and AGOP of ``layer``, by default the first one: paper
-    B's central picture.
+    For a report and a fitted RFM (anything with ``feature_matrix_``, a square matrix, or its diagonal): cosine, Pearson
+    correlation, Pearson correlation of the diagonals, and overlap with the NFM and the AGOP of ``layer``, by default
+    the first one. This is the comparison of networks and kernel machines in the RFM paper (B).
 
     >>> from torch import nn
     >>> from gramian.nets import inspect
@@ -95,17 +73,16 @@ def compare(a: Any, b: Any, *, layer: str | None = None, directions: int = 5) ->
     'nfm'
     """
     if isinstance(a, FeatureReport) and isinstance(b, FeatureReport):
-        return _reports(a, b, layer, directions)
+        return _compare_reports(a, b, layer, directions)
     if isinstance(b, FeatureReport):
-        return _beside(_matrix_of(a), b, layer, directions)
+        return _compare_with_layer(_matrix_of(a), b, layer, directions)
     if isinstance(a, FeatureReport):
-        return _beside(_matrix_of(b), a, layer, directions)
+        return _compare_with_layer(_matrix_of(b), a, layer, directions)
     raise ValueError("compare needs at least one FeatureReport (from gramian.inspect)")
 
 
 def subspace_overlap(A: Tensor, B: Tensor, k: int) -> float:
-    """``‖VₐᵀV_b‖² / k`` for the k strongest directions of two PSD matrices: 1 for one subspace, k/d by
-    chance.
+    """Overlap ``‖VₐᵀV_b‖² / k`` of the k strongest directions of two PSD matrices: 1 if equal, k/d by chance.
 
     >>> subspace_overlap(torch.eye(3).double(), torch.eye(3).double(), 3)
     1.0
@@ -116,7 +93,7 @@ def subspace_overlap(A: Tensor, B: Tensor, k: int) -> float:
     return float((Va[:, :k].mT @ Vb[:, :k]).square().sum() / k) if k else math.nan
 
 
-def _reports(a: FeatureReport, b: FeatureReport, layer: str | None, directions: int) -> Comparison:
+def _compare_reports(a: FeatureReport, b: FeatureReport, layer: str | None, directions: int) -> Comparison:
     common = [name for name in a.layers if name in b.layers]
     if layer is not None:
         a.record(layer), b.record(layer)
@@ -134,9 +111,9 @@ def _reports(a: FeatureReport, b: FeatureReport, layer: str | None, directions: 
         entry: dict[str, float | str] = {
             "layer": name,
             "weight_change": float((two.W - one.W).norm() / one.W.norm()),
-            "nfm_cos": _between(one, two, "nfm"),
-            "agop_cos": _between(one, two, "agop"),
-            "ptk_cos": _between(one, two, "ptk"),
+            "nfm_cos": _similarity_between(one, two, "nfm"),
+            "agop_cos": _similarity_between(one, two, "agop"),
+            "ptk_cos": _similarity_between(one, two, "ptk"),
             "nfm_overlap": _overlap(one, two, "nfm", directions),
             "agop_overlap": _overlap(one, two, "agop", directions),
         }
@@ -148,7 +125,7 @@ def _reports(a: FeatureReport, b: FeatureReport, layer: str | None, directions: 
     return Comparison("from the first report to the second", rows, notes)
 
 
-def _between(one: LayerRecord, two: LayerRecord, name: str) -> float:
+def _similarity_between(one: LayerRecord, two: LayerRecord, name: str) -> float:
     try:
         return block_similarity(one.blocks(name), two.blocks(name))
     except Unavailable:
@@ -161,7 +138,7 @@ def _overlap(one: LayerRecord, two: LayerRecord, name: str, k: int) -> float:
     return subspace_overlap(one.blocks(name)[0], two.blocks(name)[0], k)
 
 
-def _matrix_of(value: Any) -> Tensor:
+def _matrix_of(value: object) -> Tensor:
     source = getattr(value, "feature_matrix_", value)
     if source is value and hasattr(value, "fit"):
         raise ValueError(f"{type(value).__name__} has no feature_matrix_: fit it first")
@@ -174,13 +151,12 @@ def _matrix_of(value: Any) -> Tensor:
     return M
 
 
-def _beside(M: Tensor, report: FeatureReport, layer: str | None, directions: int) -> Comparison:
+def _compare_with_layer(M: Tensor, report: FeatureReport, layer: str | None, directions: int) -> Comparison:
     name = layer or report.layers[0]
     record = report.record(name)
     if record.dim("nfm") != M.shape[0]:
         raise ValueError(
-            f"layer {name!r} reads {record.dim('nfm')} features and the matrix has {M.shape[0]}: give "
-            "both the same "
+            f"layer {name!r} reads {record.dim('nfm')} features and the matrix has {M.shape[0]}: give both the same "
             "inputs, or choose another layer="
         )
     rows: list[dict[str, float | str]] = []
@@ -195,14 +171,12 @@ def _beside(M: Tensor, report: FeatureReport, layer: str | None, directions: int
             "first_direction": abs(float(top_a @ top_m)),
             "overlap": subspace_overlap(A, M, directions),
         })  # fmt: skip
-    return Comparison(f"feature matrix beside layer {name!r}", rows)
+    return Comparison(f"the feature matrix and those of layer {name!r}", rows)
 
 
 def _missing(value: float | str) -> bool:
     return isinstance(value, float) and math.isnan(value)
 
 
-def _show(value: float | str) -> str:
-    if isinstance(value, str):
-        return value
-    return "–" if math.isnan(value) else f"{value:.3f}"
+def _cell(value: float | str) -> str:
+    return value if isinstance(value, str) else format_fixed(value)
