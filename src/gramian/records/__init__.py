@@ -6,8 +6,8 @@ complete: an interrupted run continues where it stopped, and a cell that raises,
 of its failure. ``gramian bench`` and ``gramian reproduce`` are both built on this package.
 
 May import ``core`` only. ``cell`` defines :class:`WorkCell` and its key, ``json_values`` the JSON form of values,
-``store`` and ``lines`` the two stores (a folder of JSON files, a file of JSON lines), ``engine`` runs cells, ``remaining``
-estimates the time that is left, ``provenance`` describes versions and hardware.
+``store`` and ``lines`` the two stores (a folder of JSON files, a file of JSON lines), ``engine`` runs cells,
+``remaining`` estimates the time that is left, ``provenance`` describes versions and hardware.
 
 >>> from gramian.records import from_json, hash_key, to_json
 >>> hash_key({"experiment": "d/table2", "seed": 0}, digits=8)
