@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
+from gramian.rfm.rounds import Round
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -14,7 +15,6 @@ import gramian
 from gramian import RFMClassifier, RFMRegressor
 from gramian.display import format_number, typographic_minus
 from gramian.rfm import summary as module
-from gramian.rfm.rounds import Round
 
 RNG = np.random.default_rng(0)
 X = pd.DataFrame(RNG.normal(size=(80, 7)), columns=["a<b", "x1", "x2", "x3", "x4", "x5", "x6"])

@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 import torch
 
+from gramian.core.error_text import without_folders
 from gramian.core.version import __version__
-from gramian.core.workers import Lost, in_workers, without_folders
+from gramian.core.workers import Lost, in_workers
 from gramian.experiments import papers
 from gramian.experiments.registry import Result
 from gramian.experiments.store import Cell, Record, Store, measured

@@ -171,7 +171,7 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         blocks = as_blocks(X, y, sample_weight)
         if blocks is not None:
             fits = fits_in_memory(blocks.n_rows, blocks.n_columns, options.compute.max_bytes)
-            elsewhere = blocks.elsewhere and options.compute.on_cluster
+            elsewhere = blocks.remote and options.compute.on_cluster
             if blocks.n_rows > IN_MEMORY_ROWS and (elsewhere or not fits):
                 reading = self._reading_options(options)
                 folder = None if self.checkpoint is None else Path(self.checkpoint)

@@ -1,4 +1,4 @@
-"""Training data of an estimator, read once: preprocessing, target coding, and rows as tensors."""
+"""Preparation of an estimator's training data: preprocessing, target coding, and rows as tensors."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from gramian.tables.targets import Target
 
 @dataclass(frozen=True, eq=False)
 class RawTarget:
-    """A target as numbers to merge rows by: values of a regression, or indices of ``classes``.
+    """Target as numbers, which merging of rows needs: values of a regression, or indices of ``classes``.
 
     ``factors`` are the weights of the classes, if there are any.
     """
@@ -38,12 +38,12 @@ class RawTarget:
 
 @dataclass(frozen=True)
 class ReadingOptions:
-    """The arguments of an estimator that concern reading.
+    """Arguments of an estimator that concern the reading of its data.
 
     Attributes
     ----------
     owner : str
-        The estimator's class, which error messages name.
+        Class of the estimator, for error messages.
     encoder : "auto" or TableEncoder
     standardize, center : bool
         Divide columns by their standard deviation; subtract their means.
@@ -52,10 +52,11 @@ class ReadingOptions:
     device : torch.device
     dtype : "auto", "float32" or "float64"
     on_cluster : bool
-        Rows of a table on a cluster may stay there.
+        Let the workers of a cluster hold the rows of a table that is there.
     sample_rows : int
-        Rows that the encoder of a streamed table is fitted to.
+        Number of rows to which the encoder of a streamed table is fitted.
     seed : int
+        Seed for the sample of rows.
     """
 
     owner: str
@@ -82,13 +83,15 @@ class Prepared:
     source : RowSource
         Inputs in the working format, targets centred and scaled.
     row_index : ndarray of int (n,)
-        The position of each row in the user's table.
+        Position of each row in the user's table.
     codes, weights, strata : arrays or None
-        Target codes (n, c) and weights (n,) before scaling, where rows are in memory; labels of a classification.
+        Target codes (n, c) before scaling, weights (n,), and class indices of a classification; None for streamed rows.
     evaluation : Rows or None
+        Prepared rows of the evaluation set.
     evaluation_codes : array or None
+        Target codes of the evaluation set before scaling.
     identity : tuple
-        Everything about the rows that a checkpoint depends on.
+        All properties of the rows on which a checkpoint depends.
     streamed : bool
         The rows are not in memory.
     """
@@ -108,9 +111,9 @@ class Prepared:
 
 
 FitTarget = Callable[[RawTarget, NDArray[np.float64], Array, Array], Target]
-"""(raw target, merged values, standardised rows, weights) → target coding."""
+"""Function ``(raw target, merged values, standardised rows, weights) → target coding``."""
 StreamTarget = Callable[[Blocks, Any, Array], Target]
-"""(blocks, targets of a sample, its standardised rows) → target coding."""
+"""Function ``(blocks, targets of a sample, its standardised rows) → target coding``."""
 
 
 def prepare_table(
@@ -121,7 +124,18 @@ def prepare_table(
     options: ReadingOptions,
     fit_target: FitTarget,
 ) -> Prepared:
-    """Read a table that is in memory."""
+    """Read, encode, merge and standardise a table that is in memory.
+
+    Parameters
+    ----------
+    X : table
+    raw : RawTarget
+    sample_weight : array-like (n,), number or None
+    eval_set : (X, y) or None
+    options : ReadingOptions
+    fit_target : callable
+        Function that fits the target coding, see :data:`FitTarget`.
+    """
     reader, table = TableReader.fit(X, options.encoder, options.owner)
     check_consistent_length(table, raw.values)
     weights = check_weights(sample_weight, len(table))
@@ -168,9 +182,9 @@ def prepare_blocks(
     stream_target: StreamTarget,
     folder: Path | None,
 ) -> Iterator[Prepared]:
-    """Read a table that is not in memory: the encoder is fitted to a sample, sums and rows come from passes over it.
+    """Prepare a table that is not in memory: fit the encoder to a sample, then compute sums and rows in two passes.
 
-    The rows are written to a temporary file in ``folder``, or stay on the cluster that holds the blocks.
+    The rows are written to a temporary file in ``folder``, or held by the cluster that holds the blocks.
     """
     n = blocks.n_rows
     chosen = np.random.default_rng(options.seed).choice(n, min(n, options.sample_rows), replace=False)
@@ -208,7 +222,7 @@ def prepare_blocks(
 
 
 def working_dtype(dtype: str, Z: Array, device: torch.device) -> torch.dtype:
-    """Return the working format for standardised rows; entries whose squares float32 cannot hold need float64.
+    """Return the working format for standardised rows; entries whose squares overflow in float32 need float64.
 
     >>> working_dtype("auto", np.ones((2000, 1)), torch.device("cpu"))
     torch.float32
@@ -218,7 +232,7 @@ def working_dtype(dtype: str, Z: Array, device: torch.device) -> torch.dtype:
     if found == torch.float32 and not (size == 0 or 1e-12 < size < 1e12):
         if dtype != "auto" or device.type == "mps":
             raise ValueError(
-                f'X has entries of size {size:.1g}, out of reach for float32: use standardize=True or dtype="float64"'
+                f'X has entries of size {size:.1g}, out of range for float32: use standardize=True or dtype="float64"'
             )
         return torch.float64
     return found
