@@ -49,7 +49,7 @@ def pack(path: Path, manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) 
     text = _text({"sha256": _checksum(manifest), **manifest})
     if len(text) > 0.9 * _MOST_HEADER:
         raise ValueError(
-            f"the model has {len(text) / 1e6:.0f} MB of text and labels, which a model file cannot hold: use joblib.dump"
+            f"the model has {len(text) / 1e6:.0f} MB of text and labels, too much for a model file: use joblib.dump"
         )
     # safetensors writes the memory of an array as it is, without regard to its strides.
     content = save({name: np.asarray(array, order="C") for name, array in arrays.items()}, metadata={_KEY: text})
