@@ -1,44 +1,44 @@
 """
-What a model learned from a table
-=================================
+Features learned from a table
+=============================
 
-A recursive feature machine is a kernel machine that learns which directions of its input matter. After the fit it can
-say which columns it answers to, along which combinations of them, and what the learning brought.
+A recursive feature machine (RFM) is a kernel machine that learns which directions of its input matter. After the fit,
+figures show the columns to which its predictions are sensitive, the learned directions, and the gain from them.
 """
 
 import matplotlib.pyplot as plt
 from sklearn.datasets import load_breast_cancer
 
 from gramian import RFMClassifier
-from gramian.report import DirectionsDisplay, ImportancesDisplay, RoundsDisplay, plot_importances
+from gramian.report import plot_directions, plot_importance_intervals, plot_importances, plot_rounds
 
 X, y = load_breast_cancer(return_X_y=True, as_frame=True)
 model = RFMClassifier(preset="fast").fit(X, y)
 print(model.summary())
 
 # %%
-# Which columns
-# -------------
+# Importances
+# -----------
 # The share of each column in the sensitivity of the predictions, with intervals from resampled rows.
 _, ax = plt.subplots(figsize=(6.8, 4), layout="constrained")
-ImportancesDisplay.from_estimator(model, ax=ax, top=10)
+plot_importance_intervals(model.importances(), ax, top=10)
 
 # %%
-# Without intervals, at once, and for anything that has ``feature_importances_``:
+# Without intervals, this needs no resampling and works for every model with ``feature_importances_``:
 _, ax = plt.subplots(figsize=(6.8, 3), layout="constrained")
 plot_importances(model, ax, top=6)
 
 # %%
-# Along which directions
-# ----------------------
-# Eigenvectors of the learned matrix, on the columns that carry them.
+# Directions
+# ----------
+# Eigenvectors of the learned matrix, and their loadings on the columns.
 _, ax = plt.subplots(figsize=(6.8, 3.6), layout="constrained")
-DirectionsDisplay.from_estimator(model, k=2, ax=ax)
+plot_directions(model.directions(2), ax)
 
 # %%
-# Was it worth it?
-# ----------------
-# Round 0 is plain kernel ridge regression. Each further round looks through the features the last one found; the round
-# that predicts held-out rows best is kept.
+# Rounds
+# ------
+# Round 0 is plain kernel ridge regression. Each further round uses the features that the previous round has learned.
+# The round is selected by its error on holdout rows.
 _, ax = plt.subplots(figsize=(4.6, 3), layout="constrained")
-RoundsDisplay.from_estimator(model, ax=ax)
+plot_rounds(model, ax)

@@ -2,9 +2,9 @@
 A network, layer by layer
 =========================
 
-``inspect`` runs a trained network once over data and tells, for every layer, whether its weights show what the outputs
-answer to (the neural feature ansatz), whether training has come to rest there (FACT), how many directions it uses, and
-how linear the target is in its features.
+``inspect`` runs a trained network once over data and measures for every layer: whether its weights agree with the
+sensitivity of the outputs (the neural feature ansatz, NFA), whether its training has converged (FACT), how many
+directions it uses, and how linear the target is in its features.
 """
 
 import matplotlib.pyplot as plt
@@ -13,7 +13,7 @@ from sklearn.datasets import load_digits
 from torch import nn
 
 from gramian import inspect
-from gramian.report import AlignmentDisplay, GeometryDisplay, RanksDisplay, SpectraDisplay
+from gramian.report import plot_alignment, plot_geometry, plot_ranks, plot_spectra
 
 X, y = load_digits(return_X_y=True)
 X, y = torch.tensor(X / 16, dtype=torch.float32), torch.tensor(y)
@@ -32,15 +32,15 @@ print(report)
 # Alignment and ranks
 # -------------------
 _, (left, right) = plt.subplots(1, 2, figsize=(6.8, 3), layout="constrained")
-AlignmentDisplay.from_report(report, ax=left)
-RanksDisplay.from_report(report, ax=right)
+plot_alignment(report, left)
+plot_ranks(report, right)
 
 # %%
 # Features and the target, and spectra
 # ------------------------------------
 _, (left, right) = plt.subplots(1, 2, figsize=(6.8, 3), layout="constrained")
-GeometryDisplay.from_report(report, ax=left)
-SpectraDisplay.from_report(report, ax=right)
+plot_geometry(report, left)
+plot_spectra(report, right)
 
 # %%
 # All of it in one figure

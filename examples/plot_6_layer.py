@@ -1,8 +1,8 @@
 """
-What the first layer looks for
-==============================
+Features of the first layer
+===========================
 
-The matrices of one layer side by side, and the strongest directions of a layer that reads images, as images.
+The feature matrices of one layer, and the strongest directions of a layer with image input, drawn as images.
 """
 
 import matplotlib.pyplot as plt
@@ -11,7 +11,7 @@ from sklearn.datasets import load_digits
 from torch import nn
 
 from gramian import inspect
-from gramian.report import LayerDirectionsDisplay, LayerMatrixDisplay, SpectraDisplay
+from gramian.report import plot_layer_directions, plot_layer_matrix, plot_spectra
 
 X, y = load_digits(return_X_y=True)
 X, y = torch.tensor(X / 16, dtype=torch.float32), torch.tensor(y)
@@ -25,23 +25,23 @@ for _ in range(800):
 report = inspect(model, (X[:800], y[:800]), loss="cross_entropy", weight_decay=optimizer)
 
 # %%
-# WᵀW, the average gradient outer product, and FACT, which equals WᵀW once training has come to rest:
+# WᵀW, the average gradient outer product (AGOP), and FACT, which equals WᵀW once training has converged:
 _, axes = plt.subplots(1, 3, figsize=(6.8, 2.6), layout="constrained")
 for ax, name in zip(axes, ("nfm", "agop", "fact"), strict=True):
-    LayerMatrixDisplay.from_report(report, layer="0", name=name, ax=ax)
+    plot_layer_matrix(report, ax, layer="0", name=name)
 
 # %%
 # Over pixels: the diagonals as images, then the five strongest directions of AGOP with their shares.
 _, axes = plt.subplots(1, 3, figsize=(6.8, 2.6), layout="constrained")
 for ax, name in zip(axes, ("nfm", "agop", "fact"), strict=True):
-    LayerMatrixDisplay.from_report(report, layer="0", name=name, shape=(8, 8), ax=ax)
+    plot_layer_matrix(report, ax, layer="0", name=name, shape=(8, 8))
 _, ax = plt.subplots(figsize=(6.8, 1.8), layout="constrained")
-LayerDirectionsDisplay.from_report(report, shape=(8, 8), ax=ax)
+plot_layer_directions(report, ax, shape=(8, 8))
 
 # %%
-# Few directions carry most of what the outputs answer to; the weights spread wider.
+# The outputs are sensitive to few directions; the weights use more.
 _, ax = plt.subplots(figsize=(4.6, 3), layout="constrained")
-SpectraDisplay.from_report(report, layers=["0"], names=("nfm", "agop"), ax=ax)
+plot_spectra(report, ax, layers=["0"], names=("nfm", "agop"))
 
 # %%
 # All matrices of a layer in one figure

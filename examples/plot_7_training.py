@@ -1,9 +1,11 @@
 """
-Watching a network train
-========================
+Measurements during training
+============================
 
-A ``Monitor`` measures every few steps. Weights that start large hide what they learn: WᵀW as a whole agrees little with
-AGOP (UC-NFA), while its change since the start (C-NFA) agrees from the first steps on. That is paper A's picture.
+A ``Monitor`` measures a network every few steps. If the initial weights are large, WᵀW agrees little with AGOP
+(UC-NFA), while the change of the weights since initialisation agrees with it from the first steps on (C-NFA). This
+is the main result of the alignment paper (A), *Gradient descent induces alignment between weights and the
+pre-activation tangents*.
 """
 
 import matplotlib.pyplot as plt
@@ -12,7 +14,7 @@ from torch import nn
 
 from gramian import Monitor
 from gramian.datasets import low_rank_product
-from gramian.report import TrajectoryDisplay
+from gramian.report import plot_trajectory
 
 data = low_rank_product(n=400, d=16, seed=0)
 X, y = torch.tensor(data.X, dtype=torch.float32), torch.tensor(data.y, dtype=torch.float32)[:, None]
@@ -31,14 +33,14 @@ for ax, scale in zip(axes, (0.3, 1.5), strict=True):
         nn.functional.mse_loss(model(X), y).backward()
         monitor.step()
         optimizer.step()
-    TrajectoryDisplay.from_monitor(monitor, columns=("nfa_cos", "c_nfa_cos"), ax=ax)
-    ax.set_xlabel(f"training step (weights start at {scale:g} of the usual)")
+    plot_trajectory(monitor, ax, columns=("nfa_cos", "c_nfa_cos"))
+    ax.set_xlabel(f"training step (initial weights × {scale:g})")
 
 # %%
-# All numbers of a measurement go to any tracker as one flat dict:
+# All numbers of a measurement are one flat dict, which experiment trackers take:
 for name in ("loss", "0/nfa_cos", "0/c_nfa_cos", "0/effective_rank"):
     print(f"{name:20} {monitor.metrics[name]:.3f}")
 
 # %%
-# All layers side by side, with the loss behind them (the network that started large):
+# All layers side by side, with the loss, for the network with large initial weights:
 plt.figure(monitor.plot())

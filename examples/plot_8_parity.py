@@ -2,9 +2,10 @@
 Three bits of twenty: sparse parity
 ===================================
 
-The product of three of twenty bits: no bit alone tells anything about the label, and from 400 rows a plain kernel
-machine (round 0) predicts hardly better than a coin. Within a few rounds a recursive feature machine finds the three
-bits, with AGOP as with FACT, and then predicts everything (paper D, Fig. 1 and 5).
+The label is the product of three of twenty bits, so no single bit has information about it. From 400 rows, a plain
+kernel machine (round 0) predicts hardly better than chance. Within a few rounds a recursive feature machine finds the
+three bits, with AGOP and with FACT, and then predicts every label. This is shown in Fig. 1 and 5 of the FACT paper (D),
+*FACT: the Features At Convergence Theorem for neural networks*.
 """
 
 import matplotlib.pyplot as plt
@@ -15,7 +16,7 @@ from gramian import RFMClassifier
 from gramian.datasets import sparse_parity
 from gramian.features import Agop, Fact
 from gramian.kernels import Gaussian
-from gramian.report import FeatureMatrixDisplay
+from gramian.report import plot_feature_matrix
 from gramian.report.style import BLUE, ORANGE, finish
 
 n, rounds = 400, 6
@@ -25,8 +26,8 @@ support = np.flatnonzero(np.diag(data.egop))
 updates = {"AGOP^½": Agop(power=0.5, scale="mean"), "FACT": Fact(geometric=True, scale="mean")}
 
 
-def machine(update, n_rounds):
-    """A machine after so many rounds."""
+def fit(update, n_rounds):
+    """Fit a model with a given number of rounds."""
     return RFMClassifier(
         kernel=Gaussian(5.0), update=update, ridge=1e-8, n_rounds=n_rounds, select_round="last", standardize=False
     ).fit(X, y)
@@ -37,7 +38,7 @@ def machine(update, n_rounds):
 _, ax = plt.subplots(figsize=(4.6, 3.2), layout="constrained")
 last = {}
 for (name, update), colour in zip(updates.items(), (BLUE, ORANGE), strict=True):
-    models = [machine(update, k) for k in range(rounds + 1)]
+    models = [fit(update, k) for k in range(rounds + 1)]
     diagonals = [np.diag(model.feature_matrix_) for model in models]
     ax.plot([model.score(X_out, y_out) for model in models], "o-", color=colour, label=f"{name}: accuracy")
     ax.plot(
@@ -50,12 +51,12 @@ ax.legend(frameon=False, fontsize=7)
 finish(ax, grid="y")
 
 # %%
-# The three bits are
+# The numbers of the three bits:
 print(support)
 
 # %%
-# and this is what was learned, after six rounds:
+# The learned matrices after six rounds:
 _, axes = plt.subplots(1, 2, figsize=(6.8, 3.1), layout="constrained")
 for ax, (name, model) in zip(axes, last.items(), strict=True):
-    FeatureMatrixDisplay.from_estimator(model, ax=ax, scale_bar=False)
-    ax.set_title(f"M by {name}")
+    plot_feature_matrix(model, ax, scale_bar=False)
+    ax.set_title(f"M learned with {name}")

@@ -2,8 +2,9 @@
 A kernel machine and a network learn the same features
 ======================================================
 
-Paper B's central picture: the matrix a recursive feature machine learns resembles WᵀW of a network's first layer,
-trained on the same data.
+The matrix that a recursive feature machine learns resembles WᵀW of the first layer of a network that was trained on the
+same data. This is the main result of the RFM paper (B), *Feature learning in neural networks and kernel machines that
+recursively learn features*.
 """
 
 import matplotlib.pyplot as plt
@@ -12,7 +13,7 @@ from torch import nn
 
 from gramian import RFMRegressor, compare, inspect
 from gramian.datasets import low_rank_product
-from gramian.report import FeatureMatrixDisplay, LayerMatrixDisplay
+from gramian.report import plot_feature_matrix, plot_layer_matrix
 
 data = low_rank_product(n=500, d=12, seed=0)
 machine = RFMRegressor(kernel="gaussian", update="agop", n_rounds=3, standardize=False).fit(data.X, data.y)
@@ -29,11 +30,11 @@ report = inspect(network, (X, y), loss="mse")
 
 # %%
 _, axes = plt.subplots(1, 3, figsize=(6.8, 2.6), layout="constrained")
-FeatureMatrixDisplay.from_estimator(machine, ax=axes[0], scale_bar=False)
-axes[0].set_title("M of the machine", fontsize=9)
+plot_feature_matrix(machine, axes[0], scale_bar=False)
+axes[0].set_title("M of the kernel machine", fontsize=9)
 axes[0].set(xticks=[], yticks=[])
 for ax, name in zip(axes[1:], ("nfm", "agop"), strict=True):
-    LayerMatrixDisplay.from_report(report, layer="0", name=name, ax=ax)
+    plot_layer_matrix(report, ax, layer="0", name=name)
 
 # %%
 print(compare(machine, report))

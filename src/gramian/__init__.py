@@ -32,4 +32,3 @@ __all__ = ["FeatureReport", "Monitor", "RFMClassifier", "RFMRegressor", "__versi
 # The packages below look these modules up by the third-party package they are for, instead of importing upwards.
 register_plugin("dask", "gramian.distributed")
 register_plugin("distributed", "gramian.distributed")
-register_plugin("matplotlib", "gramian.report.overview")

@@ -1,181 +1,107 @@
-"""The commands as a user runs them: output, errors, pipes, JSON, figures."""
+"""The list of commands: help, version and completion import no numerical library."""
 
 import json
-import logging
 import os
+import signal
 import subprocess
 import sys
-from functools import cache
+import time
 
-import numpy as np
+import click
 import pytest
 from click.testing import CliRunner
-from PIL import Image
 
 import gramian
-import gramian.cli.demo as demo_module
-from gramian.cli import picture as picture_module
-from gramian.cli import tasks
+from gramian.cli.commands import ENTRIES
 from gramian.cli.main import cli
-from gramian.kernels import Laplace
+
+HEAVY = ("torch", "sklearn", "scipy", "numpy", "matplotlib", "pandas")
+RUN = f"""
+import atexit, json, sys
+from gramian.cli.main import main
+atexit.register(lambda: print(json.dumps([m for m in {HEAVY} if m in sys.modules]), file=sys.stderr))
+main()
+"""
 
 
-@pytest.fixture
-def run():
-    runner = CliRunner()
-    return lambda *arguments: runner.invoke(cli, [str(a) for a in arguments])
+def heavy(*arguments, **environment) -> tuple[list[str], str]:
+    """The libraries that a command imports in a process of its own, and what it prints."""
+    command = [sys.executable, "-c", RUN, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, **environment})
+    return json.loads(done.stderr), done.stdout
 
 
-@cache
-def shrunk(seed: int):
-    """Results of the demo's own tasks with fewer rows and folds, once for all tests."""
-    return (
-        tasks.table(seed, lambda: None, folds=2),
-        tasks.formula(seed, lambda: None, n=150, held_out=300, draws=2),
-        tasks.digits(seed, lambda: None, n=60, folds=2),
-        tasks.crowd(seed, lambda: None, n=60, folds=2),
-    )
+def tab(words: str) -> dict[str, str]:
+    """What bash tells the command when Tab is pressed at the end of a line."""
+    return {"_GRAMIAN_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
 
 
-@pytest.fixture
-def small(monkeypatch):
-    made = tuple(tasks.Task(t.title, 1, lambda seed, tick, i=i: shrunk(seed)[i]) for i, t in enumerate(tasks.TASKS))
-    monkeypatch.setattr(demo_module, "TASKS", made)
+class TestNothingHeavy:
+    def test_help(self):
+        imported, text = heavy("--help")
+        assert imported == []
+        assert all(entry.short_help in text for entry in ENTRIES.values() if not entry.hidden)
+
+    @pytest.mark.parametrize("command", ["predict", "explain", "report"])
+    def test_help_of_a_command(self, command):
+        imported, text = heavy(command, "--help")
+        assert set(imported) <= {"numpy"}
+        assert f"gramian {command}" in text
+
+    def test_version(self):
+        assert heavy("--version") == ([], f"gramian {gramian.__version__}\n")
+
+    def test_the_script_of_a_shell(self):
+        imported, text = heavy("completion", "bash")
+        assert imported == []
+        assert "_GRAMIAN_COMPLETE" in text
+
+    def test_tab_after_part_of_a_command(self):
+        assert heavy(**tab("gramian in")) == ([], "plain,inspect\nplain,info\n")
+
+    def test_a_command_that_works_with_numbers_does_import_them(self):
+        imported, _ = heavy("info")
+        assert {"torch", "numpy"} <= set(imported), "or this file proves nothing"
 
 
-def test_version(run):
-    result = run("--version")
-    assert result.exit_code == 0
-    assert result.output == f"gramian {gramian.__version__}\n"
+def test_tab_offers_columns(tmp_path):
+    (tmp_path / "t.csv").write_text("area,rent\n1,2\n")
+    assert heavy(**tab(f"gramian fit {tmp_path / 't.csv'} --target r"))[1] == "plain,rent\n"
 
 
-def test_help_lists_the_commands_and_hides_the_picture(run):
-    text = run("--help").output
-    assert "demo" in text
-    assert "info" in text
-    assert "picture" not in text
+@pytest.mark.parametrize("entry", ENTRIES.values(), ids=ENTRIES)
+class TestEveryEntry:
+    def test_loads_the_command_of_its_name(self, entry):
+        command = entry.load()
+        assert isinstance(command, click.Command)
+        assert command.name == entry.name
+        context = click.Context(cli)
+        assert cli.resolve_command(context, [entry.name, "--json"]) == (entry.name, command, ["--json"])
+
+    def test_has_the_only_words_about_itself(self, entry):
+        command = entry.load()
+        assert command.short_help is None, "its line in the list is written in the table"
+        assert not command.hidden
+        assert len(entry.short_help) <= 60
+        assert entry.short_help.endswith(".")
+
+    def test_shows_its_help(self, entry):
+        result = CliRunner().invoke(cli, [entry.name, "--help"])
+        assert result.exit_code == 0
+        assert result.output.startswith(f"Usage: cli {entry.name} ")
+        assert " ".join(entry.load().help.split("\n\n")[0].split()) in " ".join(result.output.split())
 
 
-def test_info(run):
-    text = run("info").output
-    assert gramian.__version__ in text
-    assert "torch" in text
-    assert "threads" in text
-
-
-def test_info_as_json(run):
-    facts = json.loads(run("info", "--json").output)
-    assert facts["gramian"] == gramian.__version__
-    assert facts["packages"]["torch"]
-    assert facts["free_bytes"] >= facts["budget_bytes"] > 0
-
-
-class TestDemo:
-    def test_text_without_colour_in_a_pipe(self, run, small, tmp_path):
-        result = run("demo", "--out", tmp_path / "figures")
-        assert result.exit_code == 0, result.output
-        assert "\x1b" not in result.output
-        assert "worst area" in result.output
-        assert result.output.count("plain kernel ridge") == 4
-        assert result.output.count("±") >= 12
-        assert "in the true directions" in result.output
-        names = {path.name for path in (tmp_path / "figures").iterdir()}
-        assert {"breast-cancer-importances.png", "known-formula-matrix.png", "crowded-digits-pixels.png"} <= names
-        for path in (tmp_path / "figures").iterdir():
-            assert path.name in result.output.replace("\n", "")
-            with Image.open(path) as image:
-                assert np.asarray(image.convert("L")).std() > 5, "an empty picture"
-
-    def test_json_is_all_there_is_on_standard_output(self, run, small, tmp_path):
-        result = run("demo", "--out", tmp_path, "--json", "--seed", 0)
-        record = json.loads(result.stdout)
-        assert record["seed"] == 0
-        assert [task["task"] for task in record["tasks"]] == [
-            "breast-cancer",
-            "known-formula",
-            "digits",
-            "crowded-digits",
-        ]
-        for task in record["tasks"]:
-            scores = [task[model]["scores"] for model in ("kernel_ridge", "rfm")]
-            assert task["difference"]["mean"] == pytest.approx(np.mean(scores[1]) - np.mean(scores[0]))
-            assert sum(task["importances"].values()) == pytest.approx(1)
-            assert task["difference"]["verdict"] in ("better", "worse", "a tie")
-        assert len(record["figures"]) == 12
-
-    def test_a_folder_that_cannot_be_made_costs_one_line_and_no_time(self, run, tmp_path):
-        (tmp_path / "file").write_text("")
-        result = run("demo", "--out", tmp_path / "file" / "sub")
-        assert result.exit_code == 1
-        assert result.stderr.startswith("Error: ")
-        assert len(result.stderr.splitlines()) == 1
-
-
-class TestErrors:
-    @pytest.fixture
-    def broken(self, monkeypatch):
-        def fail(seed, tick):
-            raise ValueError("the table\nhas no rows")
-
-        monkeypatch.setattr(demo_module, "TASKS", (tasks.Task("broken", 1, fail),))
-
-    def test_one_line_without_debug(self, run, broken, tmp_path):
-        result = run("demo", "--out", tmp_path)
-        assert result.exit_code == 1
-        assert result.stderr == "Error: the table has no rows (--debug shows where)\n"
-
-    def test_traceback_with_debug(self, run, broken, tmp_path):
-        result = run("--debug", "demo", "--out", tmp_path)
-        assert isinstance(result.exception, ValueError)
-
-    def test_a_bug_of_ours_is_not_hidden(self, run, monkeypatch, tmp_path):
-        def fail(seed, tick):
-            return {}["missing"]
-
-        monkeypatch.setattr(demo_module, "TASKS", (tasks.Task("broken", 1, fail),))
-        assert isinstance(run("demo", "--out", tmp_path).exception, KeyError)
-
-    def test_unknown_option(self, run):
-        assert run("demo", "--seed", "-1").exit_code == 2
-
-    def test_ctrl_c(self, run, monkeypatch, tmp_path):
-        def interrupt(seed, tick):
-            raise KeyboardInterrupt
-
-        monkeypatch.setattr(demo_module, "TASKS", (tasks.Task("broken", 1, interrupt),))
-        result = run("demo", "--out", tmp_path)
-        assert result.exit_code == 130
-        assert result.stderr == f"Interrupted: figures of 0 finished tasks are in {tmp_path}\n"
-
-
-def test_verbose_logs_and_leaves_no_handler_behind(run, monkeypatch, tmp_path):
-    log = logging.getLogger("gramian")
-    before = list(log.handlers), log.level
-    assert run("-vv", "info").exit_code == 0
-    assert (list(log.handlers), log.level) == before
-
-
-def test_the_script_runs_in_a_pipe():
-    done = subprocess.run(
-        [sys.executable, "-c", "from gramian.cli.main import main; main()", "info"],
-        capture_output=True,
-        check=True,
-        env={**os.environ, "PYTHONIOENCODING": "ascii"},
-    )
-    assert b"\x1b" not in done.stdout
-    assert gramian.__version__.encode() in done.stdout
-
-
-def test_picture_of_the_readme(run, monkeypatch, tmp_path):
-    # Kernel ridge with everything fixed: this test is about the drawing, not about what is learned.
-    quick = {"n_rounds": 0, "kernel": Laplace(bandwidth=10.0), "ridge": 1e-2}
-    for name in ("RFMClassifier", "RFMRegressor"):
-        made = getattr(gramian, name)
-        monkeypatch.setattr(picture_module, name, lambda made=made, **options: made(**{**options, **quick}))
-    path = tmp_path / "sub" / "features.png"
-    result = run("picture", "--out", path)
-    assert result.exit_code == 0, result.output
-    assert path.stat().st_size < 200_000
-    with Image.open(path) as image:
-        assert image.width == 1600
-        assert np.asarray(image.convert("L")).std() > 15
+@pytest.mark.skipif(os.name == "nt", reason="signals of Unix")
+def test_ctrl_c_while_a_command_is_imported(tmp_path):
+    # A library that takes its time, in the place of one that does.
+    (tmp_path / "torch.py").write_text("import time\nprint('here', flush=True)\ntime.sleep(60)\n")
+    path = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
+    command = [sys.executable, "-c", "from gramian.cli.main import main; main()", "info"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, env={**os.environ, "PYTHONPATH": path}, **pipes) as running:
+        assert running.stdout.readline() == b"here\n"
+        time.sleep(0.1)
+        running.send_signal(signal.SIGINT)
+        _, errors = running.communicate(timeout=60)
+    assert (running.returncode, errors) == (130, b"Interrupted\n")

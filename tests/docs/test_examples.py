@@ -1,4 +1,4 @@
-"""Every example of the gallery runs, draws, and together they show every display."""
+"""Every example of the gallery runs and draws, and together they show every figure."""
 
 import ast
 import re
@@ -33,14 +33,18 @@ def test_runs_and_draws(path, capsys):
         plt.close("all")
 
 
-def test_every_display_is_in_the_gallery():
-    shown = set(re.findall(r"\b\w+Display\b", "".join(path.read_text(encoding="utf-8") for path in EXAMPLES)))
-    assert {name for name in report.__all__ if name.endswith("Display")} == shown
+WHOLE = {"plot_report", "plot_layer", "plot_history"}
+"""Figures that examples draw by ``report.plot()``, ``report.plot(layer)`` and ``monitor.plot()``."""
+
+
+def test_every_figure_is_in_the_gallery():
+    called = set(re.findall(r"\b(plot_\w+)\(", "".join(path.read_text(encoding="utf-8") for path in EXAMPLES)))
+    assert {name for name in report.__all__ if name.startswith("plot_")} - WHOLE == called
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_begins_with_a_title(path):
-    """What the gallery needs: a docstring with an underlined title, and a paragraph under it."""
+    """The gallery needs a docstring with an underlined title, and a paragraph under it."""
     title, line, blank, *rest = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))).splitlines()
     assert set(line) == {"="}
     assert len(line) == len(title)

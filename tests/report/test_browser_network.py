@@ -8,7 +8,7 @@ from torch import nn
 
 from gramian.nets import inspect
 from gramian.report import write_comparison, write_report
-from report.drawn import monitor
+from report.plot_cases import monitor
 
 KINDS = ("network", "deep", "two")
 
@@ -60,7 +60,7 @@ def test_heads_explain_themselves(open_page, pages):
     heads = page.query_selector_all("#layer-table thead button")
     assert len(heads) > 8
     assert all(head.get_attribute("title") for head in heads)
-    page.locator("summary", has_text="What the columns say").click()
+    page.locator("summary", has_text="Meaning of the columns").click()
     assert page.get_by_text("0 at a stationary point").first.is_visible()
 
 

@@ -1,8 +1,8 @@
-"""Every public plot looks as it did when somebody last looked at it, and can be read at paper width.
+"""Every public figure equals its reviewed baseline picture, and can be read at paper width.
 
-Pictures are compared in tiles of 6 × 6 pixels, each with its neighbours: another version of a font, of its smoothing or
-of the layout may move things by a few pixels, while a line, bar or label that is gone or elsewhere is seen. After a
-change that is meant, draw the baselines anew and look at them before committing:
+Pictures are compared in tiles of 6 × 6 pixels, each with its neighbours. Another version of a font, of its smoothing or
+of the layout may move parts by a few pixels; a line, bar or label that is absent or moved further fails. After an
+intended change, draw the baselines again and look at them before you commit them:
 
     PYTHONPATH=src:tests python -m report.test_images
 """
@@ -18,13 +18,12 @@ from matplotlib.figure import Figure
 from PIL import Image
 from scipy.ndimage import maximum_filter, minimum_filter
 
-from gramian import report
-from report.drawn import CASES, WHOLE
+from report.plot_cases import CASES, WHOLE
 
 BASELINE = Path(__file__).parent / "baseline"
 TILE = 6
 MEAN, MOST = 0.5, 60.0
-"""How far tiles may lie outside on average and at most, of 255."""
+"""Largest mean and largest difference of tiles that are accepted, of 255."""
 WIDTHS = (3.3, 6.8)
 """Inches: one column of a paper, and both."""
 
@@ -43,14 +42,14 @@ def png(name: str) -> bytes:
 
 
 def tiles(image: bytes) -> np.ndarray:
-    """Grey means of tiles (h, w, 3), which forget how letters were smoothed."""
+    """Means of tiles (h, w, 3), which hardly depend on the smoothing of letters."""
     pixels = np.asarray(Image.open(io.BytesIO(image)).convert("RGB"), dtype=float)
     h, w = pixels.shape[0] // TILE, pixels.shape[1] // TILE
     return pixels[: h * TILE, : w * TILE].reshape(h, TILE, w, TILE, 3).mean(axis=(1, 3))
 
 
 def difference(a: bytes, b: bytes) -> tuple[float, float]:
-    """By how much tiles of either picture lie outside what the other has around the same place: mean and largest."""
+    """Mean and largest distance of each tile from the range of the other picture around the same place."""
     one, two = tiles(a), tiles(b)
     assert one.shape == two.shape
     outside = np.concatenate([beyond(one, two), beyond(two, one)])
@@ -63,21 +62,21 @@ def beyond(one: np.ndarray, two: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("name", [*CASES, *WHOLE])
-def test_looks_as_it_did(name):
+def test_equals_its_baseline(name):
     mean, most = difference(png(name), (BASELINE / f"{name}.png").read_bytes())
     assert mean <= MEAN, f"the picture of {name} has changed: look at it, and see above"
     assert most <= MOST, f"a part of the picture of {name} has changed: look at it, and see above"
 
 
-def test_a_missing_bar_would_be_seen():
-    whole, figure = png("importances"), draw("importances")
+def test_a_missing_bar_is_detected():
+    whole, figure = png("importance_intervals"), draw("importance_intervals")
     figure.axes[0].patches[1].remove()
     stream = io.BytesIO()
     figure.savefig(stream, format="png", dpi=90)
     assert difference(whole, stream.getvalue())[1] > MOST
 
 
-def test_other_smoothing_of_letters_does_not_count():
+def test_other_smoothing_of_letters_is_accepted():
     with mpl.rc_context({"text.hinting": "none", "text.antialiased": False}):
         other = {name: png(name) for name in ("feature_matrix", "explanation")}
     for name, picture in other.items():
@@ -87,7 +86,7 @@ def test_other_smoothing_of_letters_does_not_count():
         assert most <= MOST
 
 
-def test_a_line_that_runs_elsewhere_would_be_seen():
+def test_a_moved_line_is_detected():
     whole, figure = png("trajectory"), draw("trajectory")
     line = figure.axes[0].lines[1]
     line.set_ydata([value - 0.1 for value in line.get_ydata()])
@@ -96,15 +95,10 @@ def test_a_line_that_runs_elsewhere_would_be_seen():
     assert difference(whole, stream.getvalue())[1] > MOST
 
 
-def test_each_public_display_has_a_picture():
-    drawn = {"".join(part.title() for part in name.split("_")) + "Display" for name in CASES}
-    assert {name for name in report.__all__ if name.endswith("Display")} <= drawn
-
-
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("name", CASES)
 def test_can_be_read_at_paper_width(name, width):
-    """Letters of at least 6 points, none cut off, and no label on top of its neighbour."""
+    """Letters have at least 6 points, none are cut off, and no label covers another."""
     figure = draw(name, width)
     figure.draw_without_rendering()
     for ax in figure.axes:
@@ -127,62 +121,16 @@ def test_can_be_read_at_paper_width(name, width):
 
 
 def _inside(label, axis) -> bool:
-    """Whether a tick lies within the view: matplotlib keeps a few beyond it, which are never drawn."""
+    """Return True if a tick is in the view: matplotlib has a few beyond it, which are never drawn."""
     low, high = sorted(axis.get_view_interval())
     at = label.get_position()[0 if axis.axis_name == "x" else 1]
     return low <= at <= high
 
 
 def _drawn(text) -> bool:
-    """Whether a text is drawn: ticks outside the view and those without labels are not."""
+    """Return True if a text is drawn: ticks outside the view and those without labels are not."""
     axis = next((a for ax in text.figure.axes for a in (ax.xaxis, ax.yaxis) if text in a.get_ticklabels()), None)
     return axis is None or _inside(text, axis)
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_draws_on_the_given_axes_without_pyplot(name):
-    figure = Figure()
-    ax = figure.add_subplot()
-    assert CASES[name](ax).ax_ is ax
-
-
-def test_function_and_display_share_one_drawing():
-    from report.drawn import monitor, regressor
-
-    model = regressor()
-    pairs = [
-        (report.plot_importance_intervals(model.importances()), report.ImportancesDisplay.from_estimator(model)),
-        (report.plot_rounds(model), report.RoundsDisplay.from_estimator(model)),
-        (report.plot_feature_matrix(model), report.FeatureMatrixDisplay.from_estimator(model)),
-        (report.plot_alignment(monitor().report), report.AlignmentDisplay.from_report(monitor().report)),
-    ]
-    for ax, display in pairs:
-        pictures = []
-        for figure in (ax.figure, display.figure_):
-            stream = io.BytesIO()
-            figure.savefig(stream, format="png", dpi=50, metadata={"Software": None})
-            pictures.append(stream.getvalue())
-        assert pictures[0] == pictures[1]
-
-
-def test_a_notebook_shows_a_display_and_options_can_be_changed():
-    from report.drawn import regressor
-
-    display = report.ImportancesDisplay(regressor().importances(), top=2)
-    assert display._repr_png_().startswith(b"\x89PNG")
-    assert len(display.ax_.patches) == 2
-    first = display.ax_
-    assert len(display.plot(top=1).ax_.patches) == 1
-    assert display.ax_ is not first
-
-
-def test_several_rows_are_refused():
-    import pandas as pd
-
-    from report.drawn import regressor, row
-
-    with pytest.raises(ValueError, match="one row, got 2"):
-        report.ExplanationDisplay.from_estimator(regressor(), pd.concat([row(), row()]))
 
 
 if __name__ == "__main__":

@@ -1,253 +1,49 @@
-"""Pages of models: every kind of model gets one, well formed, escaped, with what the issue asks for."""
+"""write_report and write_comparison: files, and arguments that do not belong to the page."""
 
 import numpy as np
-import pandas as pd
 import pytest
-import scipy.sparse
+from torch import nn
 
-import gramian
-from gramian import RFMClassifier, RFMRegressor
-from gramian.report import write_report
-from gramian.report.model.evidence import evidence
-from gramian.report.web import shown
-from gramian.rfm import directions
-from gramian.solvers import Nystrom, Partition
-from html_checks import check
-
-TITLES = (
-    "Scores Calibration Importances Directions Interactions Rounds Example-explanations Data Settings "
-    "Warnings-and-records Model-card"
-).lower()
+from gramian import RFMRegressor
+from gramian.report import write_comparison, write_report
+from report.inspected import X, build, quiet_inspect
 
 
-def rows(n=90, d=4, seed=0):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, d))
-    return X, X[:, 0] + np.sin(2 * X[:, -1]) + 0.1 * rng.normal(size=n)
+@pytest.fixture(scope="module")
+def report():
+    return quiet_inspect(build(lambda: nn.Linear(4, 2)), X[:, :4])
 
 
-def read(model, tmp_path, **options):
-    text = write_report(model, tmp_path / "folder" / "page.html", **options).read_text(encoding="utf-8")
-    return text, check(text)
-
-
-def sections(checked):
-    return [found["id"] for tag, found in checked.elements if tag == "section"]
-
-
-def test_a_regressor_with_new_rows_has_every_section(tmp_path):
-    X, y = rows()
-    model = RFMRegressor(preset="fast", n_rounds=2).fit(X[:60], y[:60])
-    text, checked = read(model, tmp_path, X=X[60:], y=y[60:], title="A <b>title</b>", card={"authors": "me & you"})
-    assert sections(checked) == TITLES.split()
-    assert "A &lt;b&gt;title&lt;/b&gt;" in text
-    assert "me & you" in checked.text
-    assert "30 rows given with the report" in checked.text
-    assert "Coverage of prediction intervals" in checked.text
-    assert "largest error" in checked.text
-    assert "unknown" in checked.text  # the rest of the card
-    frames = [found for _, found in checked.elements if found.get("class") == "frame"]
-    assert len(frames) == len(model.rounds_)
-    assert [", kept" in found["data-label"] for found in frames].index(True) == model.best_round_
-    assert len(text) < 400_000
-
-
-def test_without_rows_the_scores_are_those_of_the_fit(tmp_path):
-    X, y = rows()
-    model = RFMRegressor(preset="fast", n_rounds=1).fit(X, y)
-    _, checked = read(model, tmp_path)
-    assert "90 rows the fit had held out, by which kernel and round were chosen: a little too good" in checked.text
-    assert "These are training rows" in checked.text
-    assert "Training rows that add most" in checked.text
-    found = evidence(model)
-    assert found.y.shape == (90, 1)
-    assert np.sort(found.y[:, 0]) == pytest.approx(np.sort(y))
-    judged = RFMRegressor(preset="fast", n_rounds=1).fit(X[:60], y[:60], eval_set=(X[60:], y[60:]))
-    assert "evaluation set given to the fit, by which kernel and round were" in read(judged, tmp_path)[1].text
-    split = RFMRegressor(kernel="laplace", update="agop", n_rounds=1, solver=Nystrom(centers=30), ridge=1e-2).fit(X, y)
-    assert "9 rows of one split that the fit had held out, by which" in read(split, tmp_path)[1].text
-    alone = RFMRegressor(kernel="laplace", update="agop", n_rounds=0).fit(X, y)
-    assert "left out one by one" in read(alone, tmp_path)[1].text
-
-
-def test_a_page_is_a_function_of_the_model_also_of_a_loaded_one(tmp_path):
-    X, y = rows()
-    model = RFMClassifier(preset="fast", n_rounds=2).fit(X, y > 0)
-    model.save(tmp_path / "m.gramian")
-    text, _ = read(model, tmp_path, X=X[:20], y=y[:20] > 0)
-    assert read(gramian.load(tmp_path / "m.gramian"), tmp_path, X=X[:20], y=y[:20] > 0)[0] == text
-
-
-def test_an_old_model_without_its_rounds_matrices_says_so(tmp_path):
-    X, y = rows()
-    model = RFMRegressor(preset="fast", n_rounds=1).fit(X, y)
-    del model.evolution_
-    assert "saved without M of each round" in read(model, tmp_path)[1].text
-
-
-@pytest.mark.parametrize("classes", [2, 3, 25])
-def test_classifiers_with_awkward_labels(tmp_path, classes):
-    X, _ = rows(150)
-    labels = np.array([f"<{c}> & co" for c in range(classes)])
-    codes = np.arange(150) // 2 % classes
-    X[:, 0] += codes
-    model = RFMClassifier(preset="fast", n_rounds=1).fit(X[::2], labels[codes[::2]])
-    text, checked = read(model, tmp_path, X=X[1::2], y=labels[codes[1::2]])
-    assert "<0>" not in text
-    assert "<0> & co" in checked.text
-    assert ("ROC AUC" in checked.text) == (classes <= 20)
-    assert "Coverage of sets of classes" in checked.text
-    assert "surest" in checked.text
-
-
-def test_calibration_is_that_of_the_classifier(tmp_path):
-    X, y = rows(150)
-    weights = np.where(np.arange(150) % 3, 1.0, 20.0)
-    model = RFMClassifier(preset="fast", n_rounds=1).fit(X, y > 0, sample_weight=weights)
-    _, checked = read(model, tmp_path)
-    curve = model.reliability(level=0.95)
-    assert f"Calibration error {curve.error:.3f}" in checked.text
-    alt = next(found["aria-label"] for _, found in checked.elements if "Reliability" in found.get("aria-label", ""))
-    said = [f"said {a:.0%}, right {b:.0%}" for a, b in zip(curve.confidence, curve.accuracy, strict=True)]
-    assert alt == "Reliability curve. " + "; ".join(said)
-
-
-def test_directions_are_found_once(tmp_path, monkeypatch):
-    X, y = rows()
-    model = RFMRegressor(preset="fast", n_rounds=1).fit(X, y)
-    wanted = model.partial_dependence_along(1, grid=30, rows=100)
-    seen, original = [], directions.psd_eigh
-    monkeypatch.setattr(directions, "psd_eigh", lambda *given: seen.append(1) or original(*given))
-    _, checked = read(model, tmp_path)
-    assert len(seen) == 1
-    ends = f"from {shown(float(wanted.mean[0]))} to {shown(float(wanted.mean[-1]))}"
-    assert any(found.get("aria-label", "").endswith(f"direction 2: {ends}") for _, found in checked.elements)
-
-
-def test_several_targets(tmp_path):
-    X, y = rows()
-    model = RFMRegressor(preset="fast", n_rounds=1).fit(X, np.column_stack([y, X[:, 1], np.ones(90)]))
-    _, checked = read(model, tmp_path, X=X[:20], y=np.column_stack([y, X[:, 1], np.ones(90)])[:20])
-    assert "R² (mean over targets)" in checked.text
-    assert "prediction of target 0" in checked.text
-    assert "target 2 –" in checked.text  # constant: no R²
-
-
-def test_raw_frames_with_hostile_names(tmp_path):
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame(
-        {
-            "<script>alert(1)</script>": rng.normal(size=80),
-            'a "quoted" & <i>name</i>': rng.choice(["<b>x</b>", "y", "z"], 80),
-            "when": pd.date_range("2020-01-01", periods=80),
-            "empty": [None] * 80,
-        }
-    )
-    frame.iloc[3, 0] = np.nan
-    y = (frame.iloc[:, 1] == "y").astype(float) + frame.iloc[:, 0].fillna(0)
-    model = RFMRegressor(preset="fast", n_rounds=1).fit(frame[:60], y[:60])
-    text, checked = read(model, tmp_path, X=frame[60:], y=y[60:])
-    assert "<script>alert" not in text
-    assert "<i>name" not in text
-    assert "<b>x</b>" not in text
-    assert "<script>alert(1)</script>" in checked.text
-    assert "Column empty is not used: empty" in checked.text
-
-
-@pytest.mark.parametrize("fitted", [pd.DataFrame, np.asarray])
-@pytest.mark.parametrize("given", [pd.DataFrame, np.asarray])
-def test_columns_without_names_are_found_by_place(tmp_path, fitted, given):
-    X, y = rows()
-    model = RFMRegressor(preset="fast", n_rounds=0).fit(fitted(X), y)
-    _, checked = read(model, tmp_path, X=given(X[:25]), y=y[:25])
-    assert model.explain(given(X[:1])).values == pytest.approx(X[0])
-    assert "different in X" in checked.text
-
-
-def test_missing_integers_of_pandas(tmp_path):
-    X, y = rows(120)
-    frame = pd.DataFrame({"whole": pd.array(np.arange(120) % 11, dtype="Int64"), "number": X[:, 0]})
-    frame.loc[frame.index % 4 == 1, "whole"] = pd.NA
-    model = RFMRegressor(preset="fast", n_rounds=0).fit(frame, y)
-    text, checked = read(model, tmp_path, X=frame[:40], y=y[:40])
-    assert "25.0% 11" in checked.text
-    assert 'data-value="11"' in text  # ten comes after nine
-
-
-def test_one_column_and_one_row(tmp_path):
-    X, y = rows(d=1)
-    model = RFMRegressor(preset="fast").fit(X, y)
-    _, checked = read(model, tmp_path, X=X[:1], y=y[:1])
-    assert "interactions" not in sections(checked)
-    assert "1 column, stands on 90 rows" in checked.text
-    assert "too few rows to say" in checked.text
-    assert "R² (y is constant)" in checked.text
-
-
-def test_a_single_class_has_no_auc(tmp_path):
-    X, y = rows()
-    model = RFMClassifier(preset="fast", n_rounds=0).fit(X, y > 0)
-    _, checked = read(model, tmp_path, X=X[y > 0][:25], y=y[y > 0][:25] > 0)
-    assert "ROC AUC (one class only)" in checked.text
-    assert "nan" not in checked.text
-
-
-def test_many_columns_stay_small(tmp_path):
-    X, y = rows(n=60, d=500)
-    model = RFMRegressor(preset="fast", n_rounds=1, select_round="last").fit(X, y)
-    text, checked = read(model, tmp_path)
-    assert len(text) < 600_000
-    assert "300 more columns" in checked.text
-    assert model.evolution_.blocks.shape[1:] == (24, 24)
-
-
-@pytest.mark.parametrize("solver", ["nystrom", "partition"])
-def test_machines_for_many_rows(tmp_path, solver):
-    X, y = rows(n=700)
-    solver = Nystrom(centers=100) if solver == "nystrom" else Partition(leaf_rows=200)
-    model = RFMRegressor(kernel="laplace", update="agop", n_rounds=1, solver=solver, ridge=1e-3).fit(X, y)
-    _, checked = read(model, tmp_path, X=X[:50], y=y[:50])
-    assert sections(checked) == TITLES.split()
-    assert f"stands on {len(model.row_index_)} rows" in checked.text
-    assert "fitted to" not in checked.text.replace("not fitted to", "")
-
-
-def test_what_went_otherwise_than_asked_is_told(tmp_path):
-    X, y = rows()
-    model = RFMRegressor(kernel="gaussian", update="agop", n_rounds=1).fit(X, y)
-    small = model.compressed(30)
-    _, checked = read(small, tmp_path)
-    assert "Compressed from 90 to 30 rows" in checked.text
-    cut = RFMRegressor(kernel="laplace", update="agop", n_rounds=1, threshold=0.3, select_round="last").fit(X, y)
-    _, checked = read(cut, tmp_path)
-    assert "columns were thresholded away" in checked.text
+def test_pages_about_networks_are_written_to_files(report, tmp_path):
+    path = write_report(report, tmp_path / "new" / "net.html", image_shape=(2, 2), title="Mine")
+    assert "<h1>Mine</h1>" in path.read_text(encoding="utf-8")
+    path = write_comparison(report, report, tmp_path / "two.html", names=("one", "two"))
+    assert "one and two" in path.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"y": [1.0]}, "y was given without X"),
-        ({"X": "rows.csv", "y": [1.0]}, "X must be a table in memory"),
-        ({"X": np.ones((0, 4)), "y": []}, "X has no rows"),
-        ({"X": np.ones((2, 4)), "y": [1.0]}, "inconsistent"),
-        ({"X": scipy.sparse.eye_array(4).tocsr(), "y": np.ones(4)}, "X must be dense"),
-        ({"X": np.ones((2, 4)), "y": [[1.0, 2.0], [1.0, 2.0]]}, "y has 2 targets"),
-        ({"X": np.ones((2, 4)), "y": [1.0, np.nan]}, "y|target"),
-    ],
+    ("argument", "message"), [({"X": X}, "X is for the page of a model"), ({"card": {"a": "b"}}, "card is for")]
 )
-def test_wrong_arguments_are_named(tmp_path, options, message):
-    X, y = rows(30)
-    model = RFMRegressor(preset="fast", n_rounds=0).fit(X, y)
+def test_arguments_for_models_are_refused_for_a_network(report, tmp_path, argument, message):
     with pytest.raises(ValueError, match=message):
-        write_report(model, tmp_path / "page.html", **options)
-    assert not (tmp_path / "page.html").exists()
+        write_report(report, tmp_path / "x.html", **argument)
 
 
-def test_things_without_a_page(tmp_path):
+def test_rows_are_refused_for_two_networks(report, tmp_path):
+    with pytest.raises(ValueError, match="X is for the page of two models"):
+        write_comparison(report, report, tmp_path / "x.html", X=X)
+
+
+def test_only_fitted_models_and_reports_have_a_page(tmp_path):
+    with pytest.raises(ValueError, match="FeatureReport"):
+        write_report("text", tmp_path / "x.html")
     with pytest.raises(ValueError, match="thing must be"):
         write_report(object(), tmp_path / "page.html")
     with pytest.raises(ValueError, match="not fitted"):
         write_report(RFMRegressor(), tmp_path / "page.html")
-    X, y = rows(30)
+
+
+def test_a_folder_is_refused_as_a_path(tmp_path):
+    rows = np.asarray(X, dtype=float)
     with pytest.raises(ValueError, match="is a folder"):
-        write_report(RFMRegressor(preset="fast", n_rounds=0).fit(X, y), tmp_path)
+        write_report(RFMRegressor(preset="fast", n_rounds=0).fit(rows, rows[:, 0]), tmp_path)

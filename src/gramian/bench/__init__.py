@@ -1,8 +1,12 @@
-"""Benchmarks on tables: the same rows for every method, untuned defaults, results that survive an interrupt.
+"""Benchmarks on tables: the same rows for every method, untuned defaults, resumable runs.
 
-May import every room but ``cli``. ``tasks`` knows the tables and their splits, ``methods`` the learners, ``runner``
-runs cells (suite, set, split, method) in worker processes and keeps them in a file of JSON lines, ``metrics`` are the
-pure functions of paper B's appendix E, ``summary`` makes tables of them.
+A cell is one method on one split of one data set; :mod:`gramian.records` runs the cells in worker processes and stores
+them in a file of JSON lines.
+
+May import every package except ``cli``, ``experiments`` and ``demo``. ``tasks`` defines data sets and splits,
+``methods`` (with ``peers``) the learners, ``scoring`` fits and scores one of them, ``cell`` connects it to the engine,
+``uci_protocol`` is the tuning protocol of paper B, ``metrics`` are the comparisons of its appendix E, and ``summary``
+makes tables of them.
 
 >>> import numpy as np
 >>> from gramian.bench.metrics import friedman_rank

@@ -1,79 +1,163 @@
-"""One cell of a benchmark: fit one method to the training rows of one split, score it on the test rows, record it."""
+"""The cells of a benchmark: one method on one split of one data set."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import platform
-import time
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.metrics import r2_score
 
 from gramian import __version__
-from gramian.bench import paper
-from gramian.bench.methods import Method
-from gramian.bench.tasks import CLASSIFICATION, SUITES, Folder, Task
+from gramian.bench.methods import Method, find_method
+from gramian.bench.scoring import failed, score
+from gramian.bench.tasks import CLASSIFICATION, SUITES, BenchTask, Folder
+from gramian.records import Cell, Record, hash_key
 
-Record = dict[str, Any]
-_LEAST_PROBABILITY = 1e-15
-_LONGEST_MESSAGE = 300
+TIME_LIMIT = 600.0
+"""Default limit of one cell, in seconds."""
+_KEY_DIGITS = 16
 
 
 @dataclass(frozen=True)
-class Cell:
-    """What to run. Two cells with the same :meth:`key` would give the same record."""
+class BenchCell(Cell):
+    """One method on one split of one data set.
+
+    The record has ``key``, ``suite``, ``set``, ``split``, ``method``, ``seed``, the sizes of the task, ``versions``,
+    ``revision`` and the entries of :func:`gramian.bench.scoring.score`.
+
+    Attributes
+    ----------
+    suite, set : str
+    split : int
+    method : str
+        Name of the method, optionally with ``@tag``.
+    learner : Method
+        The method itself.
+    seed : int
+    folder : path or None
+        Folder of the data; by default the one that GRAMIAN_DATA names.
+    """
 
     suite: str
     set: str
     split: int
     method: str
-    """Name, perhaps with ``@tag``."""
+    learner: Method
     seed: int = 0
+    folder: Folder = None
 
-    def key(self, method: Method) -> str:
-        """A hash of everything that decides the result: also the package's version and the revisions of our settings.
+    @property
+    def key(self) -> str:
+        """Hash of everything that decides the result, with the package's version and the revisions of our settings.
 
-        >>> from gramian.bench.methods import METHODS
-        >>> cell = Cell("sklearn", "iris", 0, "SVM")
-        >>> cell.key(METHODS["SVM"]) == Cell("sklearn", "iris", 1, "SVM").key(METHODS["SVM"])
+        >>> a, b = cells("sklearn", ["SVM"], ["iris"], splits=2)
+        >>> a.key == b.key
         False
         """
-        spec = asdict(self) | {
-            "version": method.version,
-            "revision": method.revision,
+        identity = self._identity() | {
+            "version": self.learner.version,
+            "revision": self.learner.revision,
             "suite_revision": SUITES[self.suite].revision,
         }
-        return hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()[:16]
+        return hash_key(identity, _KEY_DIGITS)
+
+    def head(self) -> Record:
+        """Return the part of the record that is known before the data is read."""
+        return {"key": self.key} | self._identity()
+
+    def task(self) -> Callable[[], Record]:
+        """Return the fit as a picklable function."""
+        # Methods made by nested functions cannot be pickled; a registered one is found by its name in the worker.
+        learner = None if _registered(self.method) is self.learner else self.learner
+        return _Fit(self.suite, self.set, self.split, self.method, learner, self.seed, self.folder)
+
+    def failure(self, error: str, seconds: float) -> Record:
+        """Return the rest of the record of a method that crashed or exceeded the time limit."""
+        task = SUITES[self.suite].task(self.set, self.split, self.folder)
+        return _description(self.learner, task) | failed(task, error, seconds)
+
+    def levels(self) -> tuple[str, ...]:
+        """Return the groups of similar cells: the method, then the data set."""
+        return self.method, self.set
+
+    def seconds(self, record: Record) -> float:
+        """Return the time to fit and predict."""
+        return float(record["fit_seconds"] + (record["predict_seconds"] or 0.0))
+
+    def summary(self, record: Record) -> str:
+        """Describe the result in one line, for the log."""
+        error = f" ({record['error']})" if record["error"] else ""
+        return f"{self.method} {self.set}/{self.split}: {record['score']:.4f} in {record['fit_seconds']} s{error}"
+
+    def _identity(self) -> Record:
+        return {
+            "suite": self.suite,
+            "set": self.set,
+            "split": self.split,
+            "method": self.method,
+            "seed": self.seed,
+        }
 
 
-def run_cell(cell: Cell, method: Method, folder: Folder = None) -> Record:
-    """Fit, predict and score; whatever the method raises is recorded and scored as a failure.
+def cells(
+    suite: str,
+    methods: Sequence[str],
+    sets: Sequence[str],
+    splits: int | None = None,
+    seed: int = 0,
+    *,
+    folder: Folder = None,
+    find: Callable[[str], Method] = find_method,
+) -> list[BenchCell]:
+    """Return all cells of a suite, one method after the other.
 
-    Returns
-    -------
-    dict
-        The cell, its key, sizes, ``score`` (accuracy or R²), ``log_loss`` (classifiers with probabilities), seconds to
-        fit and to predict, ``error`` (None, or what went wrong), versions.
+    Parameters
+    ----------
+    suite : str
+    methods, sets : sequence of str
+    splits : int, optional
+        Number of splits of each data set; the suite's own number by default.
+    seed : int
+        Seed of the methods.
+    folder : path, optional
+        Folder of the data; by default the one that GRAMIAN_DATA names.
+    find : function
+        Returns the method of a name.
+
+    >>> [(cell.set, cell.split) for cell in cells("sklearn", ["SVM"], ["iris"], splits=2)]
+    [('iris', 0), ('iris', 1)]
     """
-    task = SUITES[cell.suite].task(cell.set, cell.split, folder)
-    begin = time.perf_counter()
-    try:
-        result = _paper(task, method) if method.paper else _fit_and_score(task, method, cell.seed)
-    except Exception as error:  # any failure of any method is a result
-        message = f"{type(error).__name__}: {' '.join(str(error).split())}"
-        result = failed(task, message[:_LONGEST_MESSAGE], time.perf_counter() - begin)
-    return describe(cell, method, task) | result
+    count = SUITES[suite].n_splits if splits is None else splits
+    return [
+        BenchCell(suite, set, split, name, find(name), seed, folder)
+        for name in methods
+        for set in sets
+        for split in range(count)
+    ]
 
 
-def describe(cell: Cell, method: Method, task: Task) -> Record:
-    """The part of a record that is known before anything has run."""
+@dataclass(frozen=True)
+class _Fit:
+    """The work of a cell; ``learner`` is None for a registered method, which is found by its name."""
+
+    suite: str
+    set: str
+    split: int
+    method: str
+    learner: Method | None
+    seed: int
+    folder: Folder
+
+    def __call__(self) -> Record:
+        learner = find_method(self.method) if self.learner is None else self.learner
+        task = SUITES[self.suite].task(self.set, self.split, self.folder)
+        return _description(learner, task) | score(task, learner, self.seed)
+
+
+def _description(method: Method, task: BenchTask) -> Record:
     return {
-        "key": cell.key(method),
-        **asdict(cell),
         "kind": task.kind,
         "n_train": len(task.split.train),
         "n_test": len(task.split.test),
@@ -89,65 +173,7 @@ def describe(cell: Cell, method: Method, task: Task) -> Record:
     }
 
 
-def failed(task: Task, error: str, seconds: float) -> Record:
-    """The result of a method that raised, crashed or took too long: the score of the commonest class, or R² = 0."""
-    return {
-        "score": task.fallback,
-        "log_loss": None,
-        "fit_seconds": round(seconds, 4),
-        "predict_seconds": None,
-        "error": error,
-    }
-
-
-def log_loss(classes: NDArray[Any], P: NDArray[Any], y: NDArray[Any]) -> float:
-    """``−mean log p(y)``; p is at least 1e-15, also for labels that the training rows did not hold.
-
-    >>> round(log_loss(np.array([0, 1]), np.array([[0.5, 0.5], [0.25, 0.75]]), np.array([0, 1])), 4)
-    0.4904
-    """
-    at = np.searchsorted(classes, y).clip(max=len(classes) - 1)
-    p = np.where(classes[at] == y, P[np.arange(len(y)), at], 0.0)
-    return float(-np.log(np.clip(p, _LEAST_PROBABILITY, 1.0)).mean())
-
-
-def _fit_and_score(task: Task, method: Method, seed: int) -> Record:
-    (X, y), (X_out, y_out) = task.train, task.test
-    begin = time.perf_counter()
-    classes = None
-    if task.kind == CLASSIFICATION:
-        classes, y = np.unique(y, return_inverse=True)
-    model = method.make(task.kind, X, seed)
-    model.fit(X, y)
-    fitted = time.perf_counter()
-    out = np.asarray(model.predict(X_out)).reshape(-1)
-    done = time.perf_counter()
-    if not np.isfinite(out.astype(np.float64)).all():
-        raise ValueError("the predictions hold NaN or infinity")
-    loss = None
-    if classes is None:
-        score = float(r2_score(y_out, out))
-    else:
-        score = float(np.mean(classes[out.astype(np.intp)] == y_out))
-        if hasattr(model, "predict_proba"):
-            loss = log_loss(classes, np.asarray(model.predict_proba(X_out), dtype=np.float64), y_out)
-    return {
-        "score": score,
-        "log_loss": loss,
-        "fit_seconds": round(fitted - begin, 4),
-        "predict_seconds": round(done - fitted, 4),
-        "error": None,
-    }
-
-
-def _paper(task: Task, method: Method) -> Record:
-    begin = time.perf_counter()
-    outcome = paper.evaluate(task.data, method.name)
-    return {
-        "score": outcome.score,
-        "log_loss": None,
-        "fit_seconds": round(time.perf_counter() - begin, 4),
-        "predict_seconds": None,
-        "error": None,
-        "paper": outcome.as_dict(),
-    }
+def _registered(name: str) -> Method | None:
+    with suppress(ValueError):
+        return find_method(name)
+    return None

@@ -1,8 +1,8 @@
-"""The learners under comparison: untuned defaults, one thread, a fixed seed, quiet.
+"""The compared learners: untuned defaults, one thread, a fixed seed, no output.
 
-What each gets: trees see the columns as they are, their own handling of categories switched on; methods that work with
-distances see standardised numbers and one-hot categories, and a standardised target in regression; gramian sees what
-the user has. Labels arrive as 0 … c−1. Peers are imported when they are made, so none of them needs to be installed.
+Inputs: tree methods get the raw columns, with their own handling of categories enabled; methods based on distances get
+standardised numbers and one-hot categories, and a standardised target in regression; gramian gets the raw table. Labels
+are 0 … c−1. Other packages are imported when a learner is made, so that none of them needs to be installed.
 """
 
 from __future__ import annotations
@@ -30,20 +30,21 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC, SVR
 
 from gramian import RFMClassifier, RFMRegressor, __version__
-from gramian.bench.paper import UPDATES
 from gramian.bench.peers import XRFMClassifier, XRFMRegressor
 from gramian.bench.tasks import REGRESSION
+from gramian.bench.uci_protocol import UPDATES
+from gramian.rfm.options import PresetName
 
 Make = Callable[[str, Any, int], Any]
-"""(kind of task, training rows, seed) → an estimator with fit and predict, and perhaps predict_proba."""
+"""(type of task, training rows, seed) → an estimator with fit and predict, optionally predict_proba."""
 
 
 @dataclass(frozen=True)
 class Method:
     """A learner by name.
 
-    ``package`` is the distribution whose version decides its results; ``revision`` says which settings of ours: raise
-    it when ``make`` changes, and finished cells are run anew.
+    ``package`` is the distribution whose version decides the results. ``revision`` identifies our settings: increase it
+    when ``make`` changes, so that finished cells run again. ``paper`` marks the methods of the protocol of paper B.
     """
 
     name: str
@@ -54,12 +55,12 @@ class Method:
 
     @property
     def version(self) -> str:
-        """Version of the package behind it."""
+        """Version of the package."""
         return __version__ if self.package == "gramian" else version(self.package)
 
     @property
     def missing(self) -> str | None:
-        """Why it cannot run here, or None."""
+        """Reason why the method cannot run here, or None."""
         if self.package == "gramian":
             preset = _PRESETS.get(self.name)
             if preset and "preset" not in inspect.signature(RFMRegressor).parameters:
@@ -76,7 +77,7 @@ _PRESETS = {"gramian-fast": "fast", "gramian-best": "best"}
 
 
 def is_frame(X: Any) -> bool:
-    """Whether X is a pandas frame.
+    """Return True if X is a pandas frame.
 
     >>> is_frame(np.zeros((2, 2)))
     False
@@ -84,8 +85,8 @@ def is_frame(X: Any) -> bool:
     return hasattr(X, "iloc")
 
 
-def numbers(X: Any, scale: bool) -> Any:
-    """A transformer to numbers: one-hot categories, imputed numbers; standardised if asked for."""
+def to_numbers(X: Any, scale: bool) -> Any:
+    """Make a transformer to numeric columns: imputed numbers, one-hot categories; standardised with ``scale``."""
     numeric = [SimpleImputer()] * is_frame(X) + [StandardScaler()] * scale
     if not is_frame(X):
         return make_pipeline(*numeric) if numeric else None
@@ -101,7 +102,7 @@ def numbers(X: Any, scale: bool) -> Any:
 
 
 class CodedRidge(ClassifierMixin, BaseEstimator):
-    """Kernel ridge regression on one-hot labels; the class with the largest output wins.
+    """Kernel ridge regression on one-hot labels; predicts the class with the largest output.
 
     >>> model = CodedRidge("rbf").fit(np.array([[0.0], [1.0], [5.0]]), np.array([0, 0, 1]))
     >>> model.predict(np.array([[4.5]])).tolist()
@@ -118,23 +119,21 @@ class CodedRidge(ClassifierMixin, BaseEstimator):
         return self
 
     def predict(self, X: NDArray[Any]) -> NDArray[Any]:
-        """Labels (n,)."""
+        """Predict labels (n,)."""
         return self.classes_[self.ridge_.predict(X).argmax(axis=1)]
 
 
-def _gramian(kind: str, X: Any, seed: int, preset: str | None = None) -> Any:
-    extra = {} if preset is None else {"preset": preset}
-    return (RFMRegressor if kind == REGRESSION else RFMClassifier)(random_state=seed, **extra)
+def _gramian(preset: PresetName) -> Make:
+    def make(kind: str, X: Any, seed: int) -> RFMRegressor | RFMClassifier:
+        return (RFMRegressor if kind == REGRESSION else RFMClassifier)(preset=preset, random_state=seed)
 
-
-def _preset(preset: str) -> Make:
-    return lambda kind, X, seed: _gramian(kind, X, seed, preset)
+    return make
 
 
 def _scaled(regressor: Callable[[int], Any], classifier: Callable[[int], Any]) -> Make:
     def make(kind: str, X: Any, seed: int) -> Any:
-        model = make_pipeline(numbers(X, scale=True), (regressor if kind == REGRESSION else classifier)(seed))
-        # An untuned ridge or ε-tube has no meaning in dollars or degrees.
+        model = make_pipeline(to_numbers(X, scale=True), (regressor if kind == REGRESSION else classifier)(seed))
+        # An untuned ridge or ε-tube is only meaningful for a standardised target.
         return TransformedTargetRegressor(model, transformer=StandardScaler()) if kind == REGRESSION else model
 
     return make
@@ -142,7 +141,7 @@ def _scaled(regressor: Callable[[int], Any], classifier: Callable[[int], Any]) -
 
 def _forest(kind: str, X: Any, seed: int) -> Any:
     forest = (RandomForestRegressor if kind == REGRESSION else RandomForestClassifier)(random_state=seed, n_jobs=1)
-    return make_pipeline(numbers(X, scale=False), forest) if is_frame(X) else forest
+    return make_pipeline(to_numbers(X, scale=False), forest) if is_frame(X) else forest
 
 
 def _histogram(kind: str, X: Any, seed: int) -> Any:
@@ -176,14 +175,14 @@ def _xrfm(kind: str, X: Any, seed: int) -> RegressorMixin | ClassifierMixin:
 
 
 def _nothing(kind: str, X: Any, seed: int) -> Any:
-    raise ValueError("methods of the paper's protocol fit nothing by themselves: run the suite uci-paper")
+    raise ValueError("methods of the paper's protocol run in the suite uci-paper only")
 
 
 _SKLEARN = "scikit-learn"
 _ALL = (
-    Method("gramian", "gramian", _gramian),
-    Method("gramian-fast", "gramian", _preset("fast")),
-    Method("gramian-best", "gramian", _preset("best")),
+    Method("gramian", "gramian", _gramian("default")),
+    Method("gramian-fast", "gramian", _gramian("fast")),
+    Method("gramian-best", "gramian", _gramian("best")),
     Method("RandomForest", _SKLEARN, _forest),
     Method("SVM", _SKLEARN, _scaled(lambda seed: SVR(), lambda seed: SVC(random_state=seed))),
     Method("LightGBM", "lightgbm", _lightgbm),
@@ -206,12 +205,12 @@ METHODS: dict[str, Method] = {method.name: method for method in _ALL}
 
 
 def find_method(name: str) -> Method:
-    """The method behind ``name`` or ``name@tag``; a tag keeps results of changed code apart in one file.
+    """Return the method of ``name`` or ``name@tag``; a tag separates results of changed code in one file.
 
     >>> find_method("gramian@try-2").package
     'gramian'
     """
     base = name.partition("@")[0]
     if base not in METHODS:
-        raise ValueError(f"{base!r} is not a method; there are {', '.join(METHODS)}")
+        raise ValueError(f"{base!r} is not a method; the methods are {', '.join(METHODS)}")
     return METHODS[base]

@@ -1,7 +1,7 @@
-"""How methods compare over many sets: pure functions of a matrix of scores x (sets × methods).
+"""Comparison of methods over data sets: pure functions of a matrix of scores x (sets × methods).
 
 Definitions are those of paper B, appendix E, after Fernández-Delgado et al. (2014) and Grinsztajn et al. (2022). Larger
-scores are better (accuracy, R²). NaN stands for a score that is missing; every function says what it does there.
+scores are better (accuracy, R²). NaN marks a missing score; every function documents how it treats it.
 """
 
 from __future__ import annotations
@@ -14,11 +14,13 @@ Scores = Float[np.ndarray, "sets methods"]
 PerMethod = Float[np.ndarray, " methods"]
 
 _TIE = 1e-12
-"""Scores closer than this are equal: means over splits in another order differ by round-off."""
+"""Scores closer than this count as equal: means over splits in another order differ by rounding."""
 
 
 def average(x: Scores) -> PerMethod:
-    """Average score: "just the average over all available accuracies across datasets"; missing ones are dropped.
+    """Compute the average score: "just the average over all available accuracies across datasets".
+
+    Missing scores are dropped.
 
     >>> average(np.array([[0.9, 0.5], [0.7, np.nan]])).tolist()
     [0.8, 0.5]
@@ -27,8 +29,10 @@ def average(x: Scores) -> PerMethod:
 
 
 def friedman_rank(x: Scores) -> PerMethod:
-    """Mean rank: "rank classifiers in order of performance (the top performer gets rank 1) for each dataset and then
-    average the ranks"; methods that tie share the mean of their ranks.
+    """Compute the mean rank over data sets, 1 for the best; tied methods share the mean of their ranks.
+
+    Paper B: "rank classifiers in order of performance (the top performer gets rank 1) for each dataset and then average
+    the ranks".
 
     Missing entries are imputed "via the average classifier performance for this data", as the paper does.
 
@@ -41,9 +45,10 @@ def friedman_rank(x: Scores) -> PerMethod:
 
 
 def pma(x: Scores) -> PerMethod:
-    """Percentage of the maximum accuracy: the mean over sets of ``100 · x_ij / max_k x_ik``; missing ones are dropped.
+    """Compute the percentage of the maximum accuracy: the mean over sets of ``100 · x_ij / max_k x_ik``.
 
-    Sets whose best score is not positive (R² of a hopeless task) have no such percentage and are left out.
+    Missing scores are dropped. Sets whose best score is not positive (possible for R²) are left out: they have no such
+    percentage.
 
     >>> pma(np.array([[0.8, 0.4], [0.5, 0.5]])).tolist()
     [100.0, 75.0]
@@ -52,7 +57,7 @@ def pma(x: Scores) -> PerMethod:
 
 
 def pma_spread(x: Scores) -> PerMethod:
-    """Standard deviation over sets of the percentages of :func:`pma`: what stands behind ± in paper B's tables.
+    """Compute the standard deviation over sets of the percentages of :func:`pma`, printed after ± in paper B.
 
     >>> pma_spread(np.array([[0.8, 0.4], [0.5, 0.5]])).tolist()
     [0.0, 25.0]
@@ -62,7 +67,7 @@ def pma_spread(x: Scores) -> PerMethod:
 
 
 def within(x: Scores, percent: float) -> PerMethod:
-    """P90 and P95: percentage of sets with ``x_ij ≥ (percent/100) · max_k x_ik``; missing ones are dropped.
+    """Compute P90 and P95: the percentage of sets with ``x_ij ≥ (percent/100) · max_k x_ik``; missing ones are dropped.
 
     Paper B: "the percentage of datasets on which the classifier obtained accuracy within 90 % / 95 % of that of the
     best performing model".
@@ -76,11 +81,11 @@ def within(x: Scores, percent: float) -> PerMethod:
 
 
 def adtm(x: Scores) -> PerMethod:
-    """Average distance to the minimum: the mean over sets of ``(x_ij − min_k x_ik) / (max_k x_ik − min_k x_ik)``.
+    """Compute the average distance to the minimum: the mean of ``(x_ij − min_k x_ik) / (max_k x_ik − min_k x_ik)``.
 
-    Paper B prints ``max_j x_ij`` alone below the line, but also that the best method has 1 and the worst 0 and that it
-    is "min-max scaling across classifier performance"; only the denominator used here does that. Sets where all methods
-    tie tell nothing and are left out; missing scores are dropped.
+    Paper B prints only ``max_j x_ij`` in the denominator, but also says that the best method has 1 and the worst 0 and
+    that it is "min-max scaling across classifier performance", which requires the denominator used here. Sets where all
+    methods tie are left out; missing scores are dropped.
 
     >>> adtm(np.array([[1.0, 0.5, 0.75], [0.2, 0.4, 0.2]])).tolist()
     [0.5, 0.5, 0.25]
@@ -91,21 +96,21 @@ def adtm(x: Scores) -> PerMethod:
     return _mean((x - low) / span)
 
 
-def normalized_r2(x: Scores, floor: float = 0.0) -> PerMethod:
-    """Normalised R²: :func:`adtm` of R² clipped from below, the mean over sets of ``(x_ij − min)/(max − min)``.
+def normalized_r2(x: Scores, lowest: float = 0.0) -> PerMethod:
+    """Compute the normalised R²: :func:`adtm` of R² clipped from below.
 
-    R² has no lower end: one method that fails on one set would stretch that set's scale until all others look alike.
-    So scores below ``floor`` (the mean as prediction has R² = 0) count as ``floor`` first. The score of a method
-    depends on which others are in the matrix; compare within one table only.
+    R² is unbounded below: one method that fails on one set would dominate the scale of that set. Scores below
+    ``lowest`` (predicting the mean has R² = 0) therefore count as ``lowest``. The result of a method depends on the
+    others in the matrix; compare within one table only.
 
     >>> normalized_r2(np.array([[0.5, 1.0, -40.0]])).tolist()
     [0.5, 1.0, 0.0]
     """
-    return adtm(np.fmax(x, np.where(np.isnan(x), np.nan, floor)))
+    return adtm(np.fmax(x, np.where(np.isnan(x), np.nan, lowest)))
 
 
 def wins(x: Scores) -> PerMethod:
-    """Number of sets on which the method is best; methods that tie for the best place all win.
+    """Count the sets on which the method is best; all methods tied for the best place count.
 
     >>> wins(np.array([[0.9, 0.9, 0.1], [0.2, 0.3, np.nan]])).tolist()
     [1.0, 2.0, 0.0]
@@ -121,17 +126,17 @@ def _share(x: Scores) -> Scores:
 
 
 def _mean(x: Scores) -> PerMethod:
-    """Mean over sets of what is there; NaN for a method with nothing."""
-    there = ~np.isnan(x)
-    count = there.sum(axis=0)
-    return np.where(count > 0, np.where(there, x, 0.0).sum(axis=0) / np.maximum(count, 1), np.nan)
+    """Mean over sets without missing scores; NaN for a method without any."""
+    present = ~np.isnan(x)
+    count = present.sum(axis=0)
+    return np.where(count > 0, np.where(present, x, 0.0).sum(axis=0) / np.maximum(count, 1), np.nan)
 
 
 def _snap(row: Float[np.ndarray, " methods"]) -> Float[np.ndarray, " methods"]:
-    """Values that differ by round-off become the same, so that they tie."""
+    """Round, so that values that differ only by rounding errors tie."""
     return np.round(row, 12)
 
 
 def _check(x: Scores) -> None:
     if x.size == 0 or np.isnan(x).all(axis=1).any():
-        raise ValueError("every set needs the score of at least one method; leave sets without any out")
+        raise ValueError("every set needs the score of at least one method; remove sets without any")

@@ -1,8 +1,8 @@
-"""xRFM behind the contract of scikit-learn, prepared as its README recommends.
+"""xRFM with the interface of scikit-learn, prepared as its README recommends.
 
-It asks for a validation set: 20 % of the training rows, classes in their shares where that is possible. Numbers are
-standardised, categories one-hot and announced as such, a regression target is standardised too (a shifted one breaks
-it). Its constructor seeds the global generators, so it belongs into a process of its own.
+xRFM requires a validation set: 20 % of the training rows, stratified by class where possible. Numbers are standardised,
+categories are one-hot and declared as categorical, and a regression target is standardised (xRFM fails on a shifted
+one). Its constructor seeds the global generators, so it should run in a process of its own.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ _VALIDATION = 0.2
 
 
 class _XRFM(BaseEstimator):
-    """Columns to float32 tensors and back; the rest is xRFM's own."""
+    """Conversion of columns to float32 tensors and back; the rest is xRFM itself."""
 
     def __init__(self, random_state: int = 0) -> None:
         self.random_state = random_state
 
     def _split(self, y: NDArray[Any], stratify: bool) -> list[NDArray[Any]]:
         rows = np.arange(len(y))
-        # With a class of one row, or fewer validation rows than classes, shares cannot be kept.
+        # Stratification is impossible with a class of one row, or with fewer validation rows than classes.
         counts = np.unique(y, return_counts=True)[1] if stratify else np.array([0])
         possible = stratify and counts.min() > 1 and _VALIDATION * len(y) >= len(counts)
         return train_test_split(
@@ -80,7 +80,7 @@ class XRFMRegressor(RegressorMixin, _XRFM):
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Predictions (n,), in the units of y."""
+        """Predict targets (n,), in the units of y."""
         out = np.asarray(self._model.predict(self._tensor(X)), dtype=np.float64)
         return self._target.inverse_transform(out.reshape(-1, 1))[:, 0]
 
@@ -95,9 +95,9 @@ class XRFMClassifier(ClassifierMixin, _XRFM):
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Labels (n,)."""
+        """Predict labels (n,)."""
         return np.asarray(self._model.predict(self._tensor(X))).reshape(-1)
 
     def predict_proba(self, X: Any) -> NDArray[Any]:
-        """Class probabilities (n, c)."""
+        """Predict class probabilities (n, c)."""
         return np.asarray(self._model.predict_proba(self._tensor(X)))

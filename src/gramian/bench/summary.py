@@ -1,4 +1,4 @@
-"""From records to tables: a matrix of scores per kind of task, its metrics, and its forms for people and files."""
+"""Tables from records: a matrix of scores per type of task, its metrics, and its output formats."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from jaxtyping import Float
 from rich.table import Table
 
 from gramian.bench import metrics
-from gramian.bench.cell import Record
 from gramian.bench.tasks import CLASSIFICATION, REGRESSION
+from gramian.records import Record
 
 _FORMATS = {
     "average": "{:.2f}",
@@ -31,15 +31,15 @@ _FORMATS = {
     "failures": "{:.0f}",
 }
 _SHORT = {"average": "avg", "normalised R²": "norm", "log loss": "logl", "predict s": "pred", "failures": "fail"}
-"""Names that fit a terminal of 80 columns."""
+"""Short column names for a terminal of 80 columns."""
 
 
 @dataclass(frozen=True, eq=False)
-class Summary:
-    """Methods × metrics on the sets, and the splits of them, that every method has finished.
+class SuiteSummary:
+    """Methods × metrics on the data sets and splits that every method has finished.
 
     ``rows`` has one entry per method, best average first: the columns of the table by name. ``scores`` are means over
-    splits, sets × methods in the order of ``sets`` and ``rows``. ``unfinished`` are sets that some method lacks.
+    splits, sets × methods in the order of ``sets`` and ``rows``. ``unfinished`` are sets that a method lacks.
     """
 
     suite: str
@@ -51,12 +51,12 @@ class Summary:
 
     @property
     def title(self) -> str:
-        """What the table is about, in one line."""
+        """Title of the table."""
         left = f"; {len(self.unfinished)} more not finished by all" if self.unfinished else ""
         return f"{self.suite}, {self.kind}: {len(self.sets)} sets{left}"
 
     def as_dict(self) -> dict[str, Any]:
-        """For a JSON file."""
+        """Return the table for a JSON file."""
         order = [row["method"] for row in self.rows]
         return {
             "suite": self.suite,
@@ -70,14 +70,14 @@ class Summary:
         }
 
     def markdown(self) -> str:
-        """A table for a document."""
+        """Return the table in Markdown."""
         head = ["method", *self._columns()]
         lines = ["| " + " | ".join(head) + " |", "|---" + "|---:" * (len(head) - 1) + "|"]
         lines += ["| " + " | ".join(self._cells(row)) + " |" for row in self.rows]
         return f"**{self.title}**\n\n" + "\n".join(lines) + "\n"
 
     def table(self) -> Table:
-        """A table for the terminal."""
+        """Return the table for the terminal."""
         table = Table(title=self.title, title_justify="left", box=None, padding=(0, 1, 0, 0))
         table.add_column("method", style="bold", no_wrap=True)
         for name in self._columns():
@@ -96,16 +96,16 @@ class Summary:
         ]
 
 
-def summarize(records: Sequence[Record], suite: str, methods: Sequence[str] = ()) -> list[Summary]:
-    """One summary per kind of task in a suite.
+def summarize(records: Sequence[Record], suite: str, methods: Sequence[str] = ()) -> list[SuiteSummary]:
+    """Return one summary per type of task in a suite.
 
     Parameters
     ----------
     records : sequence of dict
-        As :func:`gramian.bench.runner.run` returns them. Of several for one cell (another version) the last counts.
+        Records of :class:`gramian.bench.cell.BenchCell`. Of several for one cell (another version) the last counts.
     suite : str
     methods : sequence of str
-        Those to compare; all that are in the records by default.
+        Methods to compare; all methods in the records by default.
     """
     cells = {(r["method"], r["set"], r["split"]): r for r in records if r["suite"] == suite}
     chosen = list(methods) or list(dict.fromkeys(method for method, _, _ in cells))
@@ -114,29 +114,29 @@ def summarize(records: Sequence[Record], suite: str, methods: Sequence[str] = ()
     return [_summary(suite, kind, chosen, [r for r in found if r["kind"] == kind]) for kind in kinds]
 
 
-def _summary(suite: str, kind: str, methods: Sequence[str], records: Sequence[Record]) -> Summary:
+def _summary(suite: str, kind: str, methods: Sequence[str], records: Sequence[Record]) -> SuiteSummary:
     cells = {(r["set"], r["method"], r["split"]): r for r in records}
     sets = list(dict.fromkeys(record["set"] for record in records))
     splits = sorted({record["split"] for record in records})
-    # The same rows for all: of each set the splits that every method has.
+    # All methods are compared on the same rows: the splits of each set that every method has.
     common = {name: [s for s in splits if all((name, m, s) in cells for m in methods)] for name in sets}
-    whole = [name for name in sets if common[name]]
-    if not whole:
-        return Summary(suite, kind, (), tuple(sets), (), np.zeros((0, 0)))
-    x = np.array([[np.mean([cells[name, m, s]["score"] for s in common[name]]) for m in methods] for name in whole])
+    complete = [name for name in sets if common[name]]
+    if not complete:
+        return SuiteSummary(suite, kind, (), tuple(sets), (), np.zeros((0, 0)))
+    x = np.array([[np.mean([cells[name, m, s]["score"] for s in common[name]]) for m in methods] for name in complete])
     rows = []
     columns = _metrics(x, kind)
     for j, method in enumerate(methods):
-        mine = [cells[name, method, s] for name in whole for s in common[name]]
+        mine = [cells[name, method, s] for name in complete for s in common[name]]
         rows.append(
             {"method": method, **{name: float(values[j]) for name, values in columns.items()}, **_costs(mine, kind)}
         )
     order = sorted(range(len(rows)), key=lambda j: -x[:, j].mean())
-    return Summary(
+    return SuiteSummary(
         suite,
         kind,
-        tuple(whole),
-        tuple(name for name in sets if name not in whole),
+        tuple(complete),
+        tuple(name for name in sets if name not in complete),
         tuple(rows[j] for j in order),
         x[:, order],
     )
@@ -158,7 +158,7 @@ def _metrics(x: Float[np.ndarray, "sets methods"], kind: str) -> dict[str, Float
 
 
 def _costs(records: Sequence[Record], kind: str) -> dict[str, float]:
-    """Mean log loss (where every cell has one), mean seconds, number of failures."""
+    """Mean log loss (if every cell has one), mean seconds, number of failures."""
     losses = [r["log_loss"] for r in records if r["error"] is None]
     known = bool(losses) and None not in losses
     predict = [r["predict_seconds"] for r in records if r["predict_seconds"] is not None]

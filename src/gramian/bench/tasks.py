@@ -1,7 +1,7 @@
-"""The tables: which sets a suite holds, and which rows of a set train and which test.
+"""Suites of data sets, and their splits into training and test rows.
 
-A suite is read by name; a task is one set under one split. Splits are the authors' own where there are any, else
-seeded by their number, so that every method sees the same rows.
+A task is one data set with one split. Splits are those of the data's authors where they exist, otherwise seeded by
+their number, so that every method gets the same rows.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ Folder = str | Path | None
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
-    """Rows to fit and rows to score, of one set.
+class BenchTask:
+    """Training and test rows of one data set.
 
-    ``data`` is the whole set, for protocols that have their own idea of a split (:mod:`gramian.bench.paper`).
+    ``data`` is the whole data set, for protocols with splits of their own (:mod:`gramian.bench.uci_protocol`).
     """
 
     suite: str
@@ -57,7 +57,7 @@ class Task:
 
     @property
     def fallback(self) -> float:
-        """What a method that fails is scored with: accuracy of the commonest training class, or R² = 0."""
+        """Score of a method that fails: the accuracy of the most frequent training class, or R² = 0."""
         if self.kind == REGRESSION:
             return 0.0
         values, counts = np.unique(self.data.y[self.split.train], return_counts=True)
@@ -66,7 +66,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Suite:
-    """A family of sets. ``kind`` is "mixed" where it depends on the set."""
+    """A family of data sets. ``kind`` is "mixed" where it depends on the data set."""
 
     key: str
     title: str
@@ -75,20 +75,22 @@ class Suite:
     names: Callable[[Folder], list[str]]
     read: Callable[[str, Folder], tuple[str, Dataset]]
     paper: bool = False
-    """Whether the protocol is paper B's, which tunes, instead of one fit per split."""
+    """True for the protocol of paper B, which tunes, instead of one fit per split."""
     revision: str = "1"
-    """Goes into the key of every cell: raise it when rows or splits change."""
+    """Part of the key of every cell: increase it when rows or splits change."""
 
-    def task(self, name: str, split: int, folder: Folder = None) -> Task:
-        """The set ``name`` under split number ``split``."""
+    def task(self, name: str, split: int, folder: Folder = None) -> BenchTask:
+        """Read the data set ``name`` with split number ``split``."""
         kind, data = self.read(name, folder)
         if data.splits and not split < len(data.splits):
             raise ValueError(f"{self.key} has {len(data.splits)} splits, there is no split={split}")
-        return Task(self.key, name, kind, data, data.splits[split] if data.splits else seeded(data.y, kind, split))
+        return BenchTask(
+            self.key, name, kind, data, data.splits[split] if data.splits else seeded_split(data.y, kind, split)
+        )
 
 
 def take(X: Any, rows: NDArray[np.int64]) -> Any:
-    """Rows of an array or of a frame.
+    """Select rows of an array or of a frame.
 
     >>> take(np.array([[1], [2], [3]]), np.array([2, 0])).tolist()
     [[3], [1]]
@@ -96,13 +98,13 @@ def take(X: Any, rows: NDArray[np.int64]) -> Any:
     return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
 
 
-def seeded(y: NDArray[Any], kind: str, split: int) -> Split:
-    """70 % of the rows to train on, 10,000 at most, and the others to test on, 50,000 at most; seeded by ``split``.
+def seeded_split(y: NDArray[Any], kind: str, split: int) -> Split:
+    """Split into 70 % training rows, at most 10,000, and test rows, at most 50,000; ``split`` is the seed.
 
-    Classes keep their shares. These are the sizes of Grinsztajn et al. (2022) without their validation rows, which
+    The split is stratified by class. The sizes are those of Grinsztajn et al. (2022) without validation rows, which
     untuned methods do not need.
 
-    >>> part = seeded(np.arange(100.0), "regression", 0)
+    >>> part = seeded_split(np.arange(100.0), "regression", 0)
     >>> len(part.train), len(part.test), sorted({*part.train.tolist(), *part.test.tolist()}) == list(range(100))
     (70, 30, True)
     """
@@ -128,7 +130,7 @@ def _clf_folders(folder: Folder) -> dict[str, str]:
     for kind in _CLF_FOLDERS:
         try:
             found.update(dict.fromkeys(grinsztajn_names(kind, folder), kind))
-        except ValueError:  # the benchmark in full has the first of these folders only
+        except ValueError:  # the full benchmark has only the first of these folders
             continue
     return found
 
@@ -150,7 +152,7 @@ def _read_sklearn(name: str, folder: Folder) -> tuple[str, Dataset]:
 _ALL = (
     Suite(
         "uci-small",
-        "UCI classification sets with at most 5,000 rows, honest folds",
+        "UCI classification sets with at most 5,000 rows, folds without leaks",
         CLASSIFICATION,
         4,
         lambda folder: uci_names(folder, small=True, by_rows=True),
@@ -158,7 +160,7 @@ _ALL = (
     ),
     Suite(
         "uci-paper",
-        "UCI classification sets, paper B's protocol (leaky: for comparison with the paper only)",
+        "UCI classification sets, protocol of paper B (it leaks: for comparison with the paper only)",
         CLASSIFICATION,
         1,
         _small_first,
@@ -167,7 +169,7 @@ _ALL = (
     ),
     Suite(
         "grinsztajn-reg",
-        "Grinsztajn et al.: regression on numbers, 10,000 training rows at most",
+        "Grinsztajn et al.: regression on numeric columns, at most 10,000 training rows",
         REGRESSION,
         1,
         lambda folder: grinsztajn_names("reg_num", folder),
@@ -175,7 +177,7 @@ _ALL = (
     ),
     Suite(
         "grinsztajn-clf",
-        "Grinsztajn et al.: two classes, numbers, 10,000 training rows at most",
+        "Grinsztajn et al.: two classes, numeric columns, at most 10,000 training rows",
         CLASSIFICATION,
         1,
         lambda folder: list(_clf_folders(folder)),
@@ -183,7 +185,7 @@ _ALL = (
     ),
     Suite(
         "frames",
-        "raw frames with categories, 10,000 training rows at most",
+        "raw frames with categories, at most 10,000 training rows",
         REGRESSION,
         1,
         lambda folder: ["diamonds"],

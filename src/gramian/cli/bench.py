@@ -1,28 +1,26 @@
-"""``gramian bench tables``: our defaults beside those of others, on the same rows."""
+"""``gramian bench tables``: the defaults of gramian and of other methods on the same rows."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import click
 from rich.console import Console
 
 from gramian import __version__
+from gramian.bench.cell import TIME_LIMIT, cells
 from gramian.bench.methods import METHODS, find_method
-from gramian.bench.runner import TIME_LIMIT, cells, read_records, run
-from gramian.bench.summary import Summary, summarize
+from gramian.bench.summary import SuiteSummary, summarize
 from gramian.bench.tasks import SUITES
-from gramian.cli.interrupts import INTERRUPTED
-from gramian.cli.output import emit
-from gramian.cli.show import make_console
-from gramian.core.progress import progress
+from gramian.cli.cell_progress import cell_progress
+from gramian.cli.output import emit, make_console
+from gramian.records import LinesStore, run
 
 
 @click.group()
 def bench() -> None:
-    """Measure gramian beside other methods.
+    """Compare gramian with other methods.
 
     \b
     Examples:
@@ -32,24 +30,38 @@ def bench() -> None:
 
 
 @bench.command()
-@click.option("--suite", type=click.Choice(list(SUITES)), default="sklearn", show_default=True, help="Which tables.")
+@click.option("--suite", type=click.Choice(list(SUITES)), default="sklearn", show_default=True, help="The data sets.")
 @click.option(
-    "--sets", "wanted", default=None, help="A number (that many, smallest first) or names with commas between; all."
+    "--sets",
+    "wanted",
+    default=None,
+    help="A number of data sets, smallest first, or names separated by commas; by default all.",
 )
-@click.option("--methods", "named", default=None, help="Names with commas between, name@tag to tell runs apart; all.")
-@click.option("--splits", type=click.IntRange(min=1), default=None, help="Splits of each set; the suite's own number.")
-@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Processes of one thread each.")
-@click.option("--time-limit", type=float, default=TIME_LIMIT, show_default=True, help="Seconds for one fit.")
+@click.option(
+    "--methods", "named", default=None, help="Names separated by commas, name@tag to distinguish runs; by default all."
+)
+@click.option(
+    "--splits",
+    type=click.IntRange(min=1),
+    default=None,
+    help="Splits of each data set; by default the suite's own number.",
+)
+@click.option(
+    "--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Worker processes, of one thread each."
+)
+@click.option("--time-limit", type=float, default=TIME_LIMIT, show_default=True, help="Limit of one fit in seconds.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the methods.")
 @click.option(
     "--out",
     type=click.Path(dir_okay=False, path_type=Path),
     default=Path("bench-output/tables.jsonl"),
     show_default=True,
-    help="Records, one a line; finished ones are not run again. The summary goes beside it, as .json and .md.",
+    help="File of records; finished cells are not repeated. The summary is written next to it, as .json and .md.",
 )
-@click.option("--show", "only_show", is_flag=True, help="Show what the file holds and run nothing.")
-@click.option("--list", "only_list", is_flag=True, help="List suites and methods, and which of them can run here.")
+@click.option("--show", "only_show", is_flag=True, help="Only show the records of the file.")
+@click.option(
+    "--list", "only_list", is_flag=True, help="Only list suites and methods, with those that cannot run here."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the summary (or the list) as JSON.")
 def tables(
     suite: str,
@@ -66,12 +78,12 @@ def tables(
 ) -> None:
     """Compare untuned defaults on tables: accuracy or R², rank, PMA, P90, P95, ADTM, wins, log loss, time.
 
-    Data is looked for in the folder GRAMIAN_DATA. Interrupt it when you like: the same command goes on where it was.
+    Data is read from the folder that GRAMIAN_DATA names. After an interrupt the same command continues.
 
     \b
     Examples:
       gramian bench tables --sets iris,wine --methods gramian,SVM
-      gramian bench tables --suite uci --sets 10 --jobs 4 --out uci.jsonl
+      gramian bench tables --suite uci-small --sets 10 --jobs 4 --out uci.jsonl
       gramian bench tables --show --json
     """
     console = Console(stderr=True, highlight=False) if as_json else make_console()
@@ -80,22 +92,26 @@ def tables(
         return
     methods = _methods(suite, named, console) if not only_show else _split(named)
     if only_show:
-        records = read_records(out)
+        records = LinesStore(out).all()
         if not records:
-            raise ValueError(f"{out} holds no records: run the benchmark without --show first")
+            raise ValueError(f"{out} contains no records: run the benchmark without --show first")
         names = None if wanted is None else set(_sets(suite, wanted))
         records = [r for r in records if names is None or r["set"] in names]
     else:
         todo = cells(suite, methods, _sets(suite, wanted), splits, seed)
-        with progress(f"{suite}, {len(methods)} methods", len(todo), show=True) as tick:
-            try:
-                records = run(todo, out, jobs=jobs, time_limit=time_limit, tick=lambda record: tick())
-            except KeyboardInterrupt:
-                click.echo(f"Interrupted: what is finished is in {out}; the same command goes on from there.", err=True)
-                raise click.exceptions.Exit(INTERRUPTED) from None
+        with cell_progress(f"{suite}, {len(methods)} methods", jobs, out) as progress:
+            records = run(
+                todo,
+                LinesStore(out),
+                jobs=jobs,
+                keep_failed=True,  # a failure is a result of the method
+                time_limit=time_limit,
+                begin=progress.begin,
+                tick=progress.tick,
+            )
     summaries = summarize(records, suite, methods)
     if not summaries:
-        raise ValueError(f"{out} holds no records of the suite {suite}")
+        raise ValueError(f"{out} contains no records of the suite {suite}")
     if as_json:
         emit({"gramian": __version__, "suite": suite, "records": out, "kinds": [s.as_dict() for s in summaries]})
     else:
@@ -109,8 +125,8 @@ def tables(
         console.print(f"records in [bold]{out}[/], summary in {stem}.json and {stem}.md")
 
 
-def _methods(suite: str, named: str | None, console: Any) -> list[str]:
-    """Those asked for, or all that fit the suite; what cannot run here is named with the reason."""
+def _methods(suite: str, named: str | None, console: Console) -> list[str]:
+    """Return the named methods, or all of the suite; print those that cannot run here with the reason."""
     paper = SUITES[suite].paper
     chosen = _split(named) or [name for name, method in METHODS.items() if method.paper == paper]
     runnable = []
@@ -118,14 +134,14 @@ def _methods(suite: str, named: str | None, console: Any) -> list[str]:
         method = find_method(name)
         if method.paper != paper:
             raise ValueError(
-                f"{name} does not run in {suite}: methods named paper-… belong to uci-paper, and only they"
+                f"{name} does not run in {suite}: the methods named paper-… run in uci-paper, and only there"
             )
         if method.missing:
             console.print(f"[yellow]{name}[/]: {method.missing}")
         else:
             runnable.append(name)
     if not runnable:
-        raise ValueError("none of these methods can run here; gramian bench tables --list says why")
+        raise ValueError("none of these methods can run here; gramian bench tables --list gives the reasons")
     return runnable
 
 
@@ -146,17 +162,19 @@ def _split(text: str | None) -> list[str]:
     return [part.strip() for part in (text or "").split(",") if part.strip()]
 
 
-def _print(console: Any, summary: Summary) -> None:
+def _print(console: Console, summary: SuiteSummary) -> None:
     if not summary.rows:
-        console.print(f"{summary.title}: no set is finished by every method yet; --methods narrows the comparison")
+        console.print(f"{summary.title}: no data set is finished by every method yet; use --methods to compare fewer")
         return
     console.print(summary.table())
     failures = sum(row["failures"] for row in summary.rows)
     if failures:
-        console.print(f"{failures:.0f} failures count as the commonest class or R² = 0; the file says what happened")
+        console.print(
+            f"{failures:.0f} failures are scored as the most frequent class or R² = 0; the file has the errors"
+        )
 
 
-def _list(console: Any, as_json: bool) -> None:
+def _list(console: Console, as_json: bool) -> None:
     if as_json:
         methods = {
             name: {

@@ -31,11 +31,6 @@ def plugin(package: str) -> ModuleType | None:
     return importlib.import_module(_MODULES[package])
 
 
-def room_for(package: str) -> ModuleType:
-    """The module that answers for a package, imported now: for those who are about to use the package themselves."""
-    return importlib.import_module(_MODULES[package])
-
-
 def package_of(value: object) -> str:
     """Return the name of the package that defines a value's class.
 

@@ -6,7 +6,10 @@ three show the same columns, rows and notes. A result class that inherits :class
 can be printed, shown by rich, and displayed by a notebook.
 
 Numbers: :func:`format_number` writes four significant digits and separates thousands (``5,432``);
-:func:`format_fixed` is for columns whose numbers share their decimals; NaN is a dash in both.
+:func:`format_fixed` is for columns whose numbers share their decimals, :func:`format_interval` and
+:func:`format_plus_minus` for estimates; NaN is a dash in all of them.
+
+Pages are made of the elements of :func:`tag` and of tables by :func:`table_html`, which can be sorted.
 
 The package may import ``core`` only. rich is imported by the terminal renderer when that is first used, so numerical
 classes may inherit :class:`Renderable` without importing rich.
@@ -24,12 +27,16 @@ rooms   ██████                      0.2
 from typing import TYPE_CHECKING
 
 from gramian.core.lazy import lazily
-from gramian.display.html import to_html
+from gramian.display.elements import tag, text
+from gramian.display.html import table_html, to_html
 from gramian.display.numbers import (
     MISSING,
+    format_duration,
     format_fixed,
+    format_interval,
     format_number,
     format_percent,
+    format_plus_minus,
     format_signed,
     format_value,
     more_columns,
@@ -37,7 +44,7 @@ from gramian.display.numbers import (
 )
 from gramian.display.renderable import Renderable
 from gramian.display.style import PALETTE, palette_css, style_sheet
-from gramian.display.table import Bar, Cell, Column, Section, Table, Tone, bars
+from gramian.display.table import Bar, Cell, Column, Entry, Section, Table, bars
 
 if TYPE_CHECKING:
     from gramian.display.terminal import to_rich, to_text
@@ -50,19 +57,25 @@ __all__ = [
     "Bar",
     "Cell",
     "Column",
+    "Entry",
     "Renderable",
     "Section",
     "Table",
-    "Tone",
     "bars",
+    "format_duration",
     "format_fixed",
+    "format_interval",
     "format_number",
     "format_percent",
+    "format_plus_minus",
     "format_signed",
     "format_value",
     "more_columns",
     "palette_css",
     "style_sheet",
+    "table_html",
+    "tag",
+    "text",
     "to_html",
     "to_rich",
     "to_text",

@@ -12,8 +12,10 @@ MISSING = "–"
 """The text of a number that does not exist: NaN, or a value that was not measured."""
 _LARGE = 1e12
 """Numbers from here on are written with a power of ten."""
+_MOST_DECIMALS = 6
+"""Largest number of decimals of an interval; a narrower one is written with significant digits."""
 _SEPARATED_VALUE = 10_000
-"""Whole numbers of the user's own table get separators from here on; see :func:`format_value`."""
+"""Separators are used in whole numbers of the user's own table from here on; see :func:`format_value`."""
 
 
 def format_number(value: Number, digits: int = 4) -> str:
@@ -55,6 +57,50 @@ def format_percent(share: Number, decimals: int = 1) -> str:
     ('12.3%', '–')
     """
     return MISSING if math.isnan(share) else f"{share:.{decimals}%}"
+
+
+def format_plus_minus(mean: float, half: float | None) -> str:
+    """Format mean ± half the interval, with the decimals that the length of the interval supports.
+
+    >>> format_plus_minus(0.92714, 0.0123), format_plus_minus(0.92714, None), format_plus_minus(54321.9, 123.0)
+    ('0.927 ± 0.012', '0.9271', '54,322 ± 123')
+    """
+    if half is None or half == 0:
+        return format_number(mean)
+    decimals = _supported_decimals(half, max(abs(mean), half))
+    if decimals is None:
+        return f"{format_number(mean)} ± {format_number(half, 2)}"
+    return f"{mean:,.{decimals}f} ± {half:,.{decimals}f}"
+
+
+def format_interval(low: float, high: float) -> str:
+    """Format the ends of an interval, with the decimals that its length supports.
+
+    >>> format_interval(0.91234, 0.93567), format_interval(0.5, 0.5), format_interval(-123456.0, 234567.0)
+    ('0.912 … 0.936', '0.5', '-123,456 … 234,567')
+    """
+    if math.isnan(low) or math.isnan(high):
+        return MISSING
+    if low == high:
+        return format_number(low)
+    decimals = _supported_decimals(abs(high - low), max(abs(low), abs(high)))
+    if decimals is None:
+        return f"{format_number(low)} … {format_number(high)}"
+    return f"{low:,.{decimals}f} … {high:,.{decimals}f}"
+
+
+def format_duration(seconds: float) -> str:
+    """Format a time span in a suitable unit.
+
+    >>> format_duration(4.24), format_duration(95), format_duration(7300)
+    ('4.2 s', '95 s', '2 h 2 min')
+    """
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60} min"
 
 
 def format_value(value: object) -> str:
@@ -105,3 +151,11 @@ def _formatted(value: Number, digits: int, sign: str) -> str:
     text = f"{value:{sign},.0f}" if full else f"{value:{sign},.{digits}g}"
     mantissa, mark, exponent = text.partition("e")
     return f"{mantissa}e{int(exponent)}" if mark else text
+
+
+def _supported_decimals(length: float, largest: float) -> int | None:
+    """Return the decimals of two significant digits of an interval's length; None if they are too many or too few."""
+    if not math.isfinite(length) or largest >= _LARGE:
+        return None
+    decimals = 1 - math.floor(math.log10(length))
+    return None if decimals > _MOST_DECIMALS else max(decimals, 0)

@@ -43,11 +43,14 @@ def palette_css() -> str:
 
 
 @cache
-def style_sheet() -> str:
-    """Return the style sheet of results: palette and rules, limited to the elements of one result.
+def style_sheet(palette_scope: str = f".{CLASS}") -> str:
+    """Return the style sheet of results: rules for the elements of one result, and the palette.
 
-    >>> style_sheet().startswith(".gramian-result{--back:")
-    True
+    The palette is declared for ``palette_scope``, by default also for the elements of one result only. A page, which
+    uses the colours elsewhere too, declares it for ``":root"``.
+
+    >>> style_sheet().startswith(".gramian-result{--back:"), style_sheet(":root").startswith(":root{--back:")
+    (True, True)
     """
     rules = (Path(__file__).parent / "style.css").read_text(encoding="utf-8")
-    return f".{CLASS}{{{palette_css()}}}\n{rules}"
+    return f"{palette_scope}{{{palette_css()}}}\n{rules}"

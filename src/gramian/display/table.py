@@ -57,11 +57,24 @@ def bars(values: Sequence[float]) -> list[Bar]:
 
 @dataclass(frozen=True)
 class Cell:
-    """Text with a tone; pages draw a ``fill`` between 0 and 1 as a bar behind the text, in place of the tone."""
+    """Text with a tone; pages draw a ``fill`` between 0 and 1 as a bar behind the text, in place of the tone.
+
+    ``sort`` is the value by which a page sorts the column, in place of the text. ``markup`` is HTML that pages show in
+    place of the text, for links and labels; text in it must be escaped already.
+
+    >>> Cell("0.93 ± 0.01", sort=0.93).sort
+    0.93
+    """
 
     text: str
     tone: Tone | None = None
     fill: float | None = None
+    sort: float | str | None = None
+    markup: str = ""
+
+
+Entry = str | Cell | Bar
+"""The content of one place of a table."""
 
 
 @dataclass(frozen=True)
@@ -89,12 +102,10 @@ class Table:
     """
 
     columns: Sequence[Column]
-    rows: Sequence[Sequence[str | Cell | Bar]]
+    rows: Sequence[Sequence[Entry]]
     n_keys: int = 1
 
-    def __init__(
-        self, columns: Sequence[str | Column], rows: Sequence[Sequence[str | Cell | Bar]], n_keys: int = 1
-    ) -> None:
+    def __init__(self, columns: Sequence[str | Column], rows: Sequence[Sequence[Entry]], n_keys: int = 1) -> None:
         made = tuple(
             Column(column, "left" if j < n_keys else "right") if isinstance(column, str) else column
             for j, column in enumerate(columns)
@@ -108,7 +119,7 @@ class Table:
 
     @property
     def has_headings(self) -> bool:
-        """Whether any column has a heading; a table of facts has none."""
+        """True if any column has a heading; a table of facts has none."""
         return any(column.heading for column in self.columns)
 
     def part(self, indices: Sequence[int]) -> Table:

@@ -16,7 +16,7 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from gramian.display.table import Bar, Cell, Column, Section, Table, Tone
+from gramian.display.table import Bar, Cell, Column, Entry, Section, Table, Tone
 
 TEXT_WIDTH = 120
 """The width of plain text, in characters."""
@@ -94,7 +94,7 @@ def _wraps(column: Column) -> bool:
     return column.align == "left"
 
 
-def _cell_width(cell: str | Cell | Bar) -> int:
+def _cell_width(cell: Entry) -> int:
     return _BAR_WIDTH if isinstance(cell, Bar) else cell_len(cell.text if isinstance(cell, Cell) else cell)
 
 
@@ -109,7 +109,7 @@ def _rich_table(table: Table) -> RichTable:
     return made
 
 
-def _rich_cell(cell: str | Cell | Bar) -> RenderableType:
+def _rich_cell(cell: Entry) -> RenderableType:
     if isinstance(cell, Bar):
         begin, end = cell.span
         colour = _STYLES[cell.tone] or ("dark_orange" if cell.value > 0 else "blue")

@@ -1,11 +1,13 @@
-"""The papers, run again: each figure and table is an experiment that can be run, judged and drawn.
+"""Reproductions of the papers: each figure, table and theorem is an experiment with records, verdicts and a drawing.
 
-An experiment is a function of a frozen spec and a seed; :func:`experiment` enters it in the registry. The engine keeps
-a record of every (spec, seed) it has run, judges the numbers against the paper's, and draws the figures from records.
+An experiment is a function of a frozen spec and a seed; the decorator :func:`experiment` registers it. Its cells, one
+per spec and seed, are run and stored by :mod:`gramian.records`; the numbers are compared with the paper's claims, and
+figures are drawn from records alone.
 
-May import every room but ``cli``. ``registry`` and ``expected`` say what an experiment and a claim are, ``papers``
-knows which package holds which paper, ``store`` keeps records, ``run`` makes them in worker processes, ``verdict``
-judges, ``figures`` draws, ``page`` (with ``section``, ``html``, ``text``) shows it all. A package for each paper.
+May import every package except ``cli`` and ``demo``. ``registry`` defines experiments, ``claims`` the paper's numbers,
+``papers`` maps letters to packages, ``cell`` and ``store`` connect experiments to the engine, ``verdict`` compares,
+``figures`` draws, and ``page`` (with ``section``, ``html``, ``formatting``) writes the HTML page. Each paper has a
+package; the notes of an experiment are in its folder ``notes``.
 
 >>> from gramian.experiments import Result, number
 >>> number("rho", 0.93, 0.02, "one seed in the paper").slack
@@ -14,7 +16,7 @@ judges, ``figures`` draws, ``page`` (with ``section``, ``html``, ``text``) shows
 0.92
 """
 
-from gramian.experiments.expected import Claim, between, number, unavailable
+from gramian.experiments.claims import Claim, between, number, unavailable
 from gramian.experiments.registry import SCALES, Experiment, Result, experiment
 
 __all__ = ["SCALES", "Claim", "Experiment", "Result", "between", "experiment", "number", "unavailable"]

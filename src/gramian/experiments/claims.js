@@ -3,6 +3,8 @@
 const rows = [...document.getElementById("table").tBodies[0].rows];
 const search = document.getElementById("filter"), paper = document.getElementById("paper");
 const boxes = [...document.querySelectorAll("[data-only]")];
+const paperOf = (row) => row.querySelector("[data-paper]").dataset.paper;
+const outcomeOf = (row) => row.querySelector("[data-outcome]").dataset.outcome;
 const pressed = (box) => box.getAttribute("aria-pressed") === "true";
 
 function filter() {
@@ -10,8 +12,8 @@ function filter() {
   const wanted = boxes.filter(pressed).map((box) => box.dataset.only);
   for (const row of rows) {
     const text = row.textContent.toLowerCase();
-    row.hidden = !words.every((word) => text.includes(word)) || Boolean(paper.value && row.dataset.paper !== paper.value)
-      || (wanted.length > 0 && !wanted.includes(row.dataset.outcome));
+    row.hidden = !words.every((word) => text.includes(word)) || Boolean(paper.value && paperOf(row) !== paper.value)
+      || (wanted.length > 0 && !wanted.includes(outcomeOf(row)));
   }
   const count = rows.filter((row) => !row.hidden).length;
   document.getElementById("shown").textContent = count === rows.length ? `${count} rows` : `${count} of ${rows.length} rows`;

@@ -1,4 +1,4 @@
-"""Figures from records, all in one style."""
+"""Figures drawn from records, in one style."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 from gramian.core.error_text import one_line
 from gramian.experiments.registry import Experiment
-from gramian.experiments.store import Record
+from gramian.records import Record
 from gramian.report.style import AMOUNT, GREY, SERIES
 
 log = logging.getLogger(__name__)
@@ -47,16 +47,16 @@ STYLE: dict[Any, Any] = {
     "svg.fonttype": "path",
     "svg.hashsalt": "gramian",
 }
-"""What matplotlib is told while a figure is drawn and saved; colours from :mod:`gramian.report.style`."""
+"""Settings of matplotlib while a figure is drawn and saved; colours from :mod:`gramian.report.style`."""
 _SIZE = (7.2, 3.4)
 _LARGEST_SVG = 250_000
-"""Bytes; a figure of many points is smaller as pixels."""
+"""Bytes; above this size a figure of many points is smaller as PNG."""
 
 
 def draw(experiment: Experiment, records: Sequence[Record]) -> Figure | None:
-    """The figure of an experiment from its finished records; None if it has none, or no records.
+    """Draw the figure of an experiment from its finished records; None without a figure or without records.
 
-    ``experiment.draw(records, figure)`` gets an empty figure with a constrained layout, and may change its size.
+    ``experiment.draw(records, figure)`` receives an empty figure with a constrained layout, and may change its size.
     """
     finished = [record for record in records if not record["error"]]
     if experiment.draw is None or not finished:
@@ -68,21 +68,21 @@ def draw(experiment: Experiment, records: Sequence[Record]) -> Figure | None:
 
 
 def write(experiment: Experiment, records: Sequence[Record], stem: Path, since: float = inf) -> Path | str | None:
-    """Draw and save the figure beside ``stem``: as SVG, or as PNG where that is much smaller.
+    """Draw and save the figure as SVG, or as PNG where that is much smaller.
 
     Parameters
     ----------
     experiment : Experiment
     records : sequence of Record
     stem : path
-        Of the file, without the ending.
+        The path of the file without its suffix.
     since : float
-        A file that is younger than this (a time as ``Path.stat`` has it) is left as it is.
+        A file newer than this time (as ``Path.stat`` gives it) is not drawn again.
 
     Returns
     -------
     path, str or None
-        The file; what went wrong, in words (records of some specs may be missing); None where nothing is to be drawn.
+        The file; or the reason why it cannot be drawn (records of some specs may be missing); None without a figure.
     """
     for suffix in (".svg", ".png"):
         path = stem.with_suffix(suffix)
@@ -93,7 +93,7 @@ def write(experiment: Experiment, records: Sequence[Record], stem: Path, since: 
         if figure is None:
             return None
         suffix, content = _saved(figure)
-    except Exception as error:  # the page must not miss all figures because one lacks a record
+    except Exception as error:  # one figure that fails must not remove the page
         log.warning("%s: the figure cannot be drawn: %s", experiment.id, one_line(error))
         return one_line(error)
     stem.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""The small parts of the page: verdicts as labels, the ruler that shows a number beside its tolerance."""
+"""Parts of the page: coloured labels of verdicts, and a ruler that shows a number with its tolerance."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 
 from gramian.experiments.verdict import CANNOT_RUN, CLOSE, DIFFERS, NOT_JUDGED, NOT_RUN, REPRODUCED, Verdict
-from gramian.report.web import label, shown, tag, text
+from gramian.report.web import label, number, tag, text
 
 _KIND = {
     REPRODUCED: ("good", "✓"),
@@ -16,12 +16,12 @@ _KIND = {
     NOT_JUDGED: ("none", "·"),
     NOT_RUN: ("none", "○"),
 }
-"""Outcome → class and sign: colour is never the only difference."""
+"""Style class and sign of each outcome; the sign makes outcomes distinguishable without colour."""
 _WIDTH, _HEIGHT, _EDGE = 112, 18, 4
 
 
 def outcome_tag(outcome: str, why: str = "") -> str:
-    """A verdict as a coloured label.
+    """Return a verdict as a coloured label.
 
     >>> outcome_tag("close")
     '<span class="tag near">≈ close</span>'
@@ -31,19 +31,19 @@ def outcome_tag(outcome: str, why: str = "") -> str:
 
 
 def pills(counts: Mapping[str, int]) -> str:
-    """Counts by outcome."""
+    """Return the counts by outcome as labels."""
     return "".join(
         label(f"{_KIND[outcome][1]} {n}", _KIND[outcome][0], f"{n} {outcome}") for outcome, n in counts.items()
     )
 
 
 def kind_of(outcome: str) -> str:
-    """The class of an outcome: good, near, bad or none."""
+    """Return the style class of an outcome: good, near, bad or none."""
     return _KIND[outcome][0]
 
 
 def ruler(verdict: Verdict) -> str:
-    """A drawing of the claim on a line: the band that counts as reproduced, the slack, the paper's value, ours."""
+    """Draw a claim on a line: the band that counts as reproduced, the slack, the paper's value and ours."""
     claim, ours = verdict.claim, verdict.ours
     if ours is None or not math.isfinite(ours.mean) or math.isnan(claim.low) or claim.missing:
         return ""
@@ -76,7 +76,7 @@ def ruler(verdict: Verdict) -> str:
     if ours.half:
         parts.append(bar(ours.mean - half, ours.mean + half, 1.6, "ours"))
     parts.append(tag("circle", cx=at(ours.mean), cy=middle, r=3, class_="ours"))
-    says = f"ours {shown(ours.mean)}, reproduced from {shown(claim.low)} to {shown(claim.high)}"
+    says = f"ours {number(ours.mean)}, reproduced from {number(claim.low)} to {number(claim.high)}"
     return tag(
         "svg",
         tag("title", text(says)) + "".join(parts),

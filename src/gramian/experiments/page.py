@@ -1,4 +1,4 @@
-"""One page for all that a folder of records holds: verdicts first, then each experiment. It needs no network."""
+"""The page of all records in a folder: verdicts first, then each experiment. It needs no network."""
 
 from __future__ import annotations
 
@@ -9,30 +9,41 @@ from pathlib import Path
 
 from gramian.core.atomic import atomic_write
 from gramian.core.version import __version__
+from gramian.display import MISSING, Cell, Column, Entry, Table
 from gramian.experiments import figures
+from gramian.experiments.formatting import format_estimate, format_paper_value
 from gramian.experiments.html import kind_of, outcome_tag, pills, ruler
 from gramian.experiments.papers import TITLES
 from gramian.experiments.registry import Experiment
 from gramian.experiments.section import Images, section
-from gramian.experiments.store import Store
-from gramian.experiments.text import of_the_paper, with_interval
+from gramian.experiments.store import ExperimentStore
 from gramian.experiments.verdict import CLOSE, OUTCOMES, REPRODUCED, Findings, Verdict, count, findings
-from gramian.report.web import document, number, table, tag, text
+from gramian.report.web import document, table, tag, text
 from gramian.report.web.shell import SWITCH, asset
 
-_HEADS = ("experiment", "verdict", "number", "paper", "ours", "", "scale")
+_COLUMNS = (
+    "experiment",
+    Column("verdict", "left"),
+    Column("number", "left"),
+    "paper",
+    "ours",
+    "",
+    Column("scale", "left"),
+)
 
 
-def write_page(experiments: Sequence[Experiment], store: Store, redraw: Collection[str] | None = None) -> Path:
+def write_page(
+    experiments: Sequence[Experiment], store: ExperimentStore, redraw: Collection[str] | None = None
+) -> Path:
     """Draw the figures and write ``index.html`` in the store's folder.
 
     Parameters
     ----------
     experiments : sequence of Experiment
-        By id: those of a paper stand together.
-    store : Store
+        Ordered by id, so that those of one paper are adjacent.
+    store : ExperimentStore
     redraw : collection of str, optional
-        Ids of the experiments whose figures are drawn anew, all by default; others are if a record is newer.
+        Ids of the experiments whose figures are always drawn, all by default; others only if a record is newer.
 
     Returns
     -------
@@ -42,7 +53,7 @@ def write_page(experiments: Sequence[Experiment], store: Store, redraw: Collecti
     images: Images = {}
     for entry in found:
         id = entry.experiment.id
-        since = math.inf if redraw is None or id in redraw else store.newest(id)
+        since = math.inf if redraw is None or id in redraw else store.modified(id)
         for scale in entry.scales:
             stem = store.folder / "figures" / f"{id.replace('/', '-')}-{scale}"
             images[id, scale] = figures.write(entry.experiment, entry.records[scale], stem, since)
@@ -52,7 +63,15 @@ def write_page(experiments: Sequence[Experiment], store: Store, redraw: Collecti
 
 
 def page(found: Sequence[Findings], images: Images) -> str:
-    """The page as text; ``images`` has, by id and scale, the file of a figure, or why there is none."""
+    """Return the page as HTML.
+
+    Parameters
+    ----------
+    found : sequence of Findings
+        Ordered by id.
+    images : mapping of (id, scale) to path, str or None
+        The file of each figure, or the reason why it cannot be drawn.
+    """
     groups = {letter: list(group) for letter, group in groupby(found, key=lambda f: f.experiment.paper)}
     verdicts = [verdict for entry in found for verdict in entry.best]
     sections = []
@@ -103,31 +122,34 @@ def _head(found: Sequence[Findings], verdicts: Sequence[Verdict]) -> str:
         )
         for outcome, n in counts.items()
     )
-    lead = f"{share or 'Nothing is judged yet'}; {ran} of {len(found)} experiments have run. gramian {__version__}."
+    lead = f"{share or 'No number is judged yet'}; {ran} of {len(found)} experiments have run. gramian {__version__}."
     return tag(
         "header",
-        SWITCH + tag("h1", "The papers, run again") + tag("p", text(lead)) + tag("div", boxes, class_="boxes"),
+        SWITCH + tag("h1", "Reproduction of the papers") + tag("p", text(lead)) + tag("div", boxes, class_="boxes"),
         id="verdicts",
     )
 
 
 def _verdicts(verdicts: Sequence[Verdict]) -> str:
-    rows = []
+    rows: list[list[Entry]] = []
     for verdict in verdicts:
         claim, id = verdict.claim, verdict.experiment
         label = text(claim.label or claim.key)
         label += " " + tag("span", "misprint", class_="tag none", title=claim.misprint) if claim.misprint else ""
         mean = None if verdict.ours is None else verdict.ours.mean
-        cells = (
-            tag("th", tag("a", text(id), href=f"#{id.replace('/', '-')}"), scope="row"),
-            tag("td", outcome_tag(verdict.outcome, verdict.why), data_value=OUTCOMES.index(verdict.outcome)),
-            tag("td", label, class_="wide"),
-            number(of_the_paper(claim), claim.low if claim.paper is None else claim.paper, "paper"),
-            number(with_interval(verdict.ours), mean, "ours"),
-            tag("td", ruler(verdict)),
-            tag("td", "–" if mean is None else text(verdict.scale)),
+        link = tag("a", text(id), href=f"#{id.replace('/', '-')}", data_paper=id[:1].upper())
+        outcome = tag("span", outcome_tag(verdict.outcome, verdict.why), data_outcome=verdict.outcome)
+        rows.append(
+            [
+                Cell(id, markup=link),
+                Cell(verdict.outcome, sort=OUTCOMES.index(verdict.outcome), markup=outcome),
+                Cell(claim.label or claim.key, markup=label),
+                Cell(format_paper_value(claim), sort=claim.low if claim.paper is None else claim.paper),
+                Cell(format_estimate(verdict.ours), sort=mean),
+                Cell("", markup=ruler(verdict)),
+                MISSING if mean is None else verdict.scale,
+            ]
         )
-        rows.append(tag("tr", "".join(cells), data_outcome=verdict.outcome, data_paper=id[:1].upper()))
     letters = sorted({verdict.experiment[:1].upper() for verdict in verdicts})
     options = tag("option", "all papers", value="") + "".join(
         tag("option", f"paper {letter}", value=letter) for letter in letters
@@ -137,4 +159,6 @@ def _verdicts(verdicts: Sequence[Verdict]) -> str:
         + tag("select", options, id="paper", aria_label="paper")
         + tag("span", "", id="shown", aria_live="polite")
     )
-    return tag("div", controls, class_="controls") + table(_HEADS, rows, "claims", "table", sort=True)
+    return tag("div", controls, class_="controls") + table(
+        Table(_COLUMNS, rows), class_="claims", id="table", sortable=True
+    )

@@ -1,4 +1,4 @@
-"""Which package holds which paper; the one place that imports them, and only when asked to."""
+"""The packages of the papers; the only module that imports them, and only those that are needed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PAPERS = {
     "C": "gramian.experiments.c_deep_nfa",
     "D": "gramian.experiments.d_fact",
 }
-"""Letter of a paper → the package whose import enters its experiments in the registry."""
+"""Letter of a paper → the package whose import registers its experiments."""
 TITLES = {
     "A": "Gradient descent induces alignment between weights and the pre-activation tangents",
     "B": "Feature learning in neural networks and kernel machines that recursively learn features",
@@ -22,7 +22,7 @@ TITLES = {
     "D": "FACT: the Features At Convergence Theorem for neural networks",
     "E": "The Weight Gram Matrix Captures Sequential Feature Linearization in Deep Networks",
 }
-"""What the papers are called, for people."""
+"""Titles of the papers."""
 
 
 def load(papers: Iterable[str] | None = None) -> tuple[Experiment, ...]:
@@ -34,7 +34,7 @@ def load(papers: Iterable[str] | None = None) -> tuple[Experiment, ...]:
 
 
 def find(id: str) -> Experiment:
-    """The experiment with that id; imports its paper only."""
+    """Return the experiment with this id; imports its paper only."""
     letter = id[:1].upper()
     if letter in PAPERS:
         import_module(PAPERS[letter])
@@ -42,18 +42,23 @@ def find(id: str) -> Experiment:
 
 
 def select(patterns: Iterable[str] = (), papers: Iterable[str] = ()) -> tuple[Experiment, ...]:
-    """Experiments whose id is one of the patterns (``a/fig1``, ``d/*``) or whose paper is named, by id.
+    """Return the experiments whose id matches a pattern (``a/fig1``, ``d/*``) or whose paper is named, by id.
 
-    A pattern that fits nothing is an error that names what is near it.
+    Imports only the papers that the patterns can match. A pattern without a match is an error that names similar ids.
     """
-    everything = load()
-    wanted = {e.id for letter in papers for e in everything if e.paper == _letter(letter)}
+    wanted = {experiment.id: experiment for letter in papers for experiment in load([letter])}
     for pattern in patterns:
-        fitting = {e.id for e in everything if fnmatchcase(e.id, pattern)}
-        if not fitting:
-            raise ValueError(f"no experiment fits {pattern!r}{registry.near(pattern)}")
-        wanted |= fitting
-    return tuple(e for e in everything if e.id in wanted)
+        matching = {e.id: e for e in load(_letters(pattern)) if fnmatchcase(e.id, pattern)}
+        if not matching:
+            raise ValueError(f"no experiment matches {pattern!r}{registry.near(pattern)}")
+        wanted |= matching
+    return tuple(wanted[id] for id in sorted(wanted))
+
+
+def _letters(pattern: str) -> list[str] | None:
+    """The papers whose ids a pattern can match; None for all of them."""
+    letter = pattern[:1].upper()
+    return [letter] if letter in PAPERS else None
 
 
 def _letter(paper: str) -> str:

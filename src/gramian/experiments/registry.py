@@ -1,30 +1,32 @@
-"""The registry: which experiments there are, and what each is made of."""
+"""The registry of experiments, and the parts of an experiment."""
 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any
 
-from gramian.experiments.expected import Claim
+from gramian.experiments.claims import Claim
 
 SCALES = ("smoke", "small", "paper")
-"""``smoke`` takes seconds and runs in CI, ``small`` minutes, ``paper`` has the paper's own sizes."""
+"""``smoke`` takes seconds and runs in CI, ``small`` takes minutes, ``paper`` uses the paper's own sizes."""
 
 
 @dataclass(frozen=True)
 class Result:
-    """What one run of one spec with one seed gave.
+    """The result of one run, with one spec and one seed.
 
     Attributes
     ----------
     numbers : mapping of str to float
-        What claims speak of. Keys of different specs of one experiment are different, so that records can be joined:
-        the number of a key is the mean over seeds.
+        The numbers that claims refer to. Different specs of one experiment have different keys: the number of a key is
+        the mean over seeds.
     arrays : mapping of str to nested lists
-        What figures need besides; as short as the figure allows, since records are committed as JSON.
+        Data of the figure; as short as the figure allows, since records are committed as JSON.
     """
 
     numbers: Mapping[str, float]
@@ -38,22 +40,22 @@ class Experiment:
     Attributes
     ----------
     id : str
-        Such as ``"d/table2"``.
+        For example ``"d/table2"``.
     paper, title : str
     run : callable
         ``run(spec, seed) -> Result``; a pure function of both.
     specs : mapping of scale to sequence of frozen dataclasses
-        One cell of work per spec and seed.
+        One cell per spec and seed.
     seeds : mapping of scale to int
-        How many seeds by default.
+        Default number of seeds.
     claims : sequence of Claim
     draw : callable or None
-        ``draw(records, figure) -> None`` draws the figure from records (dicts with ``spec``, ``seed``, ``numbers`` and
-        ``arrays``) of one scale on an empty matplotlib ``Figure``.
-    notes : str
-        What differs from the paper, and the explanation of numbers that differ, found by experiment.
+        ``draw(records, figure) -> None`` draws the records of one scale (dicts with ``spec``, ``seed``, ``numbers`` and
+        ``arrays``) on an empty matplotlib ``Figure``.
+    notes : path or None
+        A text file on differences from the paper's setting and the explanation of numbers that differ.
     version : int
-        Raised when `run` changes what it computes: records of other versions are not used.
+        Increased when `run` computes something else: records of other versions are not used.
     """
 
     id: str
@@ -64,8 +66,12 @@ class Experiment:
     seeds: Mapping[str, int]
     claims: Sequence[Claim] = ()
     draw: Callable[..., None] | None = None
-    notes: str = ""
+    notes: Path | None = None
     version: int = 1
+
+    def read_notes(self) -> str:
+        """Return the text of the notes, empty if there are none."""
+        return "" if self.notes is None else self.notes.read_text(encoding="utf-8")
 
 
 _REGISTRY: dict[str, Experiment] = {}
@@ -77,13 +83,15 @@ def experiment(
     title: str,
     *,
     specs: Mapping[str, Sequence[Any]],
-    expected: Sequence[Claim] = (),
+    claims: Sequence[Claim] = (),
     seeds: Mapping[str, int] | None = None,
     draw: Callable[..., None] | None = None,
-    notes: str = "",
     version: int = 1,
 ) -> Callable[[Callable[[Any, int], Result]], Callable[[Any, int], Result]]:
-    """Enter ``run(spec, seed) -> Result`` in the registry.
+    """Register ``run(spec, seed) -> Result`` as an experiment; a decorator.
+
+    The arguments are the attributes of :class:`Experiment`. Notes are read from ``notes/<name>.md`` beside the module
+    of `run`, where ``<name>`` is the id without the paper's letter.
 
     >>> from dataclasses import dataclass
     >>> @dataclass(frozen=True)
@@ -97,7 +105,7 @@ def experiment(
     >>> _ = _REGISTRY.pop("x/toss")
     """
     if not re.fullmatch(r"[a-z]/[a-z0-9-]+", id):
-        raise ValueError(f"the id of an experiment looks like 'd/table2', got {id!r}")
+        raise ValueError(f"the id of an experiment must look like 'd/table2', got {id!r}")
     if id in _REGISTRY:
         raise ValueError(f"there are two experiments with the id {id!r}")
     if set(specs) != set(SCALES):
@@ -107,26 +115,33 @@ def experiment(
             raise ValueError(f"{id}: a spec must be a frozen dataclass, got {spec!r}")
     counts = {"smoke": 1, "small": 3, "paper": 5} | dict(seeds or {})
 
-    def enter(run: Callable[[Any, int], Result]) -> Callable[[Any, int], Result]:
-        _REGISTRY[id] = Experiment(id, paper, title, run, specs, counts, tuple(expected), draw, notes, version)
+    def register(run: Callable[[Any, int], Result]) -> Callable[[Any, int], Result]:
+        notes = _notes_file(run, id)
+        _REGISTRY[id] = Experiment(id, paper, title, run, specs, counts, tuple(claims), draw, notes, version)
         return run
 
-    return enter
+    return register
+
+
+def _notes_file(run: Callable[[Any, int], Result], id: str) -> Path | None:
+    module = getattr(sys.modules.get(run.__module__), "__file__", None)
+    path = Path(module or "").parent / "notes" / f"{id.partition('/')[2]}.md"
+    return path if path.exists() else None
 
 
 def get(id: str) -> Experiment:
-    """The experiment with that id; an error that names the nearest otherwise."""
+    """Return the experiment with this id; an unknown id is an error that names similar ones."""
     if id not in _REGISTRY:
         raise ValueError(f"there is no experiment {id!r}{near(id)}")
     return _REGISTRY[id]
 
 
 def near(id: str) -> str:
-    """The end of a message about an id that is not there: which ids look like it."""
+    """Return the end of an error message about an unknown id: the ids that look like it."""
     found = get_close_matches(id, _REGISTRY, n=5, cutoff=0.5)
-    return f"; near it: {', '.join(found)}" if found else "; gramian reproduce --list shows what there is"
+    return f"; did you mean {', '.join(found)}?" if found else "; gramian reproduce --list shows all of them"
 
 
 def experiments() -> tuple[Experiment, ...]:
-    """All experiments, by id."""
+    """Return all registered experiments, by id."""
     return tuple(_REGISTRY[id] for id in sorted(_REGISTRY))

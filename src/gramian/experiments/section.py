@@ -1,4 +1,4 @@
-"""The part of the page about one experiment: its figure, its numbers, and how they were made."""
+"""The section of the page about one experiment: its figure, its numbers, and how they were computed."""
 
 from __future__ import annotations
 
@@ -7,24 +7,25 @@ from base64 import b64encode
 from collections.abc import Sequence
 from pathlib import Path
 
+from gramian.display import Cell, Column, Entry, Table, format_duration, typographic_minus
+from gramian.experiments.formatting import format_band, format_estimate, format_paper_value
 from gramian.experiments.html import outcome_tag, pills, ruler
 from gramian.experiments.registry import Experiment
-from gramian.experiments.store import Record, plain
-from gramian.experiments.text import of_the_paper, wanted, with_interval
 from gramian.experiments.verdict import NOT_RUN, Findings, Verdict, count, estimates
-from gramian.report.web import drawn, duration, folded, number, prose, table, tag, text
+from gramian.records import Record, to_json
+from gramian.report.web import code_cell, drawn, folded, prose, table, tag, text
 
 Images = dict[tuple[str, str], Path | str | None]
 
 
 def section(found: Findings, images: Images) -> str:
-    """The section of an experiment: the largest scale open, smaller ones folded.
+    """Return the section of an experiment: the largest scale open, smaller ones folded.
 
     Parameters
     ----------
     found : Findings
     images : mapping of (id, scale) to path, str or None
-        The file of the figure, or why it cannot be drawn.
+        The file of the figure, or the reason why it cannot be drawn.
     """
     experiment = found.experiment
     parts = [
@@ -40,7 +41,8 @@ def section(found: Findings, images: Images) -> str:
         parts.append(tag("p", "Not run yet.", class_="work"))
         missing = [verdict for verdict in found.best if verdict.claim.missing]
         parts.append(_claims(missing) if missing else "")
-    parts.insert(2, tag("div", prose(experiment.notes), class_="notes") if experiment.notes else "")
+    notes = experiment.read_notes()
+    parts.insert(2, tag("div", prose(notes), class_="notes") if notes else "")
     return tag("section", "".join(parts), id=experiment.id.replace("/", "-"), class_="card")
 
 
@@ -63,20 +65,20 @@ def _at_scale(
     ]
     claimed = {key for claim in experiment.claims for key in (claim.key, claim.printed_key)}
     others = {key: ours for key, ours in estimates(records).items() if key not in claimed}
-    rows = [tag("tr", tag("td", text(key)) + number(with_interval(ours))) for key, ours in others.items()]
+    rows = [[key, format_estimate(ours)] for key, ours in others.items()]
     return "".join(
         (
             picture,
             _claims(verdicts) if verdicts else "",
             *errors,
-            folded(_count(len(rows), "more number"), table(("number", "ours"), rows)) if rows else "",
-            folded("how it was made", _making(records)),
+            folded(_count(len(rows), "more number"), table(Table(["number", "ours"], rows))) if rows else "",
+            folded("how it was computed", _computation(records)),
         )
     )
 
 
 def _claims(verdicts: Sequence[Verdict]) -> str:
-    rows = []
+    rows: list[list[Entry]] = []
     absent = [verdict for verdict in verdicts if verdict.outcome == NOT_RUN]
     for verdict in verdicts:
         if verdict.outcome == NOT_RUN:
@@ -85,48 +87,48 @@ def _claims(verdicts: Sequence[Verdict]) -> str:
         why = tag("div", text(verdict.why or claim.why), class_="why")
         misprint = ""
         if claim.misprint:
-            printed = with_interval(verdict.printed) if verdict.printed else "not evaluated here"
-            both = f"Corrected: {with_interval(verdict.ours)}; as printed: {printed}."
-            misprint = tag(
-                "div", f"{tag('b', 'Misprint.')} {text(claim.misprint.rstrip('.'))}. {text(both)}", class_="why"
-            )
+            printed = format_estimate(verdict.printed) if verdict.printed else "not evaluated here"
+            both = f"Corrected: {format_estimate(verdict.ours)}; as printed: {printed}."
+            remark = f"{text(claim.misprint.rstrip('.'))}. {text(typographic_minus(both))}"
+            misprint = tag("div", f"{tag('b', 'Misprint.')} {remark}", class_="why")
+        label = claim.label or claim.key
         rows.append(
-            tag(
-                "tr",
-                tag("td", text(claim.label or claim.key) + why + misprint, class_="wide")
-                + number(of_the_paper(claim) if claim.paper is not None else "", label="paper")
-                + number("" if claim.missing else wanted(claim), label="reproduced if")
-                + number(with_interval(verdict.ours), label="ours")
-                + tag("td", ruler(verdict))
-                + tag("td", outcome_tag(verdict.outcome)),
-            )
+            [
+                Cell(label, markup=text(label) + why + misprint),
+                format_paper_value(claim) if claim.paper is not None else "",
+                "" if claim.missing else format_band(claim),
+                format_estimate(verdict.ours),
+                Cell("", markup=ruler(verdict)),
+                Cell(verdict.outcome, markup=outcome_tag(verdict.outcome)),
+            ]
         )
     more = tag("p", f"{len(absent)} more not run: {text(absent[0].why)}", class_="why") if absent else ""
-    return (table(("number", "paper", "reproduced if", "ours", "", "verdict"), rows, "claims") if rows else "") + more
+    columns = ("number", "paper", "reproduced if", "ours", "", Column("verdict", "left"))
+    return (table(Table(columns, rows), class_="claims") if rows else "") + more
 
 
-def _making(records: Sequence[Record]) -> str:
+def _computation(records: Sequence[Record]) -> str:
     by_spec: dict[str, list[Record]] = {}
     for record in records:
-        by_spec.setdefault(f"{record['class']} {json.dumps(plain(record['spec']))}", []).append(record)
-    rows = []
+        by_spec.setdefault(f"{record['class']} {json.dumps(to_json(record['spec']))}", []).append(record)
+    rows: list[list[Entry]] = []
     for spec, group in by_spec.items():
         name, fields = spec.split(" ", 1)
         settings = ", ".join(f"{key}={json.dumps(value)}" for key, value in json.loads(fields).items())
         seeds = ", ".join(str(record["seed"]) for record in group)
-        seconds = duration(sum(record["seconds"] for record in group))
-        rows.append(tag("tr", tag("td", tag("code", text(f"{name}({settings})"))) + number(seeds) + number(seconds)))
+        seconds = format_duration(sum(record["seconds"] for record in group))
+        rows.append([code_cell(f"{name}({settings})"), seeds, seconds])
     versions = sorted({", ".join(f"{k} {v}" for k, v in record["versions"].items()) for record in records})
     machines = sorted({f"{r['machine']['cpu']}, {r['machine']['cores']} cores" for r in records})
     last = max(record["finished"] for record in records)
     lines = [*versions, *machines, f"version {records[0]['version']} of the experiment, last cell {last}"]
-    return table(("spec", "seeds", "time"), rows) + "".join(tag("p", text(line), class_="why") for line in lines)
+    return table(Table(["spec", "seeds", "time"], rows)) + "".join(tag("p", text(line), class_="why") for line in lines)
 
 
 def _work(records: Sequence[Record]) -> str:
     seeds = len({record["seed"] for record in records})
     seconds = sum(record["seconds"] for record in records)
-    return f"{_count(seeds, 'seed')}, {_count(len(records), 'cell')}, {duration(seconds)} of one core"
+    return f"{_count(seeds, 'seed')}, {_count(len(records), 'cell')}, {format_duration(seconds)} of one core"
 
 
 def _count(n: int, what: str) -> str:

@@ -1,10 +1,10 @@
-"""Many small networks trained at once: one tensor holds the parameters of all, one batched product moves all.
+"""Many small networks trained at once: one tensor holds the parameters of all, and batched products update all.
 
 A network of a paper's size (width 64, 20 inputs) is so small that calling torch costs more than the arithmetic. Here B
 networks of the same widths share each call, and leading layers without activation or bias are multiplied together
-first, ``W_L … W₁``, so that their cost does not grow with the number of rows. Every network has its own start, targets,
-learning rate, weight decay and momentum, and goes the way it would go alone; one that diverges stays NaN and leaves
-the others as they are. Networks of different depth make several stacks.
+first, ``W_L … W₁``, so that their cost does not grow with the number of rows. Every network has its own initial
+weights, targets, learning rate, weight decay and momentum, and is trained exactly as it would be alone; a network that
+diverges stays NaN and does not affect the others. Networks of different depth need separate stacks.
 
 >>> import torch
 >>> stack = Stack.random((3, 4, 4, 1), ("identity", "relu"), seeds=[0, 1], biases=(False, True, True))
@@ -24,7 +24,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from gramian.experiments.stacked_pass import Blocks, Pass
+from gramian.experiments.stacked_pass import LayerTensors, StackPass
 from gramian.experiments.stacked_rules import Adam, Descent
 
 __all__ = ["Adam", "Descent", "Stack", "train"]
@@ -43,7 +43,7 @@ class Stack:
         ``"identity"`` or ``"relu"`` after every layer but the last.
     weights : sequence of tensors ``(B, d_l, d_{l+1})``
     biases : sequence of tensors ``(B, 1, d_{l+1})`` or None
-        None where a layer has no bias. Biases are not decayed.
+        None where a layer has no bias. Weight decay does not apply to biases.
     loss : str
         ``"squared"``, the mean over rows and outputs as ``torch.nn.MSELoss``, or ``"cross-entropy"`` with classes.
 
@@ -52,7 +52,7 @@ class Stack:
     values : tensor ``(B, P)``
         All parameters, the weights before the biases; `weights` and `biases` are views of it.
     decayed : int
-        How many of the P are weights.
+        Number of weights among the P parameters.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class Stack:
             raise ValueError(f"loss must be one of {', '.join(LOSSES)}, got {loss!r}")
         if len(activations) != len(widths) - 2 or not set(activations) <= {"identity", "relu"}:
             raise ValueError(
-                f"activations must say 'identity' or 'relu' for each of {len(widths) - 2} hidden layers, "
+                f"activations must be 'identity' or 'relu' for each of {len(widths) - 2} hidden layers, "
                 f"got {tuple(activations)}"
             )
         if not len(weights) == len(biases) == len(widths) - 1:
@@ -79,17 +79,17 @@ class Stack:
         self.gradient = torch.zeros_like(self.values)
         shapes = [V.shape[1:] for V in weights] + [b.shape[1:] for b in given]
         self.weights, self.biases = _views(self.values, shapes, biases)
-        # Each layer's gradients lie together: products of a batch of matrices are written fast only then.
-        self._gradients = Blocks(
+        # Each layer's gradients are contiguous, which batched products need to be written fast.
+        self._gradients = LayerTensors(
             [V.new_zeros(V.shape) for V in weights], [None if b is None else b.new_zeros(b.shape) for b in biases]
         )
-        # The leading layers that are linear in x with one matrix: no activation and no bias in between.
+        # The leading layers whose product is one matrix: no activation and no bias in between.
         self.linear = 1
         while self.linear < len(weights) and activations[self.linear - 1] == "identity":
             if biases[self.linear - 1] is not None:
                 break
             self.linear += 1
-        self._passes: dict[int, Pass] = {}
+        self._passes: dict[int, StackPass] = {}
 
     @classmethod
     def random(
@@ -102,7 +102,7 @@ class Stack:
         loss: Any = "squared",
         dtype: torch.dtype = torch.float32,
     ) -> Stack:
-        """One network per seed, each the very one that ``torch.manual_seed(seed)`` and ``torch.nn.Linear`` would give.
+        """Make one network per seed, equal to the one of ``torch.manual_seed(seed)`` and ``torch.nn.Linear``.
 
         Weights and biases are uniform in ``±1/√d_l``, drawn in single precision, layer by layer.
 
@@ -128,7 +128,7 @@ class Stack:
         return len(self.values)
 
     def outputs(self, X: Float[Tensor, "n d"]) -> Float[Tensor, "B n c"]:
-        """The outputs of every network on the same rows."""
+        """Return the outputs of every network on the same rows."""
         H = X.expand(len(self), -1, -1)
         for V, bias, activation in zip(self.weights, self.biases, [*self.activations, "identity"], strict=True):
             H = torch.bmm(H, V) if bias is None else torch.baddbmm(bias, H, V)
@@ -136,35 +136,35 @@ class Stack:
         return H
 
     def loss(self, X: Float[Tensor, "n d"], Y: Tensor) -> Float[Tensor, " B"]:
-        """The loss of every network, without weight decay."""
+        """Return the loss of every network, without weight decay."""
         F = self.outputs(X)
         if self.loss_name == "squared":
             return (F - Y).square().mean((1, 2))
         return -F.log_softmax(2).gather(2, Y[..., None]).mean((1, 2))
 
     def jacobian(self) -> Float[Tensor, "B d k"]:
-        """``(W_L … W₁)ᵀ`` of the leading linear layers."""
+        """Return ``(W_L … W₁)ᵀ`` of the leading linear layers."""
         product = self.weights[0]
         for V in self.weights[1 : self.linear]:
             product = torch.bmm(product, V)
         return product
 
     def descent(self, X: Float[Tensor, "n d"], Y: Tensor) -> Float[Tensor, "B P"]:
-        """The gradient of every network's loss at its own parameters, in the layout of `values`.
+        """Return the gradient of every network's loss at its own parameters, in the layout of `values`.
 
         `Y` is ``(B, n, c)``, or classes ``(B, n)``. The tensor is overwritten by the next call.
         """
-        passing = self._passes_for(len(X))
-        passing.run(passing.rows(X), Y, self.loss_name)
+        stack_pass = self._pass_for(len(X))
+        stack_pass.run(stack_pass.rows(X), Y, self.loss_name)
         made = [*self._gradients.weights, *(b for b in self._gradients.biases if b is not None)]
         return torch.cat([g.flatten(1) for g in made], 1, out=self.gradient)
 
-    def _passes_for(self, rows: int) -> Pass:
+    def _pass_for(self, rows: int) -> StackPass:
         if rows not in self._passes:
-            # A product of layers costs as much as d₁ rows that go through them one after the other.
+            # A product of the layers costs as much as passing d₁ rows through them one after the other.
             first = self.linear if rows > self.widths[0] else 1
             relu = [activation == "relu" for activation in self.activations]
-            self._passes[rows] = Pass(Blocks(self.weights, self.biases), self._gradients, relu, first, rows)
+            self._passes[rows] = StackPass(LayerTensors(self.weights, self.biases), self._gradients, relu, first, rows)
         return self._passes[rows]
 
 
@@ -187,20 +187,19 @@ def train(
     Parameters
     ----------
     rule : Descent or Adam
-        Moves the parameters; it keeps its state, so a second call goes on where the first ended.
+        Updates the parameters; it has a state, so a second call continues where the first ended.
     epochs : int
-        Passes through the rows.
     batch : int or None
-        Rows per step; None for all of them. The last batch of a pass may be smaller.
+        Rows per step; None for all of them. The last batch of an epoch may be smaller.
     rng : torch.Generator or None
-        Draws the order of the rows in each pass, the same for all networks; needed with `batch`.
+        Draws the order of the rows in each epoch, the same for all networks; needed with `batch`.
     drop_after, drop : int and float
-        From this pass on every learning rate is multiplied by `drop`.
-    watch, watch_at : callable and passes
-        ``watch(epoch, stack)`` before the pass with that number; `epochs` is the end.
+        From this epoch on every learning rate is multiplied by `drop`.
+    watch, watch_at : callable and epochs
+        ``watch(epoch, stack)`` is called before each of these epochs; `epochs` is the end.
     """
     if batch is not None and rng is None:
-        raise ValueError("batches need an order of the rows: give rng=torch.Generator().manual_seed(...)")
+        raise ValueError("batches need a random order of the rows: give rng=torch.Generator().manual_seed(...)")
     moments = set(watch_at) if watch is not None else set()
     for epoch in range(epochs):
         if epoch == drop_after:
@@ -222,7 +221,7 @@ def train(
 def _views(
     flat: Tensor, shapes: Sequence[torch.Size], biases: Sequence[Tensor | None]
 ) -> tuple[list[Tensor], list[Tensor | None]]:
-    """The blocks of ``flat (B, P)`` in these shapes: the weights, and the biases where there are any."""
+    """Return views of ``flat (B, P)`` in these shapes: the weights, and the biases or None."""
     parts, start = [], 0
     for shape in shapes:
         parts.append(flat[:, start : start + shape.numel()].unflatten(1, tuple(shape)))

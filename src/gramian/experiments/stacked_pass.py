@@ -1,7 +1,7 @@
-"""One pass forward and back through a stack of networks, written by hand into memory that is kept between steps.
+"""A forward and backward pass through a stack of networks, written by hand with buffers that are reused.
 
-What is kept matters as much as the arithmetic here: half a megabyte fetched from the system at every step costs more
-than the product written into it.
+Reusing the buffers matters as much as the arithmetic: allocating half a megabyte in every step costs more than the
+product that is written into it.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
-# Rows times units of one block of networks: half a megabyte of float32, which stays in the cache of one core.
+# Rows times units of one group of networks: half a megabyte of float32, which fits in the cache of one core.
 BLOCK = 2**17
 
 
 @dataclass(frozen=True)
-class Blocks:
-    """Weights ``(B, d_l, d_{l+1})`` and biases ``(B, 1, d_{l+1})`` of a stack; or their gradients."""
+class LayerTensors:
+    """Weights ``(B, d_l, d_{l+1})`` and biases ``(B, 1, d_{l+1})`` of a stack, or their gradients."""
 
     weights: Sequence[Tensor]
     biases: Sequence[Tensor | None]
@@ -27,34 +27,36 @@ class Blocks:
 
 @dataclass(frozen=True)
 class _Part:
-    """Some networks of the stack: views of their parameters and gradients, and the memory of their units."""
+    """A group of networks of the stack: views of their parameters and gradients, and buffers for their units."""
 
     nets: slice
     E: Tensor
     D: Tensor
-    upper: Blocks
-    dupper: Blocks
+    upper: LayerTensors
+    dupper: LayerTensors
     H: list[Tensor]
     dH: list[Tensor]
 
 
-class Pass:
+class StackPass:
     """Gradients of a stack on a given number of rows.
 
-    The first `first` layers are one matrix E, their product with the bias as its last row (rows get a 1 for it): the
-    layers that are multiplied together before any row is seen.
+    The first `first` layers are multiplied together before any row is used; their product is one matrix E with the bias
+    as its last row, for which rows get an additional entry 1.
 
     Parameters
     ----------
-    values, gradients : Blocks
+    values, gradients : LayerTensors
     relu : sequence of bool
-        Whether a ReLU follows each layer but the last.
+        For each layer but the last, True if a ReLU follows it.
     first : int
-        How many leading layers are multiplied together; at least 1.
+        Number of leading layers that are multiplied together; at least 1.
     rows : int
     """
 
-    def __init__(self, values: Blocks, gradients: Blocks, relu: Sequence[bool], first: int, rows: int) -> None:
+    def __init__(
+        self, values: LayerTensors, gradients: LayerTensors, relu: Sequence[bool], first: int, rows: int
+    ) -> None:
         self.values, self.gradients, self.relu, self.first = values, gradients, [*relu, False], first
         V = values.weights
         B, d = V[0].shape[:2]
@@ -71,20 +73,20 @@ class Pass:
     def _part(self, nets: slice, H: list[Tensor], dH: list[Tensor]) -> _Part:
         count, first = nets.stop - nets.start, self.first
 
-        def cut(blocks: Blocks) -> Blocks:
+        def cut(blocks: LayerTensors) -> LayerTensors:
             biases = [None if b is None else b[nets] for b in blocks.biases[first:]]
-            return Blocks([V[nets] for V in blocks.weights[first:]], biases)
+            return LayerTensors([V[nets] for V in blocks.weights[first:]], biases)
 
         upper, dupper = cut(self.values), cut(self.gradients)
         memory = ([h[:count] for h in H], [h[:count] for h in dH])
         return _Part(nets, self.E[nets], self.D[nets], upper, dupper, *memory)
 
     def rows(self, X: Tensor) -> Tensor:
-        """The rows as :meth:`run` wants them: with a 1 at the end where the first layer has a bias."""
+        """Return the rows in the form of :meth:`run`: with a 1 at the end where the first layer has a bias."""
         return torch.cat([X, X.new_ones(len(X), 1)], 1) if self.offset else X
 
     def run(self, X: Tensor, Y: Tensor, loss: str) -> None:
-        """Write the gradients of every network's loss on rows from :meth:`rows`."""
+        """Compute the gradients of every network's loss on rows from :meth:`rows`."""
         self._multiply()
         for part in self.parts:
             self._part_backward(part, X.expand(len(part.E), -1, -1), Y[part.nets], loss)
@@ -100,7 +102,7 @@ class Pass:
             self.E[:, d:].copy_(bias)
 
     def _spread(self) -> None:
-        """From the gradient D of the product to that of each factor, ``(what is before)ᵀ D (what is after)ᵀ``."""
+        """Compute the gradient of each factor from that of the product: ``(factors before)ᵀ D (factors after)ᵀ``."""
         d = self.products[-1].shape[1]
         db = self.gradients.biases[self.first - 1]
         if db is not None:
@@ -139,7 +141,7 @@ class Pass:
 
 
 def output_gradient(F: Tensor, Y: Tensor, loss: str, out: Tensor) -> None:
-    """``∂L/∂F`` for the mean over rows (and outputs, where the loss is squared)."""
+    """Write ``∂L/∂F`` into ``out``, for the mean over rows (and over outputs, for the squared loss)."""
     if loss == "squared":
         torch.sub(F, Y, out=out).mul_(2 / (F.shape[1] * F.shape[2]))
         return

@@ -1,16 +1,15 @@
-"""The rules that move a stack of networks, as ``torch.optim`` moves one, with settings per network."""
+"""Optimisers for a stack of networks, equal to those of ``torch.optim``, with settings per network."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 Setting = float | Sequence[float]
-"""One number for all networks, or one for each."""
+"""One number for all networks, or one for each network."""
 
 
 class Descent:
@@ -25,7 +24,7 @@ class Descent:
     Attributes
     ----------
     scale : float
-        Multiplies every learning rate; lower it to let the rate drop.
+        Factor of every learning rate; decrease it to lower the rate.
 
     >>> values, gradient = torch.ones(2, 1), torch.ones(2, 1)
     >>> Descent(learning_rate=[0.5, 0.25]).step(values, gradient, decayed=1)
@@ -40,7 +39,7 @@ class Descent:
         self._columns: list[Tensor] = []
 
     def step(self, values: Float[Tensor, "B P"], gradient: Float[Tensor, "B P"], decayed: int) -> None:
-        """Move `values` in place; the first `decayed` of the P are subject to weight decay."""
+        """Update `values` in place; weight decay applies to the first `decayed` of the P parameters."""
         if not self._columns:
             self._columns = columns(values, self.learning_rate, self.weight_decay, self.momentum)
             if bool((self._columns[2] > 0).any()):
@@ -78,7 +77,7 @@ class Adam:
         self._columns: list[Tensor] = []
 
     def step(self, values: Float[Tensor, "B P"], gradient: Float[Tensor, "B P"], decayed: int) -> None:
-        """Move `values` in place; the first `decayed` of the P are subject to weight decay."""
+        """Update `values` in place; weight decay applies to the first `decayed` of the P parameters."""
         if self._mean is None or self._square is None:
             self._columns = columns(values, self.learning_rate, self.weight_decay)
             self._mean, self._square = torch.zeros_like(values), torch.zeros_like(values)
@@ -94,8 +93,8 @@ class Adam:
         values.addcmul_(eta, gradient, value=-self.scale / (1 - first**self._steps))
 
 
-def columns(values: Tensor, *settings: Any) -> list[Tensor]:
-    """Each setting as a column ``(B, 1)``, so that it multiplies the parameters of its network."""
+def columns(values: Tensor, *settings: Setting) -> list[Tensor]:
+    """Return each setting as a column ``(B, 1)`` that multiplies the parameters of its network."""
     made = []
     for setting in settings:
         column = torch.as_tensor(setting, dtype=values.dtype).reshape(-1, 1)

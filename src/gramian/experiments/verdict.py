@@ -1,4 +1,4 @@
-"""Verdicts: what a paper says beside what we measured, and whether the two agree."""
+"""Verdicts: the claims of a paper compared with our measurements."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import t
 
-from gramian.experiments.expected import Claim
+from gramian.experiments.claims import Claim
 from gramian.experiments.registry import SCALES, Experiment
-from gramian.experiments.store import Record, Store
+from gramian.experiments.store import ExperimentStore
+from gramian.records import Record
 
 REPRODUCED, CLOSE, DIFFERS = "reproduced", "close", "differs"
 CANNOT_RUN, NOT_JUDGED, NOT_RUN = "cannot run here", "not judged at this scale", "not run"
@@ -20,7 +21,7 @@ OUTCOMES = (REPRODUCED, CLOSE, DIFFERS, CANNOT_RUN, NOT_JUDGED, NOT_RUN)
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean over seeds with its 95 % interval (Student's); a single seed has none.
+    """A mean over seeds with its 95 % interval by Student's t; a single seed has no interval.
 
     Attributes
     ----------
@@ -37,7 +38,7 @@ class Estimate:
 
     @classmethod
     def of(cls, values: Iterable[float]) -> Estimate:
-        """Of one value per seed.
+        """Estimate from one value per seed.
 
         >>> Estimate.of([1.0, 2.0, 3.0]).mean
         2.0
@@ -46,13 +47,13 @@ class Estimate:
         half = None
         if len(x) > 1 and np.isfinite(x).all():
             half = float(t.ppf(0.975, len(x) - 1) * x.std(ddof=1) / math.sqrt(len(x)))
-        with np.errstate(invalid="ignore"):  # ∞ − ∞ is NaN, and that is what the mean then is
+        with np.errstate(invalid="ignore"):  # ∞ − ∞ is NaN, and so is the mean
             return cls(float(x.mean()), half, tuple(x.tolist()))
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of one claim at one scale.
+    """The outcome of one claim at one scale.
 
     Attributes
     ----------
@@ -62,9 +63,9 @@ class Verdict:
         One of :data:`OUTCOMES`.
     ours : Estimate or None
     printed : Estimate or None
-        What the paper's formula as printed gives, where it is a misprint.
+        The number by the formula as printed, where that is a misprint.
     why : str
-        Why it cannot run, was not judged or has not run.
+        Reason why the claim cannot run, was not judged or has not run.
     """
 
     experiment: str
@@ -77,17 +78,17 @@ class Verdict:
 
     @property
     def judged(self) -> bool:
-        """Whether ours was compared with the paper's."""
+        """True if our number was compared with the paper's."""
         return self.outcome in (REPRODUCED, CLOSE, DIFFERS)
 
 
 def compare(claim: Claim, ours: Estimate) -> str:
-    """``reproduced``, ``close`` or ``differs``.
+    """Compare our estimate with a claim: ``"reproduced"``, ``"close"`` or ``"differs"``.
 
-    *Reproduced*: the mean lies in [low, high], or its 95 % interval reaches into it. The interval counts only if it is
-    at most as wide as the region that is called close, high − low + 2 slack (2 slack where a bound is infinite): a
-    wider one cannot tell the claim from its opposite, and noise must not earn a verdict. *Close*: the mean is at most
-    ``slack`` outside. Where the paper prints ``nan``, NaN for every seed is *reproduced*, for some *close*.
+    *Reproduced*: the mean lies in [low, high], or its 95 % interval overlaps that band. The interval counts only if it
+    is at most as wide as the region called close, high − low + 2 slack (2 slack where a bound is infinite): a wider one
+    cannot distinguish the claim from its opposite, so that noise would count as agreement. *Close*: the mean is at most
+    ``slack`` outside. Where the paper prints ``nan``, NaN for every seed is *reproduced*, for some seeds *close*.
 
     >>> from gramian.experiments import number
     >>> compare(number("rho", 0.9, 0.02, "one seed"), Estimate.of([0.93]))
@@ -108,7 +109,7 @@ def compare(claim: Claim, ours: Estimate) -> str:
 
 
 def estimates(records: Sequence[Record]) -> dict[str, Estimate]:
-    """Key → mean over seeds, of the finished among the records; keys in their order."""
+    """Return the mean over seeds of every number, from the records without failures; keys in their order."""
     values: dict[str, list[float]] = {}
     for record in records:
         if not record["error"]:
@@ -118,7 +119,7 @@ def estimates(records: Sequence[Record]) -> dict[str, Estimate]:
 
 
 def judge(experiment: Experiment, scale: str, records: Sequence[Record]) -> list[Verdict]:
-    """One verdict per claim, from the records of one scale."""
+    """Return one verdict per claim, from the records of one scale."""
     found = estimates(records)
     return [_judge_one(experiment, scale, claim, found, records) for claim in experiment.claims]
 
@@ -134,24 +135,24 @@ def _judge_one(
         if missing:
             return Verdict(experiment.id, scale, claim, CANNOT_RUN, why=missing)
         failed = sum(bool(record["error"]) for record in records)
-        why = f"{failed} cells failed" if failed else "no record holds this number"
+        why = f"{failed} cells failed" if failed else "no record contains this number"
         return Verdict(experiment.id, scale, claim, NOT_RUN, why=why)
     printed = found.get(claim.printed_key)
     if scale not in claim.scales:
-        why = f"means something at the scale {' or '.join(claim.scales)}"
+        why = f"compared only at the scale {' or '.join(claim.scales)}"
         return Verdict(experiment.id, scale, claim, NOT_JUDGED, ours, printed, why)
     return Verdict(experiment.id, scale, claim, compare(claim, ours), ours, printed)
 
 
 @dataclass(frozen=True)
 class Findings:
-    """All that is known of an experiment: records and verdicts at each scale that has any.
+    """All records and verdicts of an experiment, by scale.
 
     Attributes
     ----------
     experiment : Experiment
     records, verdicts : mapping of scale to list
-        Scales in the order of SCALES; only those with records.
+        Scales with records, in the order of SCALES.
     """
 
     experiment: Experiment
@@ -160,7 +161,7 @@ class Findings:
 
     @property
     def scales(self) -> list[str]:
-        """Scales with records, the largest first, without those whose records are all a larger one's."""
+        """Scales with records, largest first; a scale with the same records as a larger one is left out."""
         kept: dict[tuple[str, ...], str] = {}
         for scale in reversed(list(self.records)):
             kept.setdefault(tuple(record["key"] for record in self.records[scale]), scale)
@@ -168,9 +169,9 @@ class Findings:
 
     @property
     def best(self) -> list[Verdict]:
-        """One verdict per claim: at the largest scale that judges it, else the largest that has run.
+        """One verdict per claim: at the largest scale that judges it, otherwise at the largest that has run.
 
-        Claims without any record are *not run*, or *cannot run here*.
+        Claims without any record are *not run* or *cannot run here*.
         """
         if not self.verdicts:
             return judge(self.experiment, SCALES[-1], [])
@@ -181,7 +182,7 @@ class Findings:
         return rows
 
 
-def findings(experiment: Experiment, store: Store, scales: Sequence[str] = SCALES) -> Findings:
+def findings(experiment: Experiment, store: ExperimentStore, scales: Sequence[str] = SCALES) -> Findings:
     """Read the records of an experiment and judge its claims."""
     records = {scale: store.of(experiment, scale) for scale in SCALES if scale in scales}
     records = {scale: found for scale, found in records.items() if found}
@@ -190,7 +191,7 @@ def findings(experiment: Experiment, store: Store, scales: Sequence[str] = SCALE
 
 
 def count(verdicts: Iterable[Verdict]) -> dict[str, int]:
-    """How many verdicts of each outcome, those that occur.
+    """Count the verdicts of each outcome that occurs.
 
     >>> count([])
     {}

@@ -1,6 +1,8 @@
 """Feature matrices (pure functions of arrays) and the updates that turn them into the next metric.
 
-May import ``core`` only: never a kernel, a solver or a network.
+``matrices`` defines the matrices of all papers once, for kernel machines and networks: AGOP of the RFM paper (B), eNFA
+and FACT of the FACT paper (D), the virtual covariance shift of the weight-Gram paper (E). ``updates`` are the rules of
+the training rounds. May import ``core`` only: never a kernel, a solver or a network.
 
 >>> import torch
 >>> from gramian.features import agop
@@ -14,10 +16,14 @@ from gramian.features.matrices import (
     agop_from_moments,
     backward_fact,
     enfa,
+    enfa_from_moments,
     fact,
+    fact_from_moments,
     fact_geometric,
     fact_symmetric,
+    gradient_second_moment,
     nfm,
+    vcs_from_moments,
     virtual_covariance_shift,
 )
 from gramian.features.updates import BY_NAME, Agop, Fact, Update
@@ -31,9 +37,13 @@ __all__ = [
     "agop_from_moments",
     "backward_fact",
     "enfa",
+    "enfa_from_moments",
     "fact",
+    "fact_from_moments",
     "fact_geometric",
     "fact_symmetric",
+    "gradient_second_moment",
     "nfm",
+    "vcs_from_moments",
     "virtual_covariance_shift",
 ]

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
-from gramian.display import Bar, Cell, Column, Section, Table, Tone, format_fixed, format_number, format_percent
+from gramian.display import Cell, Column, Entry, Section, Table, format_fixed, format_number, format_percent
+from gramian.display.table import Tone
 from gramian.nets.metrics import COLUMNS
 
 Row = Mapping[str, float | int | str]
@@ -32,13 +33,15 @@ class LayerColumn:
         """Return a value as a cell: a dash where nothing was measured, else a number with a tone.
 
         >>> SHOWN["fact_cos"].cell(0.95)
-        Cell(text='0.950', tone='good', fill=0.95)
+        Cell(text='0.950', tone='good', fill=0.95, sort=0.95, markup='')
         """
-        if self.good is None or math.isnan(value):
+        if math.isnan(value):
             return Cell(self.form(value))
+        if self.good is None:
+            return Cell(self.form(value), sort=value)
         if self.good == "high":
-            return Cell(self.form(value), _tone(value >= 0.9, value >= 0.5), fill=value)
-        return Cell(self.form(value), _tone(value <= 0.05, value <= 0.5))
+            return Cell(self.form(value), _tone(value >= 0.9, value >= 0.5), fill=value, sort=value)
+        return Cell(self.form(value), _tone(value <= 0.05, value <= 0.5), sort=value)
 
 
 _COSINES, _CONVERGENCE, _RANKS, _FEATURES = "WᵀW ~ AGOPˢ (cosine)", "convergence", "effective rank", "features"
@@ -84,7 +87,7 @@ def layer_table(rows: Sequence[Row]) -> Table:
         Column("shape", hint=COLUMNS["shape"]),
         *(Column(SHOWN[name].heading, group=SHOWN[name].group, hint=COLUMNS[name]) for name in names),
     ]
-    lines: list[list[str | Cell | Bar]] = [
+    lines: list[list[Entry]] = [
         [
             str(entry["layer"]),
             Cell(str(entry["kind"]), "quiet"),

@@ -1,13 +1,10 @@
-"""Figures of what was learned, and pages to send on.
+"""Figures of models and networks, and self-contained HTML pages about them.
 
-Figures are functions ``(result, ax) → ax`` that draw recorded numbers and compute nothing new. Each has a display
-beside it in the manner of scikit-learn (``ImportancesDisplay.from_estimator(model)``,
-``AlignmentDisplay.from_report(report)``), which asks for the result, lets the function draw it, and shows itself in a
-notebook. Pages are single HTML files, :func:`write_report` for one thing and :func:`write_comparison` for two, made of
-the parts in :mod:`gramian.report.web`.
+A figure is a function ``plot_x(result, ax=None, ...) -> ax`` of :mod:`gramian.report.figures` that draws recorded
+numbers and computes none. A page is one HTML file: :func:`write_report` is about one model or network,
+:func:`write_comparison` about two; both are made of the parts in :mod:`gramian.report.web`.
 
-May import everything below; figures ask models for their attributes only, so that anything with the same ones can be
-drawn. Matplotlib's objects are used directly: no global figure, no window, no style that leaks.
+May import all packages below. No function uses pyplot, a global figure or a global style.
 
 >>> import numpy as np
 >>> from gramian.report import plot_feature_matrix
@@ -16,62 +13,31 @@ drawn. Matplotlib's objects are used directly: no global figure, no window, no s
 ['age', 'bmi', 'bp']
 """
 
-from gramian.report.displays import (
-    AlongDisplay,
-    DirectionsDisplay,
-    ExplanationDisplay,
-    FeatureMatrixDisplay,
-    ImageFeaturesDisplay,
-    ImportancesDisplay,
-    ReliabilityDisplay,
-    RoundsDisplay,
-)
-from gramian.report.explained import plot_along, plot_explanation, plot_importance_intervals, plot_reliability
 from gramian.report.figures import (
-    plot_directions,
-    plot_feature_matrix,
-    plot_image_features,
-    plot_importances,
-    plot_rounds,
-)
-from gramian.report.layer_figures import plot_layer_directions, plot_layer_matrix
-from gramian.report.network_displays import (
-    AlignmentDisplay,
-    GeometryDisplay,
-    LayerDirectionsDisplay,
-    LayerMatrixDisplay,
-    RanksDisplay,
-    SpectraDisplay,
-    TrajectoryDisplay,
-)
-from gramian.report.network_figures import (
     plot_alignment,
+    plot_directions,
+    plot_explanation,
+    plot_feature_matrix,
     plot_geometry,
+    plot_history,
+    plot_image_features,
+    plot_importance_intervals,
+    plot_importances,
+    plot_layer,
+    plot_layer_directions,
+    plot_layer_matrix,
+    plot_partial_dependence,
     plot_ranks,
+    plot_reliability,
+    plot_report,
+    plot_rounds,
     plot_spectra,
     plot_trajectory,
 )
-from gramian.report.overview import plot_history, plot_layer, plot_report
 from gramian.report.pages import write_comparison, write_report
 
 __all__ = [
-    "AlignmentDisplay",
-    "AlongDisplay",
-    "DirectionsDisplay",
-    "ExplanationDisplay",
-    "FeatureMatrixDisplay",
-    "GeometryDisplay",
-    "ImageFeaturesDisplay",
-    "ImportancesDisplay",
-    "LayerDirectionsDisplay",
-    "LayerMatrixDisplay",
-    "RanksDisplay",
-    "ReliabilityDisplay",
-    "RoundsDisplay",
-    "SpectraDisplay",
-    "TrajectoryDisplay",
     "plot_alignment",
-    "plot_along",
     "plot_directions",
     "plot_explanation",
     "plot_feature_matrix",
@@ -83,6 +49,7 @@ __all__ = [
     "plot_layer",
     "plot_layer_directions",
     "plot_layer_matrix",
+    "plot_partial_dependence",
     "plot_ranks",
     "plot_reliability",
     "plot_report",

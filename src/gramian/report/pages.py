@@ -1,4 +1,4 @@
-"""``write_report`` and ``write_comparison``: what a thing is decides which page it gets."""
+"""``write_report`` and ``write_comparison``: pages about one model or network, and about two."""
 
 from __future__ import annotations
 
@@ -10,51 +10,52 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.core.atomic import atomic_write
-from gramian.nets import FeatureReport
-from gramian.report.model.comparison import comparison_page
+from gramian.nets import FeatureReport, Monitor
+from gramian.report.model.comparison import model_comparison_page
 from gramian.report.model.page import model_page
-from gramian.report.network_comparison import network_comparison_page
-from gramian.report.network_page import network_page
+from gramian.report.network.comparison import network_comparison_page
+from gramian.report.network.page import network_page
 from gramian.rfm.base import BaseRFM
 
 
 def write_report(
-    thing: Any,
+    subject: BaseRFM | FeatureReport,
     path: str | os.PathLike[str],
     *,
     X: Any = None,
     y: Any = None,
     title: str | None = None,
     card: Mapping[str, str] | None = None,
-    monitor: Any = None,
-    image_shape: tuple[int, ...] | None = None,
+    monitor: Monitor | None = None,
+    image_shape: Sequence[int] | None = None,
     layers: Sequence[str] | None = None,
 ) -> Path:
     """Write one HTML page about a fitted model or an inspected network: a single file that needs no network access.
 
     Parameters
     ----------
-    thing : fitted RFMRegressor or RFMClassifier, or FeatureReport
+    subject : fitted RFMRegressor or RFMClassifier, or FeatureReport
     path : path
-        Of the file; its folder is made, and an old file is replaced.
+        Path of the file. Its folder is created, and an existing file is replaced.
     X, y : table (n, d) and targets, optional
-        Rows the model was not fitted to. Scores, calibration and coverage are taken on them, and a few are explained;
-        without them scores are those on rows the fit had held out. X alone is enough for explanations.
+        Of a model: rows it was not fitted to. Scores, calibration and coverage are computed on them, and a few are
+        explained. Without them, scores are those of holdout rows of the fit. X alone is enough for explanations.
     title : str, optional
     card : mapping, optional
-        What only you know, for the model card: ``"intended use"``, ``"authors"``, ``"source of the data"`` and so on.
-        What is left out is said to be unknown.
+        Of a model: entries of the model card that only you know, such as ``"intended use"``, ``"authors"`` or
+        ``"source of the data"``. Entries without a value are shown as unknown.
     monitor : Monitor, optional
-        Of a network: adds its training.
+        Of a network: adds a section on its training.
     image_shape : (height, width) or (channels, height, width), optional
-        Of what a network's first layer reads (the patch, for a convolution): its directions are drawn as images.
+        Of a network: shape of the first layer's input, or of the patch of a convolution. Its directions are then drawn
+        as images.
     layers : sequence of str, optional
-        Layers of a network to show one by one; the first 24 by default, all of them in the table.
+        Of a network: layers that have a panel of their own, by default the first 24. All layers are in the table.
 
     Returns
     -------
     Path
-        Of the file that was written.
+        Path of the file.
 
     >>> import tempfile
     >>> import numpy as np
@@ -66,23 +67,23 @@ def write_report(
     ...     "Importances" in written.read_text(encoding="utf-8")
     True
     """
-    if isinstance(thing, BaseRFM):
+    if isinstance(subject, BaseRFM):
         _only("a network", monitor=monitor, image_shape=image_shape, layers=layers)
-        check_is_fitted(thing)
-        return _written(model_page(thing, X, y, title, card), path)
-    if isinstance(thing, FeatureReport):
+        check_is_fitted(subject)
+        return _written(model_page(subject, X, y, title, card), path)
+    if isinstance(subject, FeatureReport):
         _only("a model", X=X, y=y, card=card)
-        called = title or "An inspected network"
-        html = network_page(thing, title=called, monitor=monitor, image_shape=image_shape, layers=layers)
+        heading = title or "An inspected network"
+        html = network_page(subject, title=heading, monitor=monitor, image_shape=image_shape, layers=layers)
         return _written(html, path)
     raise ValueError(
-        f"thing must be a fitted RFMRegressor or RFMClassifier, or a FeatureReport, got {type(thing).__name__}"
+        f"subject must be a fitted RFMRegressor or RFMClassifier, or a FeatureReport, got {type(subject).__name__}"
     )
 
 
 def write_comparison(
-    a: Any,
-    b: Any,
+    a: BaseRFM | FeatureReport,
+    b: BaseRFM | FeatureReport,
     path: str | os.PathLike[str],
     *,
     X: Any = None,
@@ -90,27 +91,29 @@ def write_comparison(
     names: tuple[str, str] = ("A", "B"),
     title: str | None = None,
 ) -> Path:
-    """Write one HTML page that sets two things side by side.
+    """Write one HTML page that compares two models, two inspected networks, or a model and a network.
 
-    Two models: scores, importances, matrices, disagreements. Two inspected networks: how weights and features moved,
-    layer by layer. A model and a network: its matrix beside those of the first layer.
+    The page about two models compares scores, importances, matrices and predictions. The page about two networks
+    compares weights and features layer by layer. The page about a model and a network compares the model's matrix with
+    those of the first layer.
 
     Parameters
     ----------
     a, b : fitted estimators, FeatureReports, or one of each
-        Models of the same target and the same columns.
+        Two models must have the same target and the same columns.
     path : path
+        Path of the file. Its folder is created, and an existing file is replaced.
     X, y : table (n, d) and targets, optional
-        Rows neither was fitted to. With them the difference of each score has a paired interval: the same resampled
-        rows for both. X alone shows where the two disagree.
+        Of two models: rows that neither was fitted to. With them, the difference of each score has a paired interval,
+        from the same resampled rows for both. X alone shows the rows on which the two disagree.
     names : pair of str
-        What to call them.
+        Names of the two on the page.
     title : str, optional
 
     Returns
     -------
     Path
-        Of the file that was written.
+        Path of the file.
 
     >>> import tempfile
     >>> import numpy as np
@@ -129,15 +132,15 @@ def write_comparison(
     if isinstance(a, BaseRFM) and isinstance(b, BaseRFM):
         check_is_fitted(a)
         check_is_fitted(b)
-        return _written(comparison_page((a, b), X, y, called, title), path)
-    if all(isinstance(thing, BaseRFM | FeatureReport) for thing in (a, b)):
+        return _written(model_comparison_page((a, b), X, y, called, title), path)
+    if all(isinstance(subject, BaseRFM | FeatureReport) for subject in (a, b)):
         _only("two models", X=X, y=y)
         return _written(network_comparison_page(a, b, names=called, title=title), path)
     raise ValueError(f"a and b must be fitted models or FeatureReports, got {type(a).__name__} and {type(b).__name__}")
 
 
-def _only(kind: str, **given: Any) -> None:
-    """An argument that would change nothing is a mistake."""
+def _only(kind: str, **given: object) -> None:
+    """Refuse arguments that would have no effect on this page."""
     for name, value in given.items():
         if value is not None:
             raise ValueError(f"{name} is for the page of {kind}: leave it out")

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Generic, Protocol, TypeVar, overload
+from typing import Generic, Protocol, TypeVar, overload, runtime_checkable
 
-import numpy as np
-
-from gramian.rfm.explain import shares
 from gramian.rfm.machine import KernelMachine
 from gramian.rfm.model import Compression, FittedRFM
 from gramian.tables.preprocessing import Names
@@ -16,6 +13,7 @@ from gramian.tables.scaling import Array
 T_co = TypeVar("T_co", covariant=True)
 
 
+@runtime_checkable
 class HasFittedModel(Protocol):
     """An estimator with a fitted model."""
 
@@ -41,11 +39,6 @@ class FittedAttribute(Generic[T_co]):
     def __get__(self, estimator: HasFittedModel, owner: type) -> T_co: ...
     def __get__(self, estimator: HasFittedModel | None, owner: type) -> T_co | FittedAttribute[T_co]:
         return self if estimator is None else self._read(estimator.fitted())
-
-
-def feature_importances(model: FittedRFM) -> Array:
-    """Return the diagonal of the AGOP, folded to the user's columns and divided by its sum."""
-    return shares(model.columns.fold(np.diag(model.agop).clip(min=0)))
 
 
 def feature_names(model: FittedRFM) -> Names:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,7 @@ from gramian.tables.prepare import RawTarget
 from gramian.tables.scaling import Array
 from gramian.tables.streaming import count_labels
 from gramian.tables.targets import ClassTarget
+from gramian.tables.types import EvalSet, Label, Labels, TableLike, TargetLike, WeightsLike
 
 
 @documented
@@ -64,7 +65,7 @@ class RFMClassifier(ClassifierMixin, BaseRFM):  # type: ignore[misc]
     """
 
     _scales_target = False
-    class_weight: Literal["balanced"] | dict[Any, float] | None
+    class_weight: Literal["balanced"] | dict[Label, float] | None
 
     classes_ = FittedAttribute(lambda model: _target(model).classes, "The labels, sorted.")
     temperature_ = FittedAttribute(
@@ -100,12 +101,14 @@ class RFMClassifier(ClassifierMixin, BaseRFM):  # type: ignore[misc]
         cluster: Literal["auto"] | None = "auto",
         random_state: RandomState = 0,
         verbose: int = 0,
-        class_weight: Literal["balanced"] | dict[Any, float] | None = None,
+        class_weight: Literal["balanced"] | dict[Label, float] | None = None,
     ) -> None:
         self._store_params(locals())
 
     @with_callbacks  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, eval_set: Any = None) -> RFMClassifier:
+    def fit(
+        self, X: TableLike, y: TargetLike, sample_weight: WeightsLike = None, eval_set: EvalSet = None
+    ) -> RFMClassifier:
         """Fit to rows X (n, d) and labels y (n,).
 
         Parameters
@@ -123,19 +126,19 @@ class RFMClassifier(ClassifierMixin, BaseRFM):  # type: ignore[misc]
         self._fit(X, y, sample_weight, eval_set)
         return self
 
-    def _read_y(self, y: Any) -> RawTarget:
+    def read_target(self, y: TargetLike) -> RawTarget:
         classes, indices = encode_labels(y)
         factors = self._class_factors(classes, indices)
         return RawTarget(indices.astype(np.float64), classes, factors)
 
-    def _fit_target(self, raw: RawTarget, values: NDArray[np.float64], Z: Array, weights: Array) -> ClassTarget:
+    def fit_target(self, raw: RawTarget, values: Array, Z: Array, weights: Array) -> ClassTarget:
         assert raw.classes is not None
         present = np.unique(values)
         if len(raw.classes) < 2 or len(present) < 2:
             raise ValueError(_one_class(raw.classes[int(present[0])]))
         return ClassTarget(raw.classes, raw.factors)
 
-    def _stream_target(self, blocks: Blocks, y: Any, Z: Array) -> ClassTarget:
+    def stream_target(self, blocks: Blocks, y: TargetLike, Z: Array) -> ClassTarget:
         classes, counts = count_labels(blocks)  # of all rows: a class may be rare
         if len(classes) < 2:
             raise ValueError(_one_class(classes[0]))
@@ -144,7 +147,7 @@ class RFMClassifier(ClassifierMixin, BaseRFM):  # type: ignore[misc]
             factors = counts.sum() / (len(classes) * counts)
         return ClassTarget(classes, factors)
 
-    def _class_factors(self, classes: NDArray[Any], indices: NDArray[np.intp]) -> Array | None:
+    def _class_factors(self, classes: Labels, indices: NDArray[np.intp]) -> Array | None:
         """Return the factors by which ``class_weight`` multiplies the weights of each class."""
         if self.class_weight is None:
             return None
@@ -153,26 +156,26 @@ class RFMClassifier(ClassifierMixin, BaseRFM):  # type: ignore[misc]
         each = compute_class_weight(self.class_weight, classes=classes, y=classes[indices])
         return np.asarray(each, dtype=np.float64)
 
-    def decision_function(self, X: Any) -> Array:
+    def decision_function(self, X: TableLike) -> Array:
         """Return scores: (n,) for two classes, positive for the second of them; else (n, classes)."""
         out = self.fitted().outputs(X)
         return out[:, 0] if out.shape[1] == 1 else out
 
-    def predict_log_proba(self, X: Any) -> Array:
+    def predict_log_proba(self, X: TableLike) -> Array:
         """Return logarithms of the class probabilities (n, classes)."""
         model = self.fitted()
         return model.log_probabilities(model.outputs(X))
 
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: TableLike) -> Array:
         """Return class probabilities (n, classes)."""
         return np.exp(self.predict_log_proba(X))
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: TableLike) -> Labels:
         """Return the most probable class of each row."""
         model = self.fitted()
         return _target(model).predictions(model.outputs(X))
 
-    def predict_set(self, X: Any, coverage: float = 0.9) -> NDArray[np.bool_]:
+    def predict_set(self, X: TableLike, coverage: float = 0.9) -> NDArray[np.bool_]:
         """Return sets of classes that contain a new row's label with probability ``coverage``: bool (n, classes).
 
         A set holds all classes whose probability is at least ``1 − q``, where q is the conformal quantile of
@@ -191,7 +194,7 @@ class RFMClassifier(ClassifierMixin, BaseRFM):  # type: ignore[misc]
         limit = conformal_quantile(1 - true, held.weights, check_coverage(coverage))
         return 1 - self.predict_proba(X) <= limit
 
-    def reliability(self, X: Any = None, y: Any = None, bins: int = 10, level: float = 0.9) -> Reliability:
+    def reliability(self, X: TableLike = None, y: TargetLike = None, bins: int = 10, level: float = 0.9) -> Reliability:
         """Return the share of correct predictions as a function of the predicted probability.
 
         Parameters

@@ -10,13 +10,11 @@ import copy
 import os
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
@@ -27,14 +25,7 @@ from gramian.features import Update
 from gramian.files import write
 from gramian.kernels import Kernel
 from gramian.rfm import explain as explanations
-from gramian.rfm.attributes import (
-    FittedAttribute,
-    compression,
-    dual_coef,
-    feature_importances,
-    feature_names,
-    training_rows,
-)
+from gramian.rfm.attributes import FittedAttribute, compression, dual_coef, feature_names, training_rows
 from gramian.rfm.compression import compress
 from gramian.rfm.model import FittedRFM
 from gramian.rfm.options import (
@@ -46,18 +37,20 @@ from gramian.rfm.options import (
     SolverName,
     UpdateName,
     nested_options,
+    nested_params,
 )
 from gramian.rfm.training.context import CallbackSupportMixin, Checkpoint, FitObserver, SklearnCallbacks, Snapshot
 from gramian.rfm.training.fit import fit_model, fit_stages, make_task_and_plan, snapshot
-from gramian.rfm.training.plan import ENCODER_ROWS, IN_MEMORY_ROWS, fits_in_memory, threads_for
+from gramian.rfm.training.plan import ENCODER_ROWS, streams, threads_for
 from gramian.rfm.training.rounds import Candidate, Step
 from gramian.solvers import Workspace
 from gramian.tables import TableEncoder
-from gramian.tables.blocks import Blocks, as_blocks
-from gramian.tables.prepare import Prepared, RawTarget, ReadingOptions, prepare_blocks, prepare_table
+from gramian.tables.blocks import Blocks
+from gramian.tables.prepare import Prepared, RawTarget, ReadingOptions, open_table, prepare_table
 from gramian.tables.preprocessing import table_tags
 from gramian.tables.scaling import Array
 from gramian.tables.targets import Target
+from gramian.tables.types import EvalSet, Label, TableLike, TargetLike, WeightsLike
 
 _NOT_IN_ROUNDS = {"checkpoint", "cluster", "encoder", "max_memory", "n_jobs", "n_threads", "time_limit", "verbose"}
 """Arguments that do not change the rounds, or whose effect is in the rows: a checkpoint is valid for any of them."""
@@ -107,7 +100,9 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
     components_ = FittedAttribute(lambda model: model.features.eigen[1], "Eigenvectors (k, d) of M.")
     eigenvalues_ = FittedAttribute(lambda model: model.features.eigen[0], "Eigenvalues (k,) of M.")
     agop_ = FittedAttribute(lambda model: model.agop, "Average gradient outer product of the predictor (d, d).")
-    feature_importances_ = FittedAttribute(feature_importances, "Share of each of your columns in the sensitivity.")
+    feature_importances_ = FittedAttribute(
+        explanations.feature_importances, "Share of each of your columns in the sensitivity."
+    )
     encoder_ = FittedAttribute(lambda model: model.preprocessing.reader.encoder, "The fitted encoder, or None.")
     row_index_ = FittedAttribute(lambda model: model.row_index, "Positions of the centres in the training table.")
     dual_coef_ = FittedAttribute(dual_coef, "Coefficients (n,) or (n, c) of a single machine, on the scaled target.")
@@ -124,64 +119,47 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
     def set_params(self, **params: Any) -> Self:
         """Set parameters; ``kernel__bandwidth=3.0`` replaces an option inside the kernel, update or solver."""
         super().set_params(**{name: value for name, value in params.items() if "__" not in name})
-        nested: dict[str, dict[str, Any]] = {}
-        for name, value in params.items():
-            owner, _, option = name.partition("__")
-            if option and isinstance(getattr(self, owner, None), TableEncoder):
-                getattr(self, owner).set_params(**{option: value})
-            elif option:
-                if owner not in ("kernel", "update", "solver"):
-                    raise ValueError(f"{name!r}: only kernel, update, solver have options of their own")
-                nested.setdefault(owner, {})[option] = value
-        # All options of one owner at once: each alone might contradict the others' present values.
-        for owner, options in nested.items():
-            setattr(self, owner, nested_options(owner, getattr(self, owner)).with_params(**options))
+        for owner, options in nested_params(params).items():
+            current = getattr(self, owner, None)
+            if isinstance(current, TableEncoder):
+                current.set_params(**options)
+            else:
+                setattr(self, owner, nested_options(owner, current).with_params(**options))
         return self
 
     # ---- fitting -----------------------------------------------------------------------------------------------
 
     @abstractmethod
-    def _read_y(self, y: Any) -> RawTarget:
-        """Return a target as numbers to merge rows by."""
+    def read_target(self, y: TargetLike) -> RawTarget:
+        """Return a target as numbers to merge rows by; see :class:`gramian.tables.prepare.TargetReader`."""
 
     @abstractmethod
-    def _fit_target(self, raw: RawTarget, values: NDArray[np.float64], Z: Array, weights: Array) -> Target:
+    def fit_target(self, raw: RawTarget, values: Array, Z: Array, weights: Array) -> Target:
         """Fit the target coding to merged targets and standardised rows."""
 
     @abstractmethod
-    def _stream_target(self, blocks: Blocks, y: Any, Z: Array) -> Target:
+    def stream_target(self, blocks: Blocks, y: TargetLike, Z: Array) -> Target:
         """Fit the target coding of a streamed table, from a sample's targets and standardised rows."""
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, eval_set: Any) -> None:
+    def _fit(self, X: TableLike, y: TargetLike, sample_weight: WeightsLike, eval_set: EvalSet) -> None:
         options = FitOptions.resolve(self.get_params(deep=False))
         observer = FitObserver()
         if getattr(self, "_skl_callbacks", None):
             observer = SklearnCallbacks(self, X, y, sample_weight)
-        with self._open(options, X, y, sample_weight, eval_set) as prepared:
+
+        def stream(blocks: Blocks) -> bool:
+            elsewhere = blocks.remote and options.compute.on_cluster
+            return streams(blocks.n_rows, blocks.n_columns, options.compute.max_bytes, elsewhere)
+
+        folder = None if self.checkpoint is None else Path(self.checkpoint)
+        reading = self._reading_options(options)
+        with open_table(X, y, sample_weight, eval_set, reading, self, stream=stream, folder=folder) as prepared:
             if isinstance(observer, SklearnCallbacks):
                 observer.snapshot = self._snapshots(options, prepared)
             model = fit_model(options, prepared, observer, self._open_checkpoint(prepared))
         self.__dict__.pop("selected_columns_", None)
         self.model_ = model
         observer.end()
-
-    @contextmanager
-    def _open(self, options: FitOptions, X: Any, y: Any, sample_weight: Any, eval_set: Any) -> Iterator[Prepared]:
-        """Read a table wherever it is; one that fits into memory is read whole."""
-        blocks = as_blocks(X, y, sample_weight)
-        if blocks is not None:
-            fits = fits_in_memory(blocks.n_rows, blocks.n_columns, options.compute.max_bytes)
-            elsewhere = blocks.remote and options.compute.on_cluster
-            if blocks.n_rows > IN_MEMORY_ROWS and (elsewhere or not fits):
-                reading = self._reading_options(options)
-                folder = None if self.checkpoint is None else Path(self.checkpoint)
-                with prepare_blocks(blocks, eval_set, reading, self._stream_target, folder) as prepared:
-                    yield prepared
-                return
-            whole = blocks.whole()
-            X, y, sample_weight = whole.X, whole.y, whole.weights
-        raw = self._read_y(y)
-        yield prepare_table(X, raw, sample_weight, eval_set, self._reading_options(options), self._fit_target)
 
     def _snapshots(self, options: FitOptions, prepared: Prepared) -> Snapshot:
         """Return a function that gives callbacks the attributes of an estimator whose fit ended with a round."""
@@ -203,11 +181,10 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         params = {name: value for name, value in self.get_params(deep=False).items() if name not in _NOT_IN_ROUNDS}
         return Checkpoint.open(self.checkpoint, (__version__, type(self).__name__, params, prepared.identity))
 
-    def prepare(self, X: Any, y: Any, sample_weight: Any = None) -> Prepared:
+    def prepare(self, X: TableLike, y: TargetLike, sample_weight: WeightsLike = None) -> Prepared:
         """Read, encode, merge and standardise a table in memory once, for several fits; see :meth:`stages`."""
         options = FitOptions.resolve(self.get_params(deep=False))
-        raw = self._read_y(y)
-        return prepare_table(X, raw, sample_weight, None, self._reading_options(options), self._fit_target)
+        return prepare_table(X, y, sample_weight, None, self._reading_options(options), self)
 
     def stages(self, prepared: Prepared, workspace: Workspace | None = None) -> Iterator[Self]:
         """Yield copies of the estimator fitted after round 0, 1, …, for one kernel and one update.
@@ -238,21 +215,20 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
     def __sklearn_tags__(self) -> Tags:
         return table_tags(super().__sklearn_tags__())
 
-    def transform(self, X: Any) -> Array:
+    def transform(self, X: TableLike) -> Array:
         """Return rows in learned coordinates (n, k): one column per learned direction, largest eigenvalue first.
 
-        Squared Euclidean distances between transformed rows are ``(x − x')ᵀ M (x − x')``, the distances of the kernel
-        (with ``feature_threshold``: of the kernel that selected the columns).
+        Squared Euclidean distances between transformed rows are ``(x − x')ᵀ M (x − x')``.
         """
         model = self.fitted()
         eigenvalues, components = model.features.eigen
         return model.preprocessing.transform(X) @ (components.T * np.sqrt(eigenvalues))
 
     @property
-    def _n_features_out(self) -> int:
+    def _n_features_out(self) -> int:  # scikit-learn reads it
         return len(self.components_)
 
-    def gradients(self, X: Any) -> Array:
+    def gradients(self, X: TableLike) -> Array:
         """Return gradients ``∂f_c/∂x (n, c, d)`` of the outputs at new rows, per unit of the encoded columns.
 
         >>> from gramian import RFMRegressor
@@ -265,11 +241,11 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
 
     def explain(
         self,
-        X: Any,
-        output: Any = None,
+        X: TableLike,
+        output: Label = None,
         n_neighbours: int = 5,
         method: Literal["path", "gradient"] = "path",
-        reference: Any = None,
+        reference: TableLike = None,
     ) -> explanations.Explanation | explanations.Explanations:
         """Explain predictions: the contribution of each column and of each training row.
 
@@ -283,9 +259,9 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         n_neighbours : int
             Training rows to list: those with the largest contributions.
         method : "path" or "gradient"
-            Integrated gradients on the line from the reference, or the local gradient.
+            Integrated gradients on the line from ``reference``, or the local gradient.
         reference : one row, optional
-            Start of the path; the mean training row by default.
+            The mean training row by default.
         """
         return explanations.explain(self.fitted(), X, output, n_neighbours, method, reference)
 
@@ -308,7 +284,7 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         return explanations.interactions(self.fitted(), k)
 
     def partial_dependence_along(
-        self, direction: int = 0, grid: int = 50, rows: int = 200, output: Any = None, level: float = 0.8
+        self, direction: int = 0, grid: int = 50, rows: int = 200, output: Label = None, level: float = 0.8
     ) -> explanations.Along:
         """Return average predictions of training rows moved along a learned direction.
 
@@ -318,11 +294,10 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         """
         return explanations.partial_dependence_along(self.fitted(), direction, grid, rows, output, level)
 
-    def refit_on_top_columns(self, X: Any, y: Any, k: int, **fit_params: Any) -> Self:
+    def refit_on_top_columns(self, X: TableLike, y: TargetLike, k: int, **fit_params: Any) -> Self:
         """Fit the same estimator on the k most important of your columns; ``selected_columns_`` names them.
 
-        ``X`` and ``y`` are the training table again, with all of its columns: the model holds no copy of it.
-        ``fit_params`` are passed to ``fit``.
+        ``X`` and ``y`` are the training table again, with all columns; ``fit_params`` are passed to ``fit``.
 
         >>> from gramian import RFMRegressor
         >>> X = np.random.default_rng(0).normal(size=(150, 4))
@@ -337,11 +312,10 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         refitted.selected_columns_ = tuple(model.columns.names[j] for j in best)
         return refitted
 
-    def compressed(self, n_centers: int, X: Any = None) -> Self:
+    def compressed(self, n_centers: int, X: TableLike = None) -> Self:
         """Return a copy with at most ``n_centers`` training rows: smaller, and faster to predict with.
 
-        See :func:`gramian.rfm.compression.compress`; ``compression_`` of the copy states what was lost, measured on
-        the rows X or on training rows.
+        See :func:`gramian.rfm.compression.compress`; ``compression_`` of the copy states the loss on rows X.
         """
         small = copy.copy(self)
         small.model_ = compress(self.fitted(), n_centers, X)
@@ -350,8 +324,7 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted estimator to one file, which :func:`gramian.load` opens.
 
-        The file holds numbers and names only, checked by SHA-256: a safetensors file with a JSON manifest. It is
-        written atomically: an old file of that name is replaced at the very end.
+        It is a safetensors file with a JSON manifest: numbers and names only, checked by SHA-256, written atomically.
         """
         check_is_fitted(self)
         saved = copy.copy(self)

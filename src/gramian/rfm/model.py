@@ -7,9 +7,8 @@ and replace it at the end of a fit.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import torch
@@ -31,6 +30,7 @@ from gramian.tables.column_map import ColumnMap
 from gramian.tables.preprocessing import Preprocessing
 from gramian.tables.scaling import Array, Scaler
 from gramian.tables.targets import ClassTarget, Target
+from gramian.tables.types import Labels, TableLike
 
 _BATCH_ROWS = 2**16
 Machine = KernelMachine | TreeMachine
@@ -188,7 +188,7 @@ class FittedRFM:
         return self.preprocessing.columns
 
     @property
-    def classes(self) -> NDArray[Any] | None:
+    def classes(self) -> Labels | None:
         """The labels of a classifier, sorted; None for a regression."""
         return self.target.classes if isinstance(self.target, ClassTarget) else None
 
@@ -200,7 +200,7 @@ class FittedRFM:
         assert isinstance(self.machine, KernelMachine), "the fit of a tree holds rows out"
         with threads(self.n_threads):
             found = leave_one_out(self.machine, self.history.ridge, self.target_scaler)
-        return found.without_class_weights(self.target)
+        return replace(found, weights=self.target.unweighted(found.weights, found.targets))
 
     def scored_holdout(self) -> ScoredRows:
         """Return the holdout predictions in the user's terms: labels or targets, predictions, probabilities."""
@@ -222,7 +222,7 @@ class FittedRFM:
         held = self.holdout
         return 1 / fit_temperature(held.outputs, self.target.indices(held.targets), held.weights)
 
-    def outputs(self, X: Any) -> Array:
+    def outputs(self, X: TableLike) -> Array:
         """Return outputs ``(n, c)`` in the units of the target codes for a table, which may be outside memory."""
         blocks = as_blocks(X)
         if blocks is not None:

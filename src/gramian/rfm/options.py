@@ -148,7 +148,7 @@ def resolve_updates(update: object, chosen: Preset, d: int, agop_rows: int | Non
     if not is_auto(update):
         return (_named_update(update),)
     updates = chosen.updates if d > 1 else (Agop(),)
-    return updates if agop_rows is None else tuple(u.with_params(samples=agop_rows) for u in updates)
+    return updates if agop_rows is None else tuple(u.with_params(max_rows=agop_rows) for u in updates)
 
 
 def resolve_solver(solver: object) -> AnySolver:
@@ -174,6 +174,24 @@ def nested_options(owner: str, value: object) -> Options:
     return Direct() if is_auto(value) else resolve_solver(value)
 
 
+def nested_params(params: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Group parameters such as ``kernel__bandwidth`` by their owner.
+
+    All options of one owner are set together: each alone might contradict the present values of the others.
+
+    >>> nested_params({"kernel__bandwidth": 3.0, "ridge": 0.1})
+    {'kernel': {'bandwidth': 3.0}}
+    """
+    nested: dict[str, dict[str, Any]] = {}
+    for name, value in params.items():
+        owner, separator, option = name.partition("__")
+        if separator:
+            if owner not in ("kernel", "update", "solver", "encoder"):
+                raise ValueError(f"{name!r}: only kernel, update, solver, encoder have options of their own")
+            nested.setdefault(owner, {})[option] = value
+    return nested
+
+
 def resolve_seed(random_state: RandomState) -> int:
     """Return a seed for what scikit-learn calls a random state."""
     if isinstance(random_state, int | np.integer):
@@ -185,7 +203,7 @@ def resolve_seed(random_state: RandomState) -> int:
 
 @dataclass(frozen=True)
 class Compute:
-    """Where and with how much of the machine a fit is done; every argument resolved and checked.
+    """Device, format, memory and workers of a fit; every argument resolved and checked.
 
     Attributes
     ----------

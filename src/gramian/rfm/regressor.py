@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils import Tags
 
@@ -27,6 +26,7 @@ from gramian.tables.blocks import Blocks
 from gramian.tables.prepare import RawTarget
 from gramian.tables.scaling import Array
 from gramian.tables.targets import NumericTarget, TargetTransform
+from gramian.tables.types import EvalSet, TableLike, TargetLike, WeightsLike
 
 
 @documented
@@ -97,7 +97,9 @@ class RFMRegressor(RegressorMixin, BaseRFM):  # type: ignore[misc]
         self._store_params(locals())
 
     @with_callbacks  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, eval_set: Any = None) -> RFMRegressor:
+    def fit(
+        self, X: TableLike, y: TargetLike, sample_weight: WeightsLike = None, eval_set: EvalSet = None
+    ) -> RFMRegressor:
         """Fit to rows X (n, d) and targets y (n,) or (n, c).
 
         Parameters
@@ -115,12 +117,12 @@ class RFMRegressor(RegressorMixin, BaseRFM):  # type: ignore[misc]
         self._fit(X, y, sample_weight, eval_set)
         return self
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: TableLike) -> Array:
         """Return predictions (n,) or (n, c), in the units of y."""
         model = self.fitted()
         return _target(model).predictions(model.outputs(X))
 
-    def predict_interval(self, X: Any, coverage: float = 0.9) -> Array:
+    def predict_interval(self, X: TableLike, coverage: float = 0.9) -> Array:
         """Return intervals that contain a new row's target with probability ``coverage``: (n, 2), or (n, c, 2).
 
         ``f(x) ± q``, where q is the conformal quantile of absolute errors on held-out rows (folds or evaluation set;
@@ -143,13 +145,13 @@ class RFMRegressor(RegressorMixin, BaseRFM):  # type: ignore[misc]
         ends = [_target(model).predictions(outputs + side * reach, clip=False) for side in (-1, 1)]
         return np.stack(ends, axis=-1)
 
-    def _read_y(self, y: Any) -> RawTarget:
+    def read_target(self, y: TargetLike) -> RawTarget:
         return RawTarget(read_target(y))
 
-    def _fit_target(self, raw: RawTarget, values: NDArray[np.float64], Z: Array, weights: Array) -> NumericTarget:
+    def fit_target(self, raw: RawTarget, values: Array, Z: Array, weights: Array) -> NumericTarget:
         return NumericTarget(self._transform(values, Z, weights), flat=values.ndim == 1)
 
-    def _stream_target(self, blocks: Blocks, y: Any, Z: Array) -> NumericTarget:
+    def stream_target(self, blocks: Blocks, y: TargetLike, Z: Array) -> NumericTarget:
         values = read_target(y)
         return NumericTarget(self._transform(values, Z, np.ones(len(values))), flat=values.ndim == 1)
 

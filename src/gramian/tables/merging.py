@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -85,7 +86,7 @@ def merge_rows(X: Array, y: NDArray[np.float64], weights: Array | None) -> Merge
     return MergedRows(X[first], y[first], None if unweighted else total, np.flatnonzero(present)[first])
 
 
-def _row_keys(rows: Array) -> NDArray[np.void]:
+def _row_keys(rows: Array) -> NDArray[Any]:
     """Return one byte string per row whose order is the rows' lexicographic order; ``rows`` is overwritten.
 
     Flipping the sign bit (all bits of a negative number) makes the order of floats that of their big-endian bits.
@@ -99,5 +100,5 @@ def _row_keys(rows: Array) -> NDArray[np.void]:
         part[...] = np.where(part & sign, ~part, part | sign)
     if sys.byteorder == "little":
         bits.byteswap(inplace=True)
-    keys: NDArray[np.void] = bits.view(np.dtype((np.void, 8 * rows.shape[1]))).ravel()
+    keys: NDArray[Any] = bits.view(np.dtype((np.void, 8 * rows.shape[1]))).ravel()
     return keys

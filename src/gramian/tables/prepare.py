@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -15,13 +15,14 @@ from sklearn.utils import check_consistent_length
 
 from gramian.core import resolve_dtype, wide_dtype
 from gramian.core.rows import MemoryRows, Rows, RowSource
-from gramian.tables.blocks import Blocks
+from gramian.tables.blocks import Blocks, as_blocks
 from gramian.tables.encoder import TableEncoder
 from gramian.tables.merging import check_weights, merge_rows
 from gramian.tables.preprocessing import Preprocessing, TableReader
 from gramian.tables.scaling import Array, Scaler
 from gramian.tables.streaming import PrepareBlock, prepared_rows, sum_columns
 from gramian.tables.targets import Target
+from gramian.tables.types import EvalSet, TableLike, TargetLike, WeightsLike
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,32 +111,58 @@ class Prepared:
     streamed: bool = False
 
 
-FitTarget = Callable[[RawTarget, NDArray[np.float64], Array, Array], Target]
-"""Function ``(raw target, merged values, standardised rows, weights) → target coding``."""
-StreamTarget = Callable[[Blocks, Any, Array], Target]
-"""Function ``(blocks, targets of a sample, its standardised rows) → target coding``."""
+@runtime_checkable
+class TargetReader(Protocol):
+    """Reading of targets, which differs between estimators."""
+
+    def read_target(self, y: TargetLike) -> RawTarget:
+        """Return a target as numbers."""
+
+    def fit_target(self, raw: RawTarget, values: NDArray[np.float64], Z: Array, weights: Array) -> Target:
+        """Fit the target coding to merged targets ``values`` and standardised rows ``Z``."""
+
+    def stream_target(self, blocks: Blocks, y: TargetLike, Z: Array) -> Target:
+        """Fit the target coding of a streamed table, from a sample's targets and standardised rows."""
+
+
+@contextmanager
+def open_table(
+    X: TableLike,
+    y: TargetLike,
+    sample_weight: WeightsLike,
+    eval_set: EvalSet,
+    options: ReadingOptions,
+    targets: TargetReader,
+    *,
+    stream: Callable[[Blocks], bool] = lambda blocks: False,
+    folder: Path | None = None,
+) -> Iterator[Prepared]:
+    """Yield the prepared rows of a training table, in memory or not.
+
+    A table that is not in memory is loaded, unless ``stream(blocks)`` is True; the temporary file of a streamed table
+    is in ``folder``.
+    """
+    blocks = as_blocks(X, y, sample_weight)
+    if blocks is None:
+        yield prepare_table(X, y, sample_weight, eval_set, options, targets)
+    elif stream(blocks):
+        with prepare_blocks(blocks, eval_set, options, targets, folder) as prepared:
+            yield prepared
+    else:
+        whole = blocks.whole()
+        yield prepare_table(whole.X, whole.y, whole.weights, eval_set, options, targets)
 
 
 def prepare_table(
-    X: Any,
-    raw: RawTarget,
-    sample_weight: Any,
-    eval_set: Any,
+    X: TableLike,
+    y: TargetLike,
+    sample_weight: WeightsLike,
+    eval_set: EvalSet,
     options: ReadingOptions,
-    fit_target: FitTarget,
+    targets: TargetReader,
 ) -> Prepared:
-    """Read, encode, merge and standardise a table that is in memory.
-
-    Parameters
-    ----------
-    X : table
-    raw : RawTarget
-    sample_weight : array-like (n,), number or None
-    eval_set : (X, y) or None
-    options : ReadingOptions
-    fit_target : callable
-        Function that fits the target coding, see :data:`FitTarget`.
-    """
+    """Read, encode, merge and standardise a table that is in memory."""
+    raw = targets.read_target(y)
     reader, table = TableReader.fit(X, options.encoder, options.owner)
     check_consistent_length(table, raw.values)
     weights = check_weights(sample_weight, len(table))
@@ -147,7 +174,7 @@ def prepare_table(
     means = np.average(rows.X, axis=0, weights=rows.weights_or_ones)
     preprocessing = Preprocessing(reader, reader.column_scaler(scaler, options.standardize), means)
     Z = preprocessing.scaler.transform(rows.X)
-    target = fit_target(raw, rows.y, Z, rows.weights_or_ones)
+    target = targets.fit_target(raw, rows.y, Z, rows.weights_or_ones)
     Y = target.codes_at(rows.y)
     target_scaler = Scaler.fit(Y, rows.weights_or_ones, center=options.fit_intercept, scale=options.scale_target)
     device = options.device
@@ -177,9 +204,9 @@ def prepare_table(
 @contextmanager
 def prepare_blocks(
     blocks: Blocks,
-    eval_set: Any,
+    eval_set: EvalSet,
     options: ReadingOptions,
-    stream_target: StreamTarget,
+    targets: TargetReader,
     folder: Path | None,
 ) -> Iterator[Prepared]:
     """Prepare a table that is not in memory: fit the encoder to a sample, then compute sums and rows in two passes.
@@ -191,7 +218,7 @@ def prepare_blocks(
     sample = blocks.rows(np.sort(chosen))
     reader, table = TableReader.fit(sample.X, options.encoder, options.owner)
     means = table.mean(axis=0)
-    target = stream_target(blocks, sample.y, Scaler.fit(table, np.ones(len(table))).transform(table))
+    target = targets.stream_target(blocks, sample.y, Scaler.fit(table, np.ones(len(table))).transform(table))
     about = np.concatenate([means, target.codes(sample.y).mean(axis=0)])
     sums = sum_columns(blocks, reader, means, target, about)
     d = len(means)
@@ -239,7 +266,7 @@ def working_dtype(dtype: str, Z: Array, device: torch.device) -> torch.dtype:
 
 
 def _read_evaluation(
-    eval_set: Any, preprocessing: Preprocessing, target: Target, outputs: int
+    eval_set: EvalSet, preprocessing: Preprocessing, target: Target, outputs: int
 ) -> tuple[Array, Array] | None:
     """Return encoded rows and target codes of an evaluation set, checked against the training table."""
     if eval_set is None:

@@ -21,7 +21,7 @@ from gramian.tables.columns import needs_encoding
 from gramian.tables.encoder import TableEncoder
 from gramian.tables.scaling import Array, Scaler
 
-Names = NDArray[np.object_]
+Names = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +41,7 @@ class TableReader:
 
     >>> reader, rows = TableReader.fit([[1.0, "a"], [2.0, "b"]], "auto", "RFMRegressor")
     >>> rows.shape, reader.n_features
-    ((2, 3), 2)
+    ((2, 2), 2)
     """
 
     owner: str

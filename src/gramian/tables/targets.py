@@ -113,6 +113,10 @@ class NumericTarget:
         """Return the weights of rows with these targets."""
         return None if weights is None else np.asarray(weights, dtype=np.float64)
 
+    def unweighted(self, weights: Array, codes: Array) -> Array:
+        """Return the rows' weights; a regression has no class weights to divide out."""
+        return weights
+
     def predictions(self, outputs: Array, clip: bool = True) -> Array:
         """Return outputs ``(n, c)`` in the units and shape of y; see :meth:`TargetTransform.inverse_transform`."""
         return self.transform.inverse_transform(outputs[:, 0] if self.flat else outputs, clip=clip)
@@ -148,6 +152,10 @@ class ClassTarget:
             return own
         factors = self.factors[label_codes(y, self.classes)]
         return factors if own is None else own * factors
+
+    def unweighted(self, weights: Array, codes: Array) -> Array:
+        """Divide class weights out of the weights of rows with these codes."""
+        return weights if self.factors is None else weights / self.factors[self.indices(codes)]
 
     @staticmethod
     def indices(scores: Array) -> NDArray[np.intp]:

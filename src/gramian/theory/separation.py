@@ -11,6 +11,7 @@ from torch import Tensor
 
 from gramian.core import cosine, psd_power
 from gramian.features import agop, fact, nfm
+from gramian.theory.lbfgs import LBFGS
 from gramian.theory.quadratic_network import quadratic_form
 
 
@@ -115,7 +116,7 @@ def minimise(
     """Train the network to stationarity from ``start`` by L-BFGS (paper D: 10⁶ steps of Adam).
 
     The loss is divided by λ first, so that the line search sees numbers near one. Stops when L-BFGS finds no
-    further decrease; ``residual`` says how stationary the result is. Near λ = 4e-6 there are several minima:
+    further decrease; ``residual`` measures how stationary the result is. Near λ = 4e-6 there are several minima:
     take the lowest of a few starts.
 
     >>> start = random_start(torch.Generator().manual_seed(0))
@@ -123,23 +124,8 @@ def minimise(
     True
     """
     a, W = (part.detach().clone().requires_grad_() for part in start)
-    optimizer = torch.optim.LBFGS(
-        [a, W],
-        max_iter=max_steps,
-        history_size=50,
-        tolerance_grad=1e-12,
-        tolerance_change=0.0,
-        line_search_fn="strong_wolfe",
-    )
-
-    def closure() -> Tensor:
-        optimizer.zero_grad()
-        scaled = task.loss(a, W) / task.weight_decay
-        scaled.backward()
-        return scaled
-
+    LBFGS([a, W], lambda: task.loss(a, W) / task.weight_decay, max_steps=max_steps, history=50).run()
     with torch.enable_grad():
-        optimizer.step(closure)
         loss = task.loss(a, W)
         slope = torch.autograd.grad(loss, [a, W])
     a, W = a.detach(), W.detach()

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from jaxtyping import config
 from sklearn.exceptions import NotFittedError
 
 from gramian import RFMClassifier, RFMRegressor
@@ -251,7 +252,8 @@ class TestInputs:
             ({"reference": np.zeros((2, 5))}, "reference must be one row, got 2"),
         ],
     )
-    def test_bad_arguments_are_named(self, data, model, options, words):
+    def test_bad_arguments_are_named(self, data, model, options, words, monkeypatch):
+        monkeypatch.setattr(config, "jaxtyping_disable", True)  # wrong types reach our own check, as outside the tests
         with pytest.raises(ValueError, match=words):
             model.explain(data[2][0], **options)
 

@@ -80,7 +80,7 @@ def test_columns_are_ordered_and_named(data):
     assert table["share"].is_monotonic_decreasing
     assert (table["low"] <= table["high"]).all()
     text = str(found)
-    assert text.index(" b ") < text.index(" d ")
+    assert text.index("\nb ") < text.index("\nd ")
     assert "share of sensitivity" in text
 
 

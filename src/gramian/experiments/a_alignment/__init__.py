@@ -1,4 +1,4 @@
-"""Paper A: importing this package enters its experiments in the registry."""
+"""Experiments of paper A, on the alignment of weights and gradients; importing the package registers them."""
 
 from gramian.experiments.a_alignment import fig1, fig2_why, fig3, fig6, fig9, fig9_why, fig45, fig278, propositions
 

@@ -1,4 +1,4 @@
-"""Fig. 1: EGOP, NFM, AGOP and corrupted AGOP of a network that has learned the chain monomial."""
+"""Fig. 1: EGOP, NFM, AGOP and corrupted AGOP of a network trained on the chain monomial."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from gramian.core import cosine
 from gramian.experiments.a_alignment.network import agop_of, chain_task, descend, draw_weights
-from gramian.experiments.expected import between, number
+from gramian.experiments.claims import between, number
 from gramian.experiments.registry import Result, experiment
 from gramian.nets.alignment import congruence, corrupted_ptk
 from gramian.report import style
@@ -22,7 +22,7 @@ from gramian.theory import chain_monomial_egop
 class ChainNetwork:
     """A two-hidden-layer ReLU network on the chain monomial (paper A, appendix H).
 
-    The paper does not give steps and learning rate of this figure; those of Fig. 2 are taken.
+    The paper does not state the steps and the learning rate of this figure; those of Fig. 2 are used.
     """
 
     n: int = 384
@@ -35,29 +35,26 @@ class ChainNetwork:
     rotations: int = 20
 
 
-_ONE = "one network and one Q in the paper, steps and learning rate not printed; "
+_ONE = "one network and one Q in the paper, which does not print steps and learning rate; "
 _CLAIMS = (
-    number("nfa", 0.93, 0.03, _ONE + "over seeds we see a standard deviation of 0.007", label="ρ(NFM, AGOP)"),
-    number("corrupted", 0.53, 0.1, _ONE + "over Q we see a standard deviation of 0.05", label="ρ(NFM, WᵀQW)"),
+    number("nfa", 0.93, 0.03, _ONE + "our standard deviation over seeds is 0.007", label="ρ(NFM, AGOP)"),
+    number("corrupted", 0.53, 0.1, _ONE + "our standard deviation over Q is 0.05", label="ρ(NFM, WᵀQW)"),
     number(
-        "ptk_spread", 5.9, 0.6, "one network in the paper, 10 % for another draw", label="std/mean of eigenvalues of K"
+        "ptk_spread", 5.9, 0.6, "one network in the paper; 10 % for other random numbers",
+        label="std/mean of eigenvalues of K",
     ),
-    between("nfm_egop", 0.8, 1.0, "'similar to each other and the EGOP': a picture", label="ρ(NFM, EGOP)", slack=0.1),
-    between("agop_egop", 0.8, 1.0, "'similar to each other and the EGOP': a picture", label="ρ(AGOP, EGOP)", slack=0.1),
+    between("nfm_egop", 0.8, 1.0, "'similar to each other and the EGOP': an image", label="ρ(NFM, EGOP)", slack=0.1),
+    between("agop_egop", 0.8, 1.0, "'similar to each other and the EGOP': an image", label="ρ(AGOP, EGOP)", slack=0.1),
     between(
-        "block_lost", 0.2, 1.0, "'obscures the low rank structure': the share of the 5 × 5 block must fall visibly",
+        "block_lost", 0.2, 1.0, "'obscures the low rank structure': the share of the 5 × 5 block must decrease visibly",
         label="ρ(AGOP, EGOP) − ρ(WᵀQW, EGOP)", slack=0.1,
     ),
 )  # fmt: skip
-_NOTES = (
-    "Steps and learning rate are not printed for this figure; Fig. 2's (800 steps of 0.05) drive the training loss to "
-    "1e-3, and 1,000, 2,500 or 10,000 steps of twice the size change no number in the second digit."
-)
 _MATRICES = (("egop", "EGOP"), ("nfm", "NFM $W^TW$"), ("agop", "AGOP $W^TKW$"), ("corrupted", "$W^TQW$"))
 
 
 def draw(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
-    """The four matrices of the first seed, each divided by its largest entry."""
+    """Draw the four matrices of the first seed, each divided by its largest entry."""
     figure.set_size_inches(10, 3)
     first = min(records, key=lambda record: record["seed"])
     for ax, (key, title) in zip(figure.subplots(1, 4), _MATRICES, strict=True):
@@ -68,7 +65,7 @@ def draw(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
         if key in ("agop", "corrupted"):
             name = "nfa" if key == "agop" else "corrupted"
             ax.set_xlabel(f"ρ with NFM {first['numbers'][name]:.2f}", fontsize=9)
-    style.colour_bar(ax, image, "share of largest entry")
+    style.colour_bar(ax, image, "relative to the largest entry")
 
 
 @experiment(
@@ -81,12 +78,11 @@ def draw(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
         "paper": (ChainNetwork(),),
     },
     seeds={"small": 3, "paper": 10},
-    expected=_CLAIMS,
+    claims=_CLAIMS,
     draw=draw,
-    notes=_NOTES,
 )
 def run(spec: ChainNetwork, seed: int) -> Result:
-    """Train one network and corrupt its tangent kernel `rotations` times."""
+    """Train one network, and corrupt its tangent kernel with `rotations` random matrices Q."""
     rng = torch.Generator().manual_seed(seed)
     task = chain_task(spec.n, spec.d, spec.rank, 0.0, rng)
     start = draw_weights(spec.d, spec.width, (spec.scale, 1.0, 1.0), rng)
@@ -115,5 +111,5 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def _rounded(M: torch.Tensor) -> list[list[float]]:
-    # Three digits of the largest entry are all that a picture shows.
+    # An image shows no more than three digits of the largest entry.
     return [[round(v, 3) for v in row] for row in (M / M.abs().max()).tolist()]

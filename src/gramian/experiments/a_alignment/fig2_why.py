@@ -1,4 +1,4 @@
-"""Why the second row of Fig. 2 differs: the UC-NFA of layer 2 follows its own scale, which the caption fixes."""
+"""Explanation of the second row of Fig. 2: the UC-NFA of layer 2 depends on its own scale, which the caption fixes."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import torch
 from matplotlib.figure import Figure
 
 from gramian.experiments.a_alignment.network import chain_task, descend, draw_weights, nfa_of
-from gramian.experiments.expected import between
+from gramian.experiments.claims import between
 from gramian.experiments.registry import Result, experiment
 from gramian.report import style
 
 
 @dataclass(frozen=True)
 class SecondLayer:
-    """Fig. 2's network once per pair ``(s₀, s₁)`` of scales, for so many steps."""
+    """The network of Fig. 2, trained for a number of steps with each pair ``(s₀, s₁)`` of scales."""
 
     pairs: tuple[tuple[float, float], ...]
     steps: int
@@ -31,7 +31,7 @@ class SecondLayer:
 
 
 def run(spec: SecondLayer, seed: int) -> Result:
-    """UC-NFA of layer 2 along training, and how far that layer has moved from its start."""
+    """Measure the UC-NFA of layer 2 during training, and the distance of that layer from its initial weights."""
     numbers: dict[str, float] = {}
     curves: dict[str, Any] = {}
     ends = []
@@ -56,7 +56,7 @@ def run(spec: SecondLayer, seed: int) -> Result:
 
 
 def draw(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
-    """UC-NFA of layer 2 by step, and the distance from the start; mean over seeds, one line per pair of scales."""
+    """Draw UC-NFA of layer 2 and distance from the start by step; mean over seeds, one line per pair of scales."""
     groups: dict[int, list[Mapping[str, Any]]] = {}
     for record in records:
         groups.setdefault(record["spec"]["steps"], []).append(record)
@@ -87,26 +87,26 @@ def _specs(first: int, second: int, **more: int) -> tuple[SecondLayer, ...]:
 experiment(
     "a/fig2-why",
     "A",
-    "Why the second row of Fig. 2 differs: layer 2 follows its own scale, not that of layer 1",
+    "Explanation of the second row of Fig. 2: layer 2 depends on its own scale, not on that of layer 1",
     specs={
         "smoke": _specs(40, 60, n=64, d=12, width=24),
         "small": _specs(800, 2400, width=128),
         "paper": _specs(800, 2400),
     },
     seeds={"small": 3, "paper": 3},
-    expected=[
+    claims=[
         between(
             "800 steps, range over s₁",
             0.3,
             1,
-            "a/fig2's own reading of 'extremely sensitive'",
+            "the band of a/fig2 for 'extremely sensitive'",
             label="Explanation: final UC-NFA of layer 2, range over the scale of layer 2, that of layer 1 fixed",
         ),
         between(
             "2400 steps, range over s₀",
             0,
             0.1,
-            "a third of what is called sensitive: three times the paper's steps must not bring it about",
+            "a third of what counts as sensitive: three times the paper's steps must not produce it",
             slack=0.1,
             label="Explanation: final UC-NFA of layer 2 after 2,400 steps, range over the scale of layer 1, s₁ = 1",
         ),
@@ -114,11 +114,10 @@ experiment(
             "s₀ = 0.1, s₁ = 1, 800 steps: moved",
             0,
             0.5,
-            "a layer that moved by less than half its size keeps mostly its start, whose UC-NFA is low",
+            "a layer that moved by less than half its norm is mostly its initial value, whose UC-NFA is low",
             slack=0.25,
-            label="Explanation: distance of layer 2 from its start over the start, s₁ = 1",
+            label="Explanation: distance of layer 2 from its start, relative to the start, s₁ = 1",
         ),
     ],
     draw=draw,
-    notes="Bands were entered before the runs; that both scaled layers give the paper's picture was known from a/fig2.",
 )(run)

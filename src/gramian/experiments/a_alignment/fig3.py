@@ -1,4 +1,4 @@
-"""Fig. 3: the alignment that free probability predicts against the one observed, on the alignment-reversing data."""
+"""Fig. 3: alignment predicted by free probability and alignment observed, on the alignment-reversing data."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import torch
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from gramian.experiments.expected import Claim, between
+from gramian.experiments.claims import Claim, between
 from gramian.experiments.registry import Result, experiment
 from gramian.report import style
 from gramian.theory import (
@@ -28,15 +28,15 @@ from gramian.theory import (
 )
 
 NETWORK = 2**31
-"""Seed of the one network and of the weight moments: all data seeds meet the same network, as in the paper."""
+"""Seed of the network and of the weight moments: all data seeds use the same network, as in the paper."""
 
 
 @dataclass(frozen=True)
 class Reversing:
-    """The data set at several balances γ, one data seed; ``size = n = d = k``.
+    """The data set at several balances γ for one data seed; ``size = n = d = k``.
 
-    ``as_printed`` takes the covariance ``11ᵀ + ε₁I`` to the letter; else its spike is ``11ᵀ/d``, of the size of the
-    rest, and inputs have unit length.
+    With ``as_printed`` the covariance is exactly ``11ᵀ + ε₁I``; otherwise its spike is ``11ᵀ/d``, of the same size as
+    the other term, and inputs have unit length.
     """
 
     size: int = 1024
@@ -46,7 +46,7 @@ class Reversing:
 
 
 _FEW = (0.05, 0.2, 0.5, 1.0)
-_FINITE = "free probability is exact as n → ∞; one network at n = 1,024 moves by about 1/√n = 0.03"
+_FINITE = "free probability is exact as n → ∞; one network at n = 1,024 deviates by about 1/√n = 0.03"
 _CLAIMS = (
     Claim(
         "gap", 0, 0.03, 0.02, _FINITE, label="|predicted − observed|, mean over γ",
@@ -58,32 +58,25 @@ _CLAIMS = (
         label="correlation of predicted and observed over γ", scales=("paper",),
     ),
     between(
-        "formula_wins", 0, 1, "the misprint matters only if the corrected formula is nearer: a sign",
+        "formula_wins", 0, 1, "the misprint matters only if the corrected formula is nearer: only the sign is compared",
         label="gap of the printed formula minus gap of the corrected one",
     ),
     Claim(
         "drop", 0.1, 1, 0.05, "'small and large' alignment must differ visibly over γ",
-        label="alignment at γ = 1 minus least over γ",
+        label="alignment at γ = 1 minus the minimum over γ",
         misprint="with the covariance 11ᵀ + ε₁I as printed one direction has variance d against ε₁ = 0.5 and nothing "
         "is reversed; a spike 11ᵀ/d and inputs of unit length show the effect",
         printed_key="drop_printed",
     ),
     between(
         "printed_gap", 0, 0.03, _FINITE, slack=0.02,
-        label="|predicted − observed| with the data to the letter, mean over γ",
+        label="|predicted − observed| with the data exactly as printed, mean over γ",
     ),
 )  # fmt: skip
-_NOTES = (
-    "Prediction and observation agree on the data to the letter and on ours. But to the letter (covariance 11ᵀ + 0.5 I "
-    "in 1,024 dimensions) both stay above 0.99 at every γ: the direction 1 alone is all of NFM and AGOP. The inverse "
-    "of X₁ᵀX₁, which has only γn < d of its directions, is taken on the leading min(γn, n − γn) of them, so the least "
-    "alignment is near γ = 1/2 and rises again for smaller γ, where there is less and less to reverse with. Inverting "
-    "the rounding errors instead (a full SVD to the letter) gives 0.92 for γ < 1/2 and 1.00 above."
-)
 
 
 def draw(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
-    """Predicted and observed over γ, and against each other."""
+    """Draw predicted and observed alignment over γ, and against each other."""
     figure.set_size_inches(10, 3.2)
     ours = [record for record in records if not record["spec"]["as_printed"]]
     gamma = ours[0]["arrays"]["balances"]
@@ -117,12 +110,11 @@ def draw(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
         "paper": (Reversing(), Reversing(balances=_FEW, as_printed=True)),
     },
     seeds={"small": 4, "paper": 10},
-    expected=_CLAIMS,
+    claims=_CLAIMS,
     draw=draw,
-    notes=_NOTES,
 )
 def run(spec: Reversing, seed: int) -> Result:
-    """Both alignments at every γ for the data of one seed."""
+    """Compute both alignments at every γ for the data of one seed."""
     R, weights = _network(spec.size, spec.draws)
     kind = {} if spec.as_printed else {"spike": 1 / spec.size, "scale": spec.size**-0.5}
     rng = torch.Generator().manual_seed(seed)
@@ -150,13 +142,13 @@ def run(spec: Reversing, seed: int) -> Result:
 
 @lru_cache(maxsize=1)
 def _network(size: int, draws: int) -> tuple[Tensor, WeightMoments]:
-    """The network of all data seeds, and the moments of others of its kind."""
+    """Return the network used for all data seeds, and the weight moments of networks with the same distribution."""
     fixed = torch.Generator().manual_seed(NETWORK)
     R = sample_quadratic(size, size, fixed).weight_kernel()
     return R, sampled_weight_moments(size, size, fixed, draws=draws)
 
 
 def _gap(predicted: Sequence[float], observed: Sequence[float]) -> float:
-    # As printed the denominator may be negative and the prediction NaN: then there is nothing to compare.
+    # In the printed formula the denominator may be negative and the prediction NaN, which cannot be compared.
     gaps = [abs(p - o) for p, o in zip(predicted, observed, strict=True) if not math.isnan(p)]
     return math.fsum(gaps) / len(gaps) if gaps else math.nan

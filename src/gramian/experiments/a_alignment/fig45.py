@@ -1,4 +1,4 @@
-"""Fig. 4 and 5: how much of the alignment comes from the tangent kernel's own change."""
+"""Fig. 4 and 5: the part of the alignment due to the change of the tangent kernel."""
 
 from __future__ import annotations
 
@@ -11,42 +11,42 @@ from matplotlib.figure import Figure
 from gramian.experiments.a_alignment.trajectories import (
     FAST,
     ISOTROPIC,
+    ChainTraining,
     Panel,
-    Training,
     at,
     draw_grid,
     thin,
     train_all,
 )
-from gramian.experiments.expected import between
+from gramian.experiments.claims import Claim, between
 from gramian.experiments.registry import Result, experiment
 
 EARLY = 10
-_SEEN = "a curve read without its picture (axes and legend did not survive as text): "
+_SEEN = "a curve described in the text only (we have no legend and axes of the figure): "
 
 
-def _fig4_claims() -> list[Any]:
+def _fig4_claims() -> list[Claim]:
     claims = []
     for layer in "12":
         claims += [
             between(
-                f"double{layer}_early", 0, 0.1, _SEEN + "'not significant early' is taken as less than a tenth",
-                slack=0.1, label=f"double-centred over centred, layer {layer}, step 10, largest over scales",
+                f"double{layer}_early", 0, 0.1, _SEEN + "'not significant early' is read as less than 0.1",
+                slack=0.1, label=f"double-centred over centred, layer {layer}, step 10, maximum over scales",
             ),
             between(
-                f"double{layer}_end", 0.2, 1.2, _SEEN + "'relevant over longer training' is taken as more than a fifth",
-                slack=0.1, label=f"the same at the end, layer {layer}, smallest scale",
+                f"double{layer}_end", 0.2, 1.2, _SEEN + "'relevant over longer training' is read as more than 0.2",
+                slack=0.1, label=f"double-centred over centred, layer {layer}, end of training, smallest scale",
             ),
             between(
-                f"double{layer}_falls", 0, 1, "'when initialisation is large' it matters less: a sign", slack=0.02,
-                label=f"the same at the end, layer {layer}: smallest minus largest scale",
+                f"double{layer}_falls", 0, 1, "'when initialisation is large' it matters less: a sign only", slack=0.02,
+                label=f"double-centred over centred, layer {layer}, end of training: smallest minus largest scale",
             ),
         ]  # fmt: skip
     return claims
 
 
 def draw_fig4(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
-    """The ratio in both layers."""
+    """Draw the ratio of both layers."""
     draw_grid(figure, [[(records, "double1", "ratio, layer 1"), (records, "double2", "ratio, layer 2")]])
 
 
@@ -56,11 +56,11 @@ def draw_fig4(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
     "Share of the double-centred term in the centred NFA",
     specs={"smoke": (ISOTROPIC.smoke(),), "small": (ISOTROPIC.small(),), "paper": (ISOTROPIC,)},
     seeds={"small": 2, "paper": 3},
-    expected=_fig4_claims(),
+    claims=_fig4_claims(),
     draw=draw_fig4,
 )
-def fig4(spec: Training, seed: int) -> Result:
-    """``tr(W̄ᵀW̄ W̄ᵀK̄W̄) / tr(W̄ᵀW̄ W̄ᵀKW̄)`` along training."""
+def fig4(spec: ChainTraining, seed: int) -> Result:
+    """Measure ``tr(W̄ᵀW̄ W̄ᵀK̄W̄) / tr(W̄ᵀW̄ W̄ᵀKW̄)`` during training."""
     found = train_all(spec, seed)
     low, high = found[min(found)], found[max(found)]
     numbers: dict[str, float] = {}
@@ -77,7 +77,7 @@ def fig4(spec: Training, seed: int) -> Result:
     return Result(numbers, {"curves": thin(found, ("double1", "double2"))})
 
 
-def _fig5_claims() -> list[Any]:
+def _fig5_claims() -> list[Claim]:
     return [
         between(
             f"{data}_fall{layer}", 0, 1, "'decreases through training': a sign, of the mean over scales", slack=0.02,
@@ -89,7 +89,7 @@ def _fig5_claims() -> list[Any]:
 
 
 def draw_fig5(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
-    """Both layers, one row per spectrum of the data."""
+    """Draw both layers, one row per spectrum of the data."""
     rows: list[list[Panel]] = []
     for decay, name in ((0.0, "isotropic"), (2.0, "$1/(1+k^2)$")):
         chosen = [record for record in records if record["spec"]["decay"] == decay]
@@ -108,11 +108,11 @@ def draw_fig5(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
         "paper": (ISOTROPIC, FAST),
     },
     seeds={"small": 2, "paper": 3},
-    expected=_fig5_claims(),
+    claims=_fig5_claims(),
     draw=draw_fig5,
 )
-def fig5(spec: Training, seed: int) -> Result:
-    """``ρ(W₀ᵀW₀, W₀ᵀK̄W₀)`` along training, from the first measured step on."""
+def fig5(spec: ChainTraining, seed: int) -> Result:
+    """Measure ``ρ(W₀ᵀW₀, W₀ᵀK̄W₀)`` during training, from the first measured step on."""
     found = train_all(spec, seed)
     data = "decaying" if spec.decay else "isotropic"
     numbers: dict[str, float] = {}

@@ -1,4 +1,4 @@
-"""Fig. 6: the first-order prediction of the early alignment for two hidden layers, over the decay of the data."""
+"""Fig. 6: first-order prediction of the early alignment with two hidden layers, by the decay of the data."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import torch
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from gramian.experiments.expected import Claim, between
+from gramian.experiments.claims import Claim, between
 from gramian.experiments.registry import Result, experiment
 from gramian.report import style
 from gramian.theory import (
@@ -42,17 +42,10 @@ class DeepPrediction:
 
 
 _SHAPE = (
-    "'for intermediate α both decrease': by 0.005 at least, to be seen; the mean of the first and last α minus "
+    "'for intermediate α both decrease': by at least 0.005, which is visible; the mean of the first and last α minus "
     "the mean over 1/2 ≤ α ≤ 3/2"
 )
 _NAMES = {"low": "low-rank task", "high": "high-rank task"}
-_NOTES = (
-    "The paper says that its prediction fits ReLU networks less well and that terms from the nonlinear part of φ' are "
-    "missing. With the constant and the linear part of φ' alone (linear, dotted) we find its gap; the expectation "
-    "itself, which has a closed form, closes it. Tolerances set after first results: a dip was to be 0.02 at first; "
-    "ours are smaller, and 0.005 is what can be seen in the figure. The claims about the terms that ReLU lacks were "
-    "added then."
-)
 
 
 def _claims() -> tuple[Claim, ...]:
@@ -66,23 +59,23 @@ def _claims() -> tuple[Claim, ...]:
                 claims.append(between(key, 0.005, 1, _SHAPE, slack=0.005, label=text))
         claims += [
             between(
-                f"{task}_quadratic_closer", 0, 1, "'as width grows the prediction more closely matches': a sign",
+                f"{task}_quadratic_closer", 0, 1, "'as width grows the prediction more closely matches': a sign only",
                 label=f"gap at k = 128 minus at 1,024, quadratic, {_NAMES[task]}",
             ),
             between(
-                f"{task}_relu_worse", 0, 1, "'to a lesser extent ReLU': a sign",
+                f"{task}_relu_worse", 0, 1, "'to a lesser extent ReLU': a sign only",
                 label=f"gap of ReLU (linear φ') minus of quadratic, {_NAMES[task]}",
             ),
             between(
                 f"{task}_relu_terms", 0, 1, "'additional terms from the nonlinear part of φ' are required': a sign",
-                label=f"gap of ReLU, linear φ' minus whole φ', {_NAMES[task]}",
+                label=f"gap of ReLU, linear φ' minus full φ', {_NAMES[task]}",
             ),
         ]  # fmt: skip
     return tuple(claims)
 
 
 def linear_part_ptk(X: Tensor) -> Tensor:
-    """``E[𝒦]`` of a ReLU network with two hidden layers, φ' cut after its linear part: ``Π_l (1/4 + cos_l / 2π)``.
+    """Return ``E[𝒦]`` of a ReLU network with two hidden layers and linear φ': ``Π_l (1/4 + cos_l / 2π)``.
 
     ``φ'(u) = 1/2 + u/√(2π) + …`` in Hermite polynomials, so ``E[φ'(u)φ'(v)] = 1/4 + cos/2π + …``.
 
@@ -97,7 +90,7 @@ def linear_part_ptk(X: Tensor) -> Tensor:
 
 
 def draw(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
-    """Predicted (grey), observed at the small width (dashed) and at the large (solid)."""
+    """Draw the prediction (grey) and the observation at the small width (dashed) and the large (solid)."""
     figure.set_size_inches(10, 2.8)
     widths = records[0]["spec"]["widths"]
     axes = figure.subplots(1, 4, sharey=True)
@@ -125,12 +118,11 @@ def draw(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
         "small": (DeepPrediction(decays=(0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 6.0), networks=2),),
         "paper": (DeepPrediction(),),
     },
-    expected=_claims(),
+    claims=_claims(),
     draw=draw,
-    notes=_NOTES,
 )
 def run(spec: DeepPrediction, seed: int) -> Result:
-    """Predicted and observed alignment at every decay for both tasks and activations."""
+    """Compute predicted and observed alignment at every decay for both tasks and activations."""
     rng = torch.Generator().manual_seed(seed)
     arrays: dict[str, dict[str, list[float]]] = {}
     for decay in spec.decays:

@@ -1,4 +1,4 @@
-"""Fig. 9: Fig. 1 on images. CelebA cannot be had, so two classes of MNIST and of CIFAR-10 stand in for it."""
+"""Fig. 9: Fig. 1 on images. CelebA is not available; two classes of MNIST and of CIFAR-10 replace it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from torch import Tensor
 from gramian.core import pearson
 from gramian.datasets import cifar10, mnist
 from gramian.experiments.a_alignment.network import Weights, agop_of, draw_weights, evaluate
-from gramian.experiments.expected import Claim, between, unavailable
+from gramian.experiments.claims import Claim, between, unavailable
 from gramian.experiments.registry import Result, experiment
 from gramian.nets.alignment import congruence, corrupted_ptk
 from gramian.report import style
@@ -24,11 +24,11 @@ from gramian.report import style
 
 @dataclass(frozen=True)
 class ImageNetwork:
-    """A two-hidden-layer ReLU network that tells two classes of pictures apart (paper A, appendix H).
+    """A two-hidden-layer ReLU network that separates two classes of images (paper A, appendix H).
 
-    ``data`` is ``"mnist"``, ``"cifar10"``, or ``"made"``: noise in which one square of pixels decides. The paper does
-    not give batch size and loss; we take 128 and squares on ±1. ``pixels`` is ``"all"``, or ``"lit"`` for those that
-    at least one picture in twenty lights.
+    ``data`` is ``"mnist"``, ``"cifar10"``, or ``"made"``: noise whose label depends on one square of pixels. The paper
+    does not state batch size and loss; we use 128 and the squared loss on ±1. ``pixels`` is ``"all"``, or ``"lit"`` for
+    those that are lit in at least 5 % of the images.
     """
 
     data: str
@@ -45,19 +45,9 @@ class ImageNetwork:
 
 MNIST = ImageNetwork("mnist", (3, 8))
 CIFAR = ImageNetwork("cifar10", (1, 9), epochs=200)
-"""The stand-ins. CIFAR-10 has two fifths of the paper's epochs: five times as many inputs make each as much longer."""
+"""The substitutes. CIFAR-10 has 200 of the paper's 500 epochs: with its larger inputs each epoch takes longer."""
 _EPOCHS = (2, 5, 20, 50, 100, 200)
-_NOTES = (
-    "On both stand-ins the corrupted AGOP ends nearer to the NFM than the AGOP, which differs. a/fig9-why finds the "
-    "reason: what a random Q leaves of the diagonal is set by its contrast (standard deviation over mean) and by the "
-    "participation of K, by a law that fits at every epoch, and both grow as training goes on. The paper's picture is "
-    "there early (after 5 epochs on MNIST, after 5 to 50 on CIFAR-10) and gone when pictures are learned by heart, "
-    "where K has many directions and the AGOP's own correlation falls. On MNIST border pixels that few pictures light "
-    "add to it: without them the AGOP is at 0.78 instead of 0.68 after 500 epochs, and ahead of the corrupted one "
-    "again. By the law CelebA's 0.04 needs a contrast near 0.05: faces fill the picture. CIFAR-10 has 200 of the "
-    "paper's 500 epochs, for time. In version 1 its corrupted number was NaN: eigenvalues of K in float32."
-)
-_CELEBA = "CelebA is not among the data here and cannot be fetched"
+_CELEBA = "CelebA is not among the available data and cannot be downloaded"
 
 
 def _claims() -> tuple[Claim, ...]:
@@ -69,26 +59,25 @@ def _claims() -> tuple[Claim, ...]:
         scales = ("small", "paper") if data == "mnist" else ("paper",)
         claims += [
             between(
-                f"{data}_nfa", 0.7, 1, "0.91 on CelebA; on other pictures 'similar to each other' must hold", slack=0.1,
+                f"{data}_nfa", 0.7, 1, "0.91 on CelebA; on other images 'similar to each other' must hold", slack=0.1,
                 label=f"{name}, Pearson of diag NFM and diag AGOP", scales=scales,
             ),
             between(
-                f"{data}_lost", 0.2, 1, "'obscures the structure': 0.87 on CelebA, visible on other pictures",
-                slack=0.1, label=f"{name}, the same minus that with diag WᵀQW", scales=scales,
+                f"{data}_lost", 0.2, 1, "'obscures the structure': 0.87 on CelebA, visible on other images",
+                slack=0.1, label=f"{name}, Pearson of diag NFM with diag AGOP minus that with diag WᵀQW", scales=scales,
             ),
         ]  # fmt: skip
     return tuple(claims)
 
 
 def draw(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
-    """One row per data set: the diagonals of NFM, AGOP and corrupted AGOP as pictures."""
+    """Draw one row per data set: the diagonals of NFM, AGOP and corrupted AGOP as images."""
     firsts = {record["spec"]["data"]: record for record in reversed(list(records)) if record["arrays"]}
     figure.set_size_inches(7, 2.3 * len(firsts) + 0.2)
     grid = figure.subplots(len(firsts), 3, squeeze=False)
     for row, (data, record) in zip(grid, sorted(firsts.items()), strict=True):
         for ax, (key, title) in zip(row, (("nfm", "NFM"), ("agop", "AGOP"), ("corrupted", "$W^TQW$")), strict=True):
-            picture = np.asarray(record["arrays"][key])
-            ax.imshow(picture, cmap=style.AMOUNT)
+            ax.imshow(np.asarray(record["arrays"][key]), cmap=style.AMOUNT)
             ax.set_title(f"{title}, {data}", fontsize=10)
             ax.set_xticks([])
             ax.set_yticks([])
@@ -107,22 +96,21 @@ def draw(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
         "paper": (MNIST, CIFAR),
     },
     seeds={"small": 2, "paper": 2},
-    expected=_claims(),
+    claims=_claims(),
     draw=draw,
-    notes=_NOTES,
     version=2,
 )
 def run(spec: ImageNetwork, seed: int) -> Result:
-    """Train, then compare diagonals by Pearson correlation, as the paper does for pictures."""
+    """Train, then compare diagonals by Pearson correlation, as the paper does for images."""
     found = follow(spec, seed)[spec.epochs]
     numbers = {f"{spec.data}_{key}": value for key, value in found.numbers.items()}
     shown = ("nfm", "agop", "corrupted") if seed == 0 else ()
-    return Result(numbers, {key: _picture(found.diagonals[key], found.shape) for key in shown})
+    return Result(numbers, {key: _as_image(found.diagonals[key], found.shape) for key in shown})
 
 
 @dataclass(frozen=True)
-class Seen:
-    """A network at one epoch: numbers, the diagonals they compare, and the shape of a picture."""
+class EpochMeasures:
+    """Measurements of a network at one epoch: numbers, the diagonals that they compare, and the shape of an image."""
 
     numbers: Mapping[str, float]
     diagonals: Mapping[str, Tensor]
@@ -130,12 +118,12 @@ class Seen:
 
 
 @lru_cache(maxsize=16)
-def follow(spec: ImageNetwork, seed: int) -> dict[int, Seen]:
-    """Train, and measure after a few epochs and the last; kept, since a/fig9 and a/fig9-why share trainings."""
+def follow(spec: ImageNetwork, seed: int) -> dict[int, EpochMeasures]:
+    """Train, and measure after several epochs and the last; cached, since a/fig9 and a/fig9-why share trainings."""
     rng = torch.Generator().manual_seed(seed)
-    X, y, shape = _pictures(spec, rng)
+    X, y, shape = _images(spec, rng)
     start = draw_weights(X.shape[1], spec.width, (spec.scale, 1.0, 1.0), rng)
-    found: dict[int, Seen] = {}
+    found: dict[int, EpochMeasures] = {}
 
     def watch(epoch: int, weights: Weights) -> None:
         if epoch in (*_EPOCHS, spec.epochs):
@@ -147,8 +135,8 @@ def follow(spec: ImageNetwork, seed: int) -> dict[int, Seen]:
 
 def _measure(
     spec: ImageNetwork, weights: Weights, X: Tensor, y: Tensor, shape: tuple[int, ...], rng: torch.Generator
-) -> Seen:
-    # In double precision: with K nearly of rank one, float32 eigenvalues came out as NaN on CIFAR-10.
+) -> EpochMeasures:
+    # Double precision: with K nearly of rank one, float32 eigenvalues were NaN on CIFAR-10.
     W0, W1, w2 = (W.double() for W in weights)
     seen = evaluate((W0, W1, w2), X.double())
     J = seen.tangents[0]
@@ -166,16 +154,16 @@ def _measure(
         "participation": participation,
         "loss": float((seen.f - y).square().mean()),
     }
-    return Seen(numbers, {"nfm": nfm, "agop": agop, "corrupted": corrupted[0]}, shape)
+    return EpochMeasures(numbers, {"nfm": nfm, "agop": agop, "corrupted": corrupted[0]}, shape)
 
 
 def corrupted_pearson(contrast: float, participation: float, width: int) -> float:
-    """What chance gives: ``(1 + v(1 + 1/c²))^(−½)``, with ``v = 2(k/p − 1)/(k + 2)``.
+    """Return the correlation left by random eigenvectors: ``(1 + v(1 + 1/c²))^(−½)``, ``v = 2(k/p − 1)/(k + 2)``.
 
     Entry j of diag WᵀQW is ``‖wⱼ‖² uⱼᵀQuⱼ`` with the direction uⱼ of column j. Over Haar-random eigenvectors
-    ``uᵀQu`` has mean ``tr K/k`` and relative variance v, where ``p = (tr K)²/tr K²`` is the participation of K. Taken
-    as independent of ``‖wⱼ‖²``, whose contrast (standard deviation over mean) is c, it leaves this correlation between
-    ``‖wⱼ‖²`` and the product: none for a flat diagonal, 1 for ``K = I``.
+    ``uᵀQu`` has mean ``tr K/k`` and relative variance v, where ``p = (tr K)²/tr K²`` is the participation ratio of K.
+    If it is independent of ``‖wⱼ‖²``, whose contrast (standard deviation over mean) is c, this is the correlation of
+    ``‖wⱼ‖²`` with the product: 0 for a constant diagonal, 1 for ``K = I``.
 
     >>> corrupted_pearson(0.5, 128, 128), round(corrupted_pearson(0.05, 1.3, 128), 2)
     (1.0, 0.04)
@@ -192,7 +180,7 @@ def train(
     rng: torch.Generator,
     watch: Callable[[int, Weights], None],
 ) -> None:
-    """Adam on ``(1/2n) Σ (f(xᵢ) − yᵢ)²`` in shuffled batches; ``watch`` sees the weights after each epoch."""
+    """Minimise ``(1/2n) Σ (f(xᵢ) − yᵢ)²`` by Adam in shuffled batches; call ``watch`` with weights after each epoch."""
     parameters = [torch.nn.Parameter(W.float()) for W in start]
     optimiser = torch.optim.Adam(parameters, lr=spec.step)
     W0, W1, w2 = parameters
@@ -205,8 +193,8 @@ def train(
         watch(epoch + 1, (W0.detach(), W1.detach(), w2.detach()))
 
 
-def _pictures(spec: ImageNetwork, rng: torch.Generator) -> tuple[Tensor, Tensor, tuple[int, ...]]:
-    """A balanced sample of both classes: X (n, pixels) in [0, 1], y = ±1, the shape of a picture."""
+def _images(spec: ImageNetwork, rng: torch.Generator) -> tuple[Tensor, Tensor, tuple[int, ...]]:
+    """Draw a balanced sample of both classes: X (n, pixels) in [0, 1], y = ±1, and the shape of an image."""
     if spec.data == "made":
         X = torch.rand(spec.n, 8, 8, generator=rng)
         square = X[:, 2:5, 3:6].mean((1, 2))
@@ -224,8 +212,8 @@ def _pictures(spec: ImageNetwork, rng: torch.Generator) -> tuple[Tensor, Tensor,
     return X, y, tuple(stored.image_shape or ())
 
 
-def _picture(diagonal: Tensor, shape: tuple[int, ...]) -> list[list[float]]:
-    """The diagonal as a picture, the mean over colours, three digits of its largest value."""
-    picture = diagonal.reshape(shape)
-    picture = picture if picture.ndim == 2 else picture.mean(2)
-    return [[round(v, 3) for v in row] for row in (picture / picture.max()).tolist()]
+def _as_image(diagonal: Tensor, shape: tuple[int, ...]) -> list[list[float]]:
+    """Reshape the diagonal to an image, average over colours, and round to three digits of its maximum."""
+    image = diagonal.reshape(shape)
+    image = image if image.ndim == 2 else image.mean(2)
+    return [[round(v, 3) for v in row] for row in (image / image.max()).tolist()]

@@ -1,4 +1,4 @@
-"""Why Fig. 9 differs on MNIST: how much a corrupted K still shows of the NFM is a matter of contrast."""
+"""Explanation of Fig. 9 on MNIST: the correlation left by a corrupted K depends on the contrast of the NFM."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from gramian.experiments.a_alignment.fig9 import CIFAR, MNIST, ImageNetwork, Seen, follow
-from gramian.experiments.expected import Claim, between
+from gramian.experiments.a_alignment.fig9 import CIFAR, MNIST, EpochMeasures, ImageNetwork, follow
+from gramian.experiments.claims import Claim, between
 from gramian.experiments.registry import Result, experiment
 from gramian.report import style
 
@@ -18,12 +18,12 @@ _TITLES = {
     "mnist/all": "MNIST, all pixels",
     "mnist/lit": "MNIST, lit pixels",
     "cifar10/all": "CIFAR-10",
-    "made/all": "made",
+    "made/all": "synthetic",
 }
 
 
 def run(spec: ImageNetwork, seed: int) -> Result:
-    """Measured and predicted correlation with the corrupted diagonal along training."""
+    """Measure and predict the correlation with the corrupted diagonal during training."""
     seen = follow(spec, seed)
     where = f"{spec.data}/{spec.pixels}"
     numbers = {f"{where}/{epoch} epochs/{key}": value for epoch, at in seen.items() for key, value in _of(at)}
@@ -33,12 +33,12 @@ def run(spec: ImageNetwork, seed: int) -> Result:
     return Result(numbers, {"epoch": list(seen), **curves})
 
 
-def _of(at: Seen) -> list[tuple[str, float]]:
+def _of(at: EpochMeasures) -> list[tuple[str, float]]:
     return [(key, at.numbers[key]) for key in ("nfa", "corrupted", "lost", "contrast", "participation", "loss")]
 
 
 def draw(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
-    """One panel per set: correlations with the NFM's diagonal by epoch, and what chance predicts."""
+    """Draw one panel per data set: correlations with the NFM's diagonal by epoch, and their prediction."""
     groups: dict[str, list[Mapping[str, Any]]] = {}
     for record in records:
         groups.setdefault(f"{record['spec']['data']}/{record['spec']['pixels']}", []).append(record)
@@ -63,7 +63,7 @@ def draw(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
 
 
 def _claims() -> tuple[Claim, ...]:
-    law = "a law for independent columns, first order in the fluctuation: a tenth is allowed for what it leaves out"
+    law = "the formula assumes independent columns and first order in the fluctuation: 0.1 is allowed for its error"
     claims = [
         between(
             f"{where}/error of the prediction", 0, 0.1, law, slack=0.05,
@@ -73,8 +73,8 @@ def _claims() -> tuple[Claim, ...]:
     ]  # fmt: skip
     claims.append(
         between(
-            "mnist/all/5 epochs/lost", 0.2, 1, "a/fig9's own band, at an epoch where the contrast is still low",
-            slack=0.1, label="Explanation: MNIST after 5 epochs, what a corrupted K loses",
+            "mnist/all/5 epochs/lost", 0.2, 1, "the band of a/fig9, at an epoch where the contrast is still low",
+            slack=0.1, label="Explanation: MNIST after 5 epochs, correlation lost by corrupting K",
         )
     )  # fmt: skip
     return tuple(claims)
@@ -86,20 +86,13 @@ _SHORT = (replace(MNIST, epochs=100), replace(_LIT, epochs=100), replace(CIFAR, 
 experiment(
     "a/fig9-why",
     "A",
-    "Why Fig. 9 differs on MNIST: contrast of the NFM and length of training",
+    "Explanation of Fig. 9 on MNIST: contrast of the NFM and length of training",
     specs={
         "smoke": (ImageNetwork("made", n=128, width=16, epochs=5, batch=32, rotations=3),),
         "small": _SHORT,
         "paper": (MNIST, _LIT, CIFAR),
     },
     seeds={"small": 3, "paper": 2},
-    expected=_claims(),
+    claims=_claims(),
     draw=draw,
-    notes=(
-        "Predicted: (1 + v(1 + 1/c²))^(−½) with the contrast c (standard deviation over mean) of the NFM's diagonal "
-        "and v = 2(k/p − 1)/(k + 2), p the participation (tr K)²/tr K² of K and k the width: what random eigenvectors "
-        "leave of a diagonal that has contrast. The bands were entered after trainings of 20 epochs on 2,000 "
-        "pictures, where the law was off by 0.03 at most. The claim about what is lost was entered for 20 epochs and "
-        "then moved to 5, which on 7,500 pictures are as many steps; after 20 next to nothing is lost."
-    ),
 )(run)

@@ -1,6 +1,6 @@
-"""Paper A's network, ``f(x) = w₂ᵀ φ(W₁ φ(W₀x))`` with ReLU and no biases, and gradient descent on it.
+"""The network of paper A, ``f(x) = w₂ᵀ φ(W₁ φ(W₀x))`` with ReLU and no biases, and gradient descent on it.
 
-The gradients are written out: the tangents ``J_ℓ = ∂f(X)/∂h_ℓ`` that descent needs are those the AGOP is made of.
+The gradients are written out by hand: descent needs the same tangents ``J_ℓ = ∂f(X)/∂h_ℓ`` as the AGOP.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ Weights = tuple[Tensor, Tensor, Tensor]
 
 
 @dataclass(frozen=True)
-class Task:
-    """Inputs and labels to train and to test on."""
+class ChainTask:
+    """Training and test inputs with their labels."""
 
     X: Float[Tensor, "n d"]
     y: Float[Tensor, " n"]
@@ -28,8 +28,8 @@ class Task:
     y_test: Float[Tensor, " m"]
 
 
-def chain_task(n: int, d: int, rank: int, decay: float, rng: torch.Generator, tests: int = 1000) -> Task:
-    """The chain monomial on Gaussian inputs with covariance ``λ_k = 1/(1 + k^α)``; isotropic of variance 1 at α = 0.
+def chain_task(n: int, d: int, rank: int, decay: float, rng: torch.Generator, tests: int = 1000) -> ChainTask:
+    """Draw the chain monomial on Gaussian inputs with covariance ``λ_k = 1/(1 + k^α)``; identity covariance at α = 0.
 
     Labels are divided by the standard deviation of the training labels (paper A, appendix H).
 
@@ -43,11 +43,11 @@ def chain_task(n: int, d: int, rank: int, decay: float, rng: torch.Generator, te
         X, _ = decaying_gaussian(n + tests, d, decay, rng)
     y = chain_monomial(X, rank)
     y = y / y[:n].std()
-    return Task(X[:n], y[:n], X[n:], y[n:])
+    return ChainTask(X[:n], y[:n], X[n:], y[n:])
 
 
 def draw_weights(d: int, width: int, scales: Sequence[float], rng: torch.Generator) -> Weights:
-    """``W_ℓ ~ N(0, s_ℓ / fan-in)`` for the three layers, in float64.
+    """Draw ``W_ℓ ~ N(0, s_ℓ / fan-in)`` for the three layers, in float64.
 
     >>> [W.shape[0] for W in draw_weights(3, 5, (0.01, 1, 1), torch.Generator().manual_seed(0))]
     [5, 5, 1]
@@ -59,16 +59,16 @@ def draw_weights(d: int, width: int, scales: Sequence[float], rng: torch.Generat
 
 
 @dataclass(frozen=True)
-class Pass:
-    """What a network does on data: ``inputs[ℓ]`` of layer ℓ, ``tangents[ℓ] = ∂f/∂h_ℓ`` of the two hidden layers, f."""
+class NetworkPass:
+    """Evaluation on data: ``inputs[ℓ]`` of layer ℓ, ``tangents[ℓ] = ∂f/∂h_ℓ`` of the two hidden layers, outputs f."""
 
     inputs: tuple[Tensor, Tensor, Tensor]
     tangents: tuple[Tensor, Tensor]
     f: Float[Tensor, " n"]
 
 
-def evaluate(weights: Weights, X: Float[Tensor, "n d"]) -> Pass:
-    """Forward and backward through the network.
+def evaluate(weights: Weights, X: Float[Tensor, "n d"]) -> NetworkPass:
+    """Evaluate the network forward and backward.
 
     >>> W = (torch.ones(1, 1), 2 * torch.ones(1, 1), 3 * torch.ones(1, 1))
     >>> seen = evaluate(W, torch.tensor([[1.0], [-1.0]]))
@@ -82,16 +82,16 @@ def evaluate(weights: Weights, X: Float[Tensor, "n d"]) -> Pass:
     H2 = Z1.relu()
     J1 = w2 * (Z1 > 0)
     J0 = (J1 @ W1) * (Z0 > 0)
-    return Pass((X, H1, H2), (J0, J1), (H2 @ w2.mT)[:, 0])
+    return NetworkPass((X, H1, H2), (J0, J1), (H2 @ w2.mT)[:, 0])
 
 
 def descend(
     weights: Weights, X: Float[Tensor, "n d"], y: Float[Tensor, " n"], step: float, steps: int
-) -> Iterator[tuple[int, Weights, Pass]]:
-    """Gradient descent on ``(1/2n) Σ (f(xᵢ) − yᵢ)²``: the weights and what they do at times 0, 1, …, ``steps``.
+) -> Iterator[tuple[int, Weights, NetworkPass]]:
+    """Yield weights and their evaluation at times 0, 1, …, ``steps`` of gradient descent on ``(1/2n) Σ (f(xᵢ) − yᵢ)²``.
 
-    With the ½ the slope is the residual, as in paper A's section 3.1. Without it the paper's step 0.05 from
-    ``s₀ = 1`` on isotropic inputs is unstable at first.
+    With the factor ½ the derivative is the residual, as in section 3.1 of paper A. Without it the paper's step 0.05
+    from ``s₀ = 1`` on isotropic inputs is unstable at the beginning.
 
     >>> start = draw_weights(2, 4, (1, 1, 1), torch.Generator().manual_seed(0))
     >>> X, y = torch.eye(2).double(), torch.ones(2).double()
@@ -109,7 +109,7 @@ def descend(
 
 
 def agop_of(W: Float[Tensor, "m k"], J: Float[Tensor, "n m"]) -> Float[Tensor, "k k"]:
-    """``WᵀKW`` with ``K = JᵀJ``, as ``(JW)ᵀ(JW)``: no m × m matrix, and no 1/n, which no cosine sees.
+    """Return ``WᵀKW`` with ``K = JᵀJ``, as ``(JW)ᵀ(JW)``: no m × m matrix, and no 1/n, which does not affect cosines.
 
     >>> agop_of(torch.eye(2), torch.ones(3, 2)).tolist()
     [[3.0, 3.0], [3.0, 3.0]]
@@ -119,7 +119,7 @@ def agop_of(W: Float[Tensor, "m k"], J: Float[Tensor, "n m"]) -> Float[Tensor, "
 
 
 def nfa_of(W: Float[Tensor, "m k"], J: Float[Tensor, "n m"]) -> float:
-    """``ρ(WᵀW, WᵀKW)`` with ``K = JᵀJ``: UC-NFA, C-NFA or PTK-centred NFA according to which W and J are given.
+    """Return ``ρ(WᵀW, WᵀKW)`` with ``K = JᵀJ``: UC-NFA, C-NFA or PTK-centred NFA, depending on W and J.
 
     >>> round(nfa_of(torch.eye(2), torch.eye(2)), 6)
     1.0

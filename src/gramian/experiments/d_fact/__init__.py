@@ -1,5 +1,27 @@
-"""Paper D: importing this package enters its experiments in the registry."""
+"""Experiments of paper D, on the features at convergence theorem (FACT); importing the package registers them."""
 
-from gramian.experiments.d_fact import depth, laws, linear, minima, modular, parity, separation, settled, table2, table3
+from gramian.experiments.d_fact import (
+    layers,
+    linear,
+    minima,
+    modular,
+    parity,
+    separation,
+    stationary,
+    table2,
+    table3,
+    theorems,
+)
 
-__all__ = ["depth", "laws", "linear", "minima", "modular", "parity", "separation", "settled", "table2", "table3"]
+__all__ = [
+    "layers",
+    "linear",
+    "minima",
+    "modular",
+    "parity",
+    "separation",
+    "stationary",
+    "table2",
+    "table3",
+    "theorems",
+]

@@ -1,4 +1,4 @@
-"""Fig. 11: deep linear networks, where ``W₁ᵀW₁`` is ``AGOP^{1/L}`` and FACT needs no exponent."""
+"""Fig. 11: deep linear networks, where ``W₁ᵀW₁`` equals ``AGOP^{1/L}`` and FACT needs no exponent."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _POWERS = (0.125, 0.2, 0.25, 1 / 3, 0.5, 0.75, 1.0)
 
 @dataclass(frozen=True)
 class Linear:
-    """An L-layer linear network on ``y = W*x``, appendix C's sizes by default."""
+    """An L-layer linear network on ``y = W*x``; the defaults are the sizes of appendix C."""
 
     depth: int
     width: int = 512
@@ -37,10 +37,10 @@ class Linear:
 
 
 def train(spec: Linear, rng: torch.Generator) -> tuple[list[Tensor], Tensor, Tensor]:
-    """SGD on the mean squared error; the weights, and the inputs and targets of all rows.
+    """Train by SGD on the mean squared error; return the weights, and the inputs and targets of all rows.
 
-    Batches enter through their moments ``XᵀX`` and ``YᵀX`` only: a step costs products with d or c columns instead of
-    a batch, and is the same step.
+    Batches enter only through their moments ``XᵀX`` and ``YᵀX``, so that a step costs products with d or c columns
+    instead of a batch; the step itself is the same.
 
     >>> weights, X, Y = train(Linear(2, width=8, epochs=1, n=256), torch.Generator().manual_seed(0))
     >>> [tuple(W.shape) for W in weights]
@@ -66,7 +66,7 @@ def train(spec: Linear, rng: torch.Generator) -> tuple[list[Tensor], Tensor, Ten
 
 
 def singular_spread(weights: Sequence[Tensor], rank: int) -> float:
-    """Largest relative difference between the leading singular values of any two layers: 0 when balanced.
+    """Return the largest relative difference between leading singular values of two layers: 0 if balanced.
 
     >>> singular_spread([torch.eye(3), 1.1 * torch.eye(3)], 2)
     0.0952...
@@ -95,14 +95,14 @@ _DEPTHS = (2, 3, 4, 5)
 @experiment(
     "d/fig11",
     "D",
-    "Deep linear networks: W₁ᵀW₁ is AGOP^(1/L), and FACT whatever the depth",
+    "Deep linear networks: W₁ᵀW₁ equals AGOP^(1/L), and FACT for every depth",
     specs={
         "smoke": (Linear(2, width=32, epochs=20, n=500), Linear(3, width=32, epochs=20, n=500)),
         "small": tuple(Linear(depth, width=128, epochs=5000, batch=512) for depth in _DEPTHS),
         "paper": tuple(Linear(depth) for depth in _DEPTHS),
     },
     seeds={"small": 2, "paper": 3},
-    expected=[
+    claims=[
         claim
         for depth in _DEPTHS
         for claim in (
@@ -134,20 +134,15 @@ _DEPTHS = (2, 3, 4, 5)
                 f"best/{depth}",
                 1 / depth - 0.1,
                 1 / depth + 0.1,
-                "the exponents tried lie about 0.1 apart",
+                "the exponents on the grid are about 0.1 apart",
                 label=f"L = {depth}: the power of AGOP with the largest cosine",
             ),
         )
     ],
     draw=_draw,
-    notes=(
-        "The paper does not say which depths it took; ours are 2 to 5. small: width 128, batches of 512 and a "
-        "quarter of the steps, so imbalance fades as exp(−5) instead of exp(−20). FACT divides the noise of the "
-        "batches by λ: with batches of 128 at twice the rate it stays at 0.991 for L = 4."
-    ),
 )
 def deep_linear(spec: Linear, seed: int) -> Result:
-    """Train one depth; cosines with ``W₁ᵀW₁``."""
+    """Train one depth, and compute the cosines with ``W₁ᵀW₁``."""
     with threads(1):
         weights, X, Y = train(spec, torch.Generator().manual_seed(seed))
         weights = [W.double() for W in weights]

@@ -1,4 +1,4 @@
-"""Fig. 6 and 7: recursive feature machines grok ``(x + y) mod p``, and why NFA and FACT agree there."""
+"""Fig. 6 and 7: grokking of ``(x + y) mod p`` by recursive feature machines, and the agreement of NFA and FACT."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from torch import Tensor
 from gramian.core import cosine, threads
 from gramian.datasets import modular_arithmetic
 from gramian.experiments import Result, between, experiment, number
-from gramian.experiments.d_fact.machines import UPDATES, learn
+from gramian.experiments.d_fact.kernel_rounds import UPDATES, learn
 from gramian.kernels import Polynomial
 from gramian.report import style
 from gramian.rfm import KernelMachine
@@ -24,15 +24,11 @@ _KERNEL = Polynomial(degree=2)
 _RIDGE = 1e-6
 _NAMES = {"nfa": "NFA-RFM", "fact": "FACT-RFM"}
 _SHOWN = {"nfa": "√AGOP", "fact": "√(FACT·M)"}
-_SETTING = (
-    "Quadratic kernel, ridge 1e-6, one-hot targets less their mean; M is divided by its mean diagonal after each "
-    "round, which the paper leaves open."
-)
 
 
 @dataclass(frozen=True)
 class Arithmetic:
-    """Addition mod p, learned from a share of the table in so many rounds."""
+    """Addition mod p, learned from a fraction of the table in a number of rounds."""
 
     p: int
     fraction: float
@@ -47,7 +43,7 @@ _SPECS = {
 
 
 def table(spec: Arithmetic, seed: int) -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
-    """Rows and one-hot targets (less the mean of the training ones) to train on, rows and labels to test on."""
+    """Return training rows with one-hot targets (minus their mean), and test rows with labels."""
     data = modular_arithmetic(spec.p, "+", spec.fraction, seed)
     train, test = (torch.from_numpy(rows) for rows in data.splits[0])
     X, y = torch.from_numpy(data.X), torch.from_numpy(data.y)
@@ -56,12 +52,12 @@ def table(spec: Arithmetic, seed: int) -> tuple[tuple[Tensor, Tensor], tuple[Ten
 
 
 def accuracy(machine: KernelMachine, X: Float[Tensor, "n d"], labels: Tensor) -> float:
-    """Share of rows whose largest output is that of their label."""
+    """Return the share of rows whose largest output is that of their label."""
     return float((machine.predict(X, batch_invariant=False).argmax(1) == labels).double().mean())
 
 
 def circulant_share(C: Float[Tensor, "p p"]) -> float:
-    """Share of the variance of C's entries that depends on ``(i − j) mod p`` only: 1 for a circulant matrix.
+    """Return the share of the variance of C's entries that depends only on ``(i − j) mod p``: 1 if C is circulant.
 
     A matrix with random entries has 1/p on average.
 
@@ -77,7 +73,7 @@ def circulant_share(C: Float[Tensor, "p p"]) -> float:
 
 
 def _first(accuracies: Sequence[float], least: float) -> float:
-    """Number of the first round with at least that accuracy; one more than the last where there is none."""
+    """Return the first round with at least this accuracy, or one more than the last round."""
     return float(next((i for i, value in enumerate(accuracies) if value >= least), len(accuracies)))
 
 
@@ -106,13 +102,13 @@ def _draw_grokking(records: Sequence[dict[str, Any]], figure: Figure) -> None:
     "Grokking (x + y) mod 61: delayed generalisation, and features that are circulant",
     specs=_SPECS,
     seeds={"small": 3, "paper": 2},
-    expected=[
+    claims=[
         *(
             number(
                 f"accuracy/{name}",
                 1.0,
                 0.005,
-                "“100 % test accuracy”: half a per cent is nine of the paper's 1,861 test pairs",
+                "“100 % test accuracy”: 0.5 % is nine of the paper's 1,861 test pairs",
                 label=f"{title}: test accuracy of the last round",
                 scales=("paper",),
             )
@@ -123,7 +119,7 @@ def _draw_grokking(records: Sequence[dict[str, Any]], figure: Figure) -> None:
                 f"accuracy/{name}",
                 0.95,
                 1.0,
-                "a smaller table leaves fewer rows to learn each residue from",
+                "a smaller table has fewer rows for each residue",
                 slack=0.05,
                 label=f"{title}: test accuracy of the last round, smaller table",
                 scales=("small",),
@@ -145,7 +141,7 @@ def _draw_grokking(records: Sequence[dict[str, Any]], figure: Figure) -> None:
                 f"circulant/{name}",
                 0.9,
                 1.0,
-                "“block circulant”: nine tenths of the variance, where chance would be 1/p",
+                "“block circulant”: 90 % of the variance, where random entries would have 1/p",
                 slack=0.05,
                 label=f"{_SHOWN[name]}: share of the block (x, y) that is circulant",
             )
@@ -155,15 +151,14 @@ def _draw_grokking(records: Sequence[dict[str, Any]], figure: Figure) -> None:
             "same-features",
             -1.0,
             0.9,
-            "“FACT and AGOP learn distinct feature transforms”: their circulants are far from proportional",
-            label="Cosine between the two blocks (x, y), less their means",
+            "“FACT and AGOP learn distinct feature transforms”: their circulants are not nearly proportional",
+            label="Cosine between the two blocks (x, y), minus their means",
         ),
     ],
     draw=_draw_grokking,
-    notes=_SETTING,
 )
 def grokking(spec: Arithmetic, seed: int) -> Result:
-    """Train both machines on one split; accuracies by round, and the off-diagonal block of the last features."""
+    """Train with both updates on one split; return accuracies by round, and the off-diagonal block of the last M."""
     (X, Y), (X_test, labels) = table(spec, seed)
     numbers: dict[str, float] = {}
     arrays: dict[str, Any] = {}
@@ -202,15 +197,15 @@ def _draw_similarities(records: Sequence[dict[str, Any]], figure: Figure) -> Non
 @experiment(
     "d/fig7",
     "D",
-    "Why NFA and FACT agree on modular arithmetic: τ(xᵢ, M, xⱼ) is nearly proportional to k′(xᵢᵀMxⱼ)",
+    "Agreement of NFA and FACT on modular arithmetic: τ(xᵢ, M, xⱼ) is nearly proportional to k′(xᵢᵀMxⱼ)",
     specs=_SPECS,
     seeds={"small": 3, "paper": 2},
-    expected=[
+    claims=[
         between(
             "explained",
             0.9,
             1.0,
-            "“achieves a good fit”: the line through 0 leaves less than a tenth of the variance",
+            "“achieves a good fit”: the line through 0 leaves less than 10 % of the variance",
             slack=0.1,
             label="R² of τ = c·k′ over all pairs",
         ),
@@ -224,10 +219,9 @@ def _draw_similarities(records: Sequence[dict[str, Any]], figure: Figure) -> Non
         ),
     ],
     draw=_draw_similarities,
-    notes=_SETTING + " The scatter shows 1,000 random pairs, the numbers are of all pairs.",
 )
 def similarities(spec: Arithmetic, seed: int) -> Result:
-    """Train FACT-RFM, then compare the two measures of similarity between training rows."""
+    """Train FACT-RFM, then compare the two similarity measures between training rows."""
     (X, Y), _ = table(spec, seed)
     with threads(1):
         for machine in learn(_KERNEL, UPDATES["fact"], X, Y, _RIDGE, spec.rounds):

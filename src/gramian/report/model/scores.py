@@ -1,154 +1,161 @@
-"""Sections on how good the predictions are: scores with intervals, and whether probabilities and intervals hold."""
+"""Sections on the quality of the predictions: scores with intervals, and calibration."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from gramian.report.model.evidence import Evidence, read_table, take
-from gramian.report.model.measures import LEVEL, TOO_FEW, Measure, Score, enough, r2_of_each
-from gramian.report.web import Section, lines, note, number, row, shown, span, table, tag, text, tiles
+from gramian.display import Column, Entry, Table, format_interval, format_number, format_percent
+from gramian.report.model.measures import LEVEL, TOO_FEW, Measure, Score, has_enough_rows, r2_of_each
+from gramian.report.model.predictions import Predictions, read_table, take
+from gramian.report.web import PageSection, lines, note, number, number_cell, table, tag, text, tiles
 from gramian.report.web.charts import Line
 from gramian.rfm.reliability import reliability, wilson
 
 _BINS = 10
 _COVERAGES = (0.5, 0.8, 0.9, 0.95)
 _Z = 1.96
+_MOST_TARGETS = 5
+"""Largest number of targets whose calibration is drawn."""
+three_digits = partial(format_number, digits=3)
 
 
-def scores_section(found: Evidence, measured: list[Score]) -> Section:
-    """A line for each score; below, each class or each target."""
-    rows = [
-        row(
+def scores_section(predictions: Predictions, measured: Sequence[Score]) -> PageSection:
+    """Return a table of all scores, and a table of the classes or targets."""
+    rows: list[list[Entry]] = [
+        [
             score.measure.name,
-            number(_or_dash(score.value), score.value if score.value == score.value else None),
-            number(span(score.low, score.high) if score.low == score.low else _no_interval(found, score)),
-            number("higher" if score.measure.rises else "lower"),
-        )
+            number_cell(score.value, three_digits),
+            _interval(predictions, score),
+            "higher" if score.measure.higher_is_better else "lower",
+        ]
         for score in measured
     ]
-    heads = ("score", "value", f"{LEVEL:.0%} interval", "better")
-    more = _classes(found) if found.probabilities is not None else _targets(found)
-    about = f"On {found.words}. Intervals come from 200 resamplings of these rows, one fit"
-    about += "; that of the accuracy is Wilson's." if found.probabilities is not None else "."
-    return Section("Scores", note(text(about)) + table(heads, rows) + more)
+    more = _classes(predictions) if predictions.probabilities is not None else _targets(predictions)
+    about = f"On {predictions.description}. Intervals are from 200 resamplings of these rows for one fit"
+    about += "; the interval of the accuracy is Wilson's." if predictions.probabilities is not None else "."
+    data = Table(["score", "value", f"{LEVEL:.0%} interval", Column("better if", "left")], rows)
+    return PageSection("Scores", note(text(about)) + table(data) + more)
 
 
-def score_tiles(measured: list[Score]) -> str:
-    """The first scores as large numbers."""
+def score_tiles(measured: Sequence[Score]) -> str:
+    """Return the first scores as large numbers."""
     return tiles(
-        [(_or_dash(score.value), score.measure.name + _why_none(score.measure, score.value)) for score in measured[:3]]
+        [
+            (number(score.value, 3), score.measure.name + _reason(score.measure, score.value, " ({})"))
+            for score in measured[:3]
+        ]
     )
 
 
-def _no_interval(found: Evidence, score: Score) -> str:
-    return (_why_none(score.measure, score.value).strip(" ()") or "–") if enough(found) else TOO_FEW
-
-
-def _why_none(measure: Measure, value: float) -> str:
-    """Why a score has no value; nothing where it has one."""
-    if value == value:
-        return ""
-    return " (y is constant)" if measure.name.startswith("R²") else " (one class only)"
-
-
-def calibration_section(model: Any, found: Evidence, X: Any = None, y: Any = None) -> Section:
-    """Probabilities or predictions beside what was observed, and how often intervals and sets hold the target."""
-    body = _reliability(found) if found.probabilities is not None else _predicted_and_observed(found)
+def calibration_section(model: Any, predictions: Predictions, X: Any = None, y: Any = None) -> PageSection:
+    """Return predictions compared with observations, and the observed coverage of intervals and sets."""
+    body = _reliability(predictions) if predictions.probabilities is not None else _observed_means(predictions)
     if X is None or y is None:
-        held = "Coverage of intervals and sets can be checked on new rows only: give X and y to the report."
-        return Section("Calibration", body + note(held))
-    return Section("Calibration", tag("div", body + tag("div", _coverage(model, found, X)), class_="side"))
+        about = "The coverage of intervals and sets can be checked on new rows only: give X and y to the report."
+        return PageSection("Calibration", body + note(about))
+    return PageSection("Calibration", tag("div", body + tag("div", _coverage(model, predictions, X)), class_="side"))
 
 
-def _classes(found: Evidence) -> str:
-    rows = []
-    for c, name in enumerate(found.classes):
-        true, said = found.y == c, found.predicted == c
-        hit = float(found.weights @ (true & said))
-        of_true, of_said = float(found.weights @ true), float(found.weights @ said)
-        recall = hit / of_true if of_true else float("nan")
-        precision = hit / of_said if of_said else float("nan")
-        cells = [number(_or_dash(value), value if value == value else None) for value in (recall, precision)]
-        rows.append(row(name, number(f"{int(true.sum()):,}", int(true.sum())), *cells))
-    return table(("class", "rows", "recall", "precision"), rows, sort=True, title="Classes")
+def _interval(predictions: Predictions, score: Score) -> str:
+    if not np.isnan(score.low):
+        return format_interval(score.low, score.high)
+    return _reason(score.measure, score.value, "{}") or "–" if has_enough_rows(predictions) else TOO_FEW
 
 
-def _targets(found: Evidence) -> str:
-    if found.y.shape[1] == 1:
+def _reason(measure: Measure, value: float, form: str) -> str:
+    """Return the reason why a score does not exist; an empty text if it exists."""
+    if not np.isnan(value):
         return ""
-    rows = [
-        row(f"target {c}", number(_or_dash(value), value if value == value else None))
-        for c, value in enumerate(r2_of_each(found).tolist())
+    return form.format("y is constant" if measure.name.startswith("R²") else "one class only")
+
+
+def _classes(predictions: Predictions) -> str:
+    rows: list[list[Entry]] = []
+    for c, name in enumerate(predictions.classes):
+        true, chosen = predictions.y == c, predictions.predicted == c
+        hit = float(predictions.weights @ (true & chosen))
+        of_true, of_chosen = float(predictions.weights @ true), float(predictions.weights @ chosen)
+        recall = hit / of_true if of_true else float("nan")
+        precision = hit / of_chosen if of_chosen else float("nan")
+        rows.append([name, number_cell(int(true.sum())), *(number_cell(v, three_digits) for v in (recall, precision))])
+    return table(Table(["class", "rows", "recall", "precision"], rows), sortable=True, title="Classes")
+
+
+def _targets(predictions: Predictions) -> str:
+    if predictions.y.shape[1] == 1:
+        return ""
+    rows: list[list[Entry]] = [
+        [f"target {c}", number_cell(v, three_digits)] for c, v in enumerate(r2_of_each(predictions).tolist())
     ]
-    return table(("target", "R²"), rows, sort=True, title="Targets")
+    return table(Table(["target", "R²"], rows), sortable=True, title="Targets")
 
 
-def _reliability(found: Evidence) -> str:
-    assert found.probabilities is not None
-    curve = reliability(found.probabilities, found.y, found.weights, level=LEVEL)
+def _reliability(predictions: Predictions) -> str:
+    assert predictions.probabilities is not None
+    curve = reliability(predictions.probabilities, predictions.y, predictions.weights, level=LEVEL)
     x, observed, low, high = (part.tolist() for part in (curve.confidence, curve.accuracy, curve.low, curve.high))
-    alt = "Reliability curve. " + "; ".join(f"said {a:.0%}, right {b:.0%}" for a, b in zip(x, observed, strict=True))
+    pairs = "; ".join(f"predicted {a:.0%}, correct {b:.0%}" for a, b in zip(x, observed, strict=True))
     chart = lines(
         [Line("", x, observed, low, high)],
-        alt,
+        f"Reliability curve. {pairs}",
         x="probability of the predicted class",
-        y="share that was right",
+        y="share of correct predictions",
         diagonal=True,
-        caption=f"Points are tenths of the probability that have rows, with {LEVEL:.0%} intervals; dashed: calibrated.",
+        caption=f"Each point is a tenth of the probability range, with a {LEVEL:.0%} interval; dashed: calibrated.",
     )
-    said_so = f"Calibration error {curve.error:.3f}: the mean distance from the dashed line. On {found.words}."
-    return tag("div", note(text(said_so)) + chart)
+    about = (
+        f"Calibration error {curve.error:.3f}: the mean distance from the dashed line. On {predictions.description}."
+    )
+    return tag("div", note(text(about)) + chart)
 
 
-def _predicted_and_observed(found: Evidence) -> str:
+def _observed_means(predictions: Predictions) -> str:
     series = []
-    for c in range(min(found.y.shape[1], 5)):
+    for c in range(min(predictions.y.shape[1], _MOST_TARGETS)):
         x, y, low, high = [], [], [], []
-        for inside in _bins(found.predicted[:, c]):
-            w, values = found.weights[inside], found.y[inside, c]
+        for inside in _bins(predictions.predicted[:, c]):
+            w, values = predictions.weights[inside], predictions.y[inside, c]
             mean = float(np.average(values, weights=w))
             half = _Z * float(np.sqrt(np.average((values - mean) ** 2, weights=w) / len(w)))
-            x.append(float(np.average(found.predicted[inside, c], weights=w)))
+            x.append(float(np.average(predictions.predicted[inside, c], weights=w)))
             y.append(mean)
             low.append(mean - half)
             high.append(mean + half)
-        series.append(Line(f"target {c}" if found.y.shape[1] > 1 else "", x, y, low, high))
-    said = zip(series[0].x, series[0].y, strict=True)
-    alt = "Predicted and observed means. " + "; ".join(f"predicted {shown(a)}, observed {shown(b)}" for a, b in said)
-    caption = f"Means over tenths of the rows, by prediction, with {LEVEL:.0%} intervals; dashed: as predicted."
+        series.append(Line(f"target {c}" if predictions.y.shape[1] > 1 else "", x, y, low, high))
+    pairs = zip(series[0].x, series[0].y, strict=True)
+    alt = "Predicted and observed means. " + "; ".join(f"predicted {number(a)}, observed {number(b)}" for a, b in pairs)
+    caption = f"Means of tenths of the rows by prediction, with {LEVEL:.0%} intervals; dashed: calibrated."
     chart = lines(series, alt, x="mean prediction", y="mean of y", diagonal=True, caption=caption)
-    return tag("div", note(text(f"On {found.words}.")) + chart)
+    return tag("div", note(text(f"On {predictions.description}.")) + chart)
 
 
-def _coverage(model: Any, found: Evidence, X: Any) -> str:
-    assert found.rows is not None
-    part, rows = take(read_table(X), found.rows), []
-    classes = found.probabilities is not None
+def _coverage(model: Any, predictions: Predictions, X: Any) -> str:
+    assert predictions.rows is not None
+    part = take(read_table(X), predictions.rows)
+    rows: list[list[Entry]] = []
+    classes = predictions.probabilities is not None
     for wanted in _COVERAGES:
         if classes:
             sets = model.predict_set(part, wanted)
-            inside, size = sets[np.arange(len(found)), found.y], sets.sum(axis=1).mean()
+            inside, size = sets[np.arange(len(predictions)), predictions.y], sets.sum(axis=1).mean()
         else:
-            ends = model.predict_interval(part, wanted).reshape(len(found), -1, 2)
-            inside = ((ends[..., 0] <= found.y) & (found.y <= ends[..., 1])).mean(axis=1)
+            ends = model.predict_interval(part, wanted).reshape(len(predictions), -1, 2)
+            inside = ((ends[..., 0] <= predictions.y) & (predictions.y <= ends[..., 1])).mean(axis=1)
             size = (ends[..., 1] - ends[..., 0]).mean()
         share = float(np.mean(inside))
-        observed = f"{share:.1%}"
-        ends_of = " … ".join(f"{end:.1%}" for end in wilson(share, len(found), LEVEL))
-        rows.append(row(f"{wanted:.0%}", number(observed, share), number(ends_of), number(shown(float(size), 3))))
-    what = "classes in a set, mean" if classes else "length, mean"
+        interval = " … ".join(format_percent(end) for end in wilson(share, len(predictions), LEVEL))
+        rows.append([f"{wanted:.0%}", number_cell(share, format_percent), interval, three_digits(float(size))])
+    size_name = "mean number of classes" if classes else "mean length"
     title = "Coverage of sets of classes" if classes else "Coverage of prediction intervals"
-    return table(("asked for", "observed", f"{LEVEL:.0%} interval", what), rows, title=title)
+    return table(Table(["requested", "observed", f"{LEVEL:.0%} interval", size_name], rows), title=title)
 
 
 def _bins(values: np.ndarray) -> list[np.ndarray]:
-    """Rows in up to ten groups of about equal size by value; equal values stay together."""
+    """Return up to ten groups of about as many rows each by value; equal values are in one group."""
     edges = np.unique(np.quantile(values, np.linspace(0, 1, _BINS + 1)[1:-1]))
     which = np.searchsorted(edges, values, side="right")
     return [which == b for b in range(len(edges) + 1) if (which == b).any()]
-
-
-def _or_dash(value: float) -> str:
-    return shown(value, 3) if value == value else "–"

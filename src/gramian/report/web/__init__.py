@@ -1,53 +1,51 @@
-"""The shell of every page gramian writes: one HTML file that needs no network, in a light and a dark theme.
+"""Parts of the pages that gramian writes: one HTML file each, without network access, in a light and a dark theme.
 
-A page is a title, a lead, and sections; a section is a title and a body of HTML, made from the parts here:
+A page is a title, a line about it, and sections; a section is a title and a body of HTML, made from these parts:
 
-- :func:`tag`, :func:`text`, :func:`prose`, :func:`folded`: elements, text that is safe within them, paragraphs;
-- :func:`table`, :func:`row`, :func:`number`, :func:`bar`, :func:`facts`: tables, which ``sort=True`` makes sortable;
+- :func:`tag`, :func:`text`, :func:`prose`, :func:`folded`: elements, escaped text, paragraphs, folded parts;
+- :func:`table`, :func:`facts`: tables of :class:`gramian.display.Table`, which can be sorted, with :func:`number_cell`,
+  :func:`code_cell` and :func:`label_cell`;
 - :func:`tiles`, :func:`label`, :func:`note`: large numbers with their names, small coloured labels, remarks;
-- :func:`tabs`, :func:`slider`: one of several panels at a time, chosen by name or by position;
-- :func:`figure`, :func:`drawn`, :func:`heat_map`, :func:`lines`: drawings whose colours follow the theme.
+- :func:`panels`, :func:`tabs`, :func:`slider`: panels that are shown one at a time, chosen by name or by position;
+- :func:`figure`, :func:`drawn`, :func:`heat_map`, :func:`lines`: pictures whose colours follow the theme.
 
-Everything is a function to a string, and texts are escaped where they come in: ``str`` arguments called ``title``,
-``name``, ``label``, ``lead`` or ``alt`` are plain text, those called ``body`` or ``content`` are HTML.
+Every function returns a string and escapes its text: ``str`` arguments named ``title``, ``name``, ``label``, ``lead``
+or ``alt`` are plain text, those named ``body`` or ``content`` are HTML.
 
->>> from gramian.report.web import Section, page, prose
->>> html = page("A <page>", "What it is about.", [Section("Results", prose("All is well."))])
+>>> from gramian.report.web import PageSection, page, prose
+>>> html = page("A <page>", "One line about it.", [PageSection("Results", prose("All is well."))])
 >>> "A &lt;page&gt;" in html, 'href="#results"' in html
 (True, True)
 """
 
+from gramian.display import tag, text
 from gramian.report.web.charts import lines
-from gramian.report.web.html import folded, prose, slug, tag, text
-from gramian.report.web.numbers import duration, plus_minus, shown, span
-from gramian.report.web.parts import label, note, slider, tabs, tiles
+from gramian.report.web.html import folded, number, prose, slug
+from gramian.report.web.parts import label, note, panels, slider, tabs, tiles
 from gramian.report.web.pictures import drawn, figure, heat_map
-from gramian.report.web.shell import Section, document, page
-from gramian.report.web.tables import bar, cell, facts, number, row, table
+from gramian.report.web.shell import PageSection, document, page
+from gramian.report.web.tables import code_cell, facts, label_cell, number_cell, table
 
 __all__ = [
-    "Section",
-    "bar",
-    "cell",
+    "PageSection",
+    "code_cell",
     "document",
     "drawn",
-    "duration",
     "facts",
     "figure",
     "folded",
     "heat_map",
     "label",
+    "label_cell",
     "lines",
     "note",
     "number",
+    "number_cell",
     "page",
-    "plus_minus",
+    "panels",
     "prose",
-    "row",
-    "shown",
     "slider",
     "slug",
-    "span",
     "table",
     "tabs",
     "tag",

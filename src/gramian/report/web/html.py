@@ -1,44 +1,23 @@
-"""Elements and text: the only place where angle brackets are put together."""
+"""Text of a page: paragraphs, folded parts, and ids of titles."""
 
 from __future__ import annotations
 
 import re
-from html import escape
 
-_VOID = {"input", "img", "rect", "circle", "line", "path", "image", "polyline", "polygon"}
-"""Elements without content; those of SVG may close themselves."""
+from gramian.display import format_number, tag, text, typographic_minus
 
 
-def text(value: object) -> str:
-    """Anything as text that is safe within HTML.
+def number(value: float, digits: int = 4) -> str:
+    """Format a number as :func:`gramian.display.format_number` does, with a typographic minus sign.
 
-    >>> text("a < b")
-    'a &lt; b'
+    >>> number(-5432.1), number(0.123456, 2), number(float("nan"))
+    ('−5,432', '0.12', '–')
     """
-    return escape(str(value))
-
-
-def tag(name: str, content: str = "", **attributes: object) -> str:
-    """An element; ``class_`` is class, ``data_x`` is data-x, and an attribute that is None is left out.
-
-    >>> tag("a", "here", href="#x", class_=None)
-    '<a href="#x">here</a>'
-    >>> tag("input", type="search"), tag("p", hidden=True)
-    ('<input type="search">', '<p hidden></p>')
-    """
-    inner = ""
-    for key, value in attributes.items():
-        if value is None or value is False:
-            continue
-        called = key.rstrip("_").replace("_", "-")
-        inner += f" {called}" if value is True else f' {called}="{text(value)}"'
-    if name in ("input", "img"):
-        return f"<{name}{inner}>"
-    return f"<{name}{inner}/>" if name in _VOID and not content else f"<{name}{inner}>{content}</{name}>"
+    return typographic_minus(format_number(value, digits))
 
 
 def prose(notes: str) -> str:
-    """Paragraphs, with what stands in backticks as code.
+    """Return paragraphs; text in backticks is code.
 
     >>> prose("One `x`.")
     '<p>One <code>x</code>.</p>'
@@ -48,7 +27,7 @@ def prose(notes: str) -> str:
 
 
 def folded(title: str, body: str) -> str:
-    """A body that opens when its title is clicked; it is printed open.
+    """Return a body that opens when its title is clicked; in print it is open.
 
     >>> folded("more", "<p>x</p>")
     '<details><summary>more</summary><p>x</p></details>'
@@ -57,7 +36,7 @@ def folded(title: str, body: str) -> str:
 
 
 def slug(title: str) -> str:
-    """A title as an id: letters, digits and dashes.
+    """Return a title as an id: letters, digits and dashes.
 
     >>> slug("Rows on which A & B differ")
     'rows-on-which-a-b-differ'

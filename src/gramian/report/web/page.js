@@ -1,23 +1,23 @@
 "use strict";
 
-// Theme: the system's until the button is pressed; the choice is kept where the browser keeps anything for a file.
+// Theme: that of the system until the button is pressed; the browser stores the choice if it stores data for files.
 const root = document.documentElement, theme = document.getElementById("theme");
 const system = matchMedia("(prefers-color-scheme: dark)");
 const isDark = () => (root.dataset.theme ? root.dataset.theme === "dark" : system.matches);
 if (theme) {
-  const say = () => theme.setAttribute("aria-pressed", String(isDark()));
-  try { root.dataset.theme = localStorage.getItem("gramian-theme") ?? ""; } catch { /* no storage here */ }
+  const update = () => theme.setAttribute("aria-pressed", String(isDark()));
+  try { root.dataset.theme = localStorage.getItem("gramian-theme") ?? ""; } catch { /* no storage */ }
   theme.addEventListener("click", () => {
     root.dataset.theme = isDark() ? "light" : "dark";
-    try { localStorage.setItem("gramian-theme", root.dataset.theme); } catch { /* for this visit only */ }
-    say();
+    try { localStorage.setItem("gramian-theme", root.dataset.theme); } catch { /* the choice is not stored */ }
+    update();
   });
-  system.addEventListener("change", say);
-  say();
+  system.addEventListener("change", update);
+  update();
 }
 
-// Sorting: a cell by its data-value where it has one, as a number if both are numbers, else by its text.
-// Cells without a value stay last, whichever way the rest goes.
+// Sorting: by the data-value of a cell if it has one, else by its text; as numbers if both are numbers.
+// Cells without a value are last in both directions.
 function compare(a, b, sign) {
   const empty = (value) => value === "" || value === "–" || value === "nan";
   if (empty(a) || empty(b)) return empty(a) - empty(b);
@@ -25,7 +25,7 @@ function compare(a, b, sign) {
   return sign * (!Number.isNaN(x) && !Number.isNaN(y) ? x - y : a.localeCompare(b, "en", {numeric: true}));
 }
 for (const sorted of document.querySelectorAll("table.sortable")) {
-  const heads = [...sorted.tHead.rows[0].cells], body = sorted.tBodies[0];
+  const heads = [...[...sorted.tHead.rows].at(-1).cells], body = sorted.tBodies[0];
   for (const head of heads) {
     const button = head.querySelector("button");
     if (!button) continue;
@@ -39,7 +39,7 @@ for (const sorted of document.querySelectorAll("table.sortable")) {
   }
 }
 
-// Tabs: one panel at a time; arrows, Home and End move between them.
+// Tabs: one panel at a time; the arrow keys, Home and End move between them.
 for (const set of document.querySelectorAll(".tabs")) {
   const list = set.querySelector("[role=tablist]"), tabs = [...list.children];
   const choose = (chosen, focus) => {
@@ -63,20 +63,20 @@ for (const set of document.querySelectorAll(".tabs")) {
   choose(tabs[0]);
 }
 
-// Sliders: the frame at the knob's position, and its name in words.
+// Sliders: the frame at the position of the knob, and its label.
 for (const slider of document.querySelectorAll(".slider")) {
-  const knob = slider.querySelector("input"), said = slider.querySelector("output");
+  const knob = slider.querySelector("input"), output = slider.querySelector("output");
   const frames = [...slider.children].filter((part) => part.classList.contains("frame"));
   const show = () => {
     frames.forEach((frame, i) => { frame.hidden = i !== Number(knob.value); });
-    said.textContent = frames[knob.value].dataset.label;
-    knob.setAttribute("aria-valuetext", said.textContent);
+    output.textContent = frames[knob.value].dataset.label;
+    knob.setAttribute("aria-valuetext", output.textContent);
   };
   knob.addEventListener("input", show);
   show();
 }
 
-// Paper cannot be clicked: everything folded is printed open, and closed again.
+// Printing: folded parts are opened before, and closed after.
 const closed = [];
 addEventListener("beforeprint", () => {
   for (const part of document.querySelectorAll("details:not([open])")) { closed.push(part); part.open = true; }

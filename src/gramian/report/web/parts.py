@@ -1,14 +1,18 @@
-"""The larger parts of a section: large numbers, labels, remarks, tabs, a slider."""
+"""Parts of a section: large numbers, labels, remarks, and panels that are shown one at a time."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gramian.report.web.html import slug, tag, text
+from gramian.display import tag, text
+from gramian.report.web.html import slug
+
+_MOST_TABS = 8
+"""Largest number of panels that are chosen by tabs; more are chosen by a slider."""
 
 
 def tiles(entries: Sequence[tuple[str, str]] | Sequence[tuple[str, str, str]]) -> str:
-    """Large numbers with their names, each ``(value, name)`` or ``(value, name, kind)``; kinds as in :func:`label`.
+    """Return large numbers with their names, each ``(value, name)`` or ``(value, name, kind)``; see :func:`label`.
 
     >>> tiles([("0.93", "accuracy")])
     '<dl class="boxes"><div class="box none"><dt>accuracy</dt><dd>0.93</dd></div></dl>'
@@ -21,16 +25,16 @@ def tiles(entries: Sequence[tuple[str, str]] | Sequence[tuple[str, str, str]]) -
 
 
 def label(name: str, kind: str = "none", title: str | None = None) -> str:
-    """A small coloured label; ``kind`` is good, near, bad or none. Colour must not be its only message.
+    """Return a small coloured label; ``kind`` is good, near, bad or none. Its text must be clear without the colour.
 
-    >>> label("kept", "good")
-    '<span class="tag good">kept</span>'
+    >>> label("selected", "good")
+    '<span class="tag good">selected</span>'
     """
     return tag("span", text(name), class_=f"tag {kind}", title=title)
 
 
 def note(body: str, kind: str = "") -> str:
-    """A remark in small letters, as HTML; with the kind bad or near it stands in a box.
+    """Return a remark in small text, given as HTML; the kinds bad and near have a coloured background.
 
     >>> note("Mind the gap.")
     '<p class="why">Mind the gap.</p>'
@@ -38,13 +42,24 @@ def note(body: str, kind: str = "") -> str:
     return tag("p", body, class_=f"why {kind}".strip())
 
 
+def panels(name: str, entries: Sequence[tuple[str, str]]) -> str:
+    """Return panels ``(label, body)`` shown one at a time, chosen by :func:`tabs` if few and by :func:`slider` if many.
+
+    >>> panels("layer", [])
+    ''
+    """
+    if not entries:
+        return ""
+    return tabs(name, entries) if len(entries) <= _MOST_TABS else slider(name, entries)
+
+
 def tabs(name: str, panels: Sequence[tuple[str, str]]) -> str:
-    """Panels ``(label, body)`` of which one is seen at a time; all of them in print and without scripts.
+    """Return panels ``(label, body)`` of which one is shown at a time; all of them in print and without scripts.
 
     Parameters
     ----------
     name : str
-        What is chosen, for those who cannot see it; different for each set of tabs on a page.
+        Name of the choice for screen readers; different for each set of tabs on a page.
     panels : sequence of pairs
     """
     if len(panels) == 1:
@@ -71,20 +86,20 @@ def tabs(name: str, panels: Sequence[tuple[str, str]]) -> str:
 
 
 def slider(name: str, frames: Sequence[tuple[str, str]], start: int = 0) -> str:
-    """Frames ``(label, body)`` of which a slider shows one; all of them without scripts, the chosen one in print.
+    """Return frames ``(label, body)`` of which a slider shows one; without scripts all are shown.
 
     Parameters
     ----------
     name : str
-        What the slider moves along, such as ``"round"``; different for each slider on a page.
+        Name of the quantity that the slider changes, such as ``"round"``; different for each slider on a page.
     frames : sequence of pairs
     start : int
-        The frame that is seen first.
+        Number of the frame that is shown first.
     """
     if len(frames) == 1:
         return tag("div", tag("p", text(frames[0][0]), class_="frame-label") + frames[0][1], class_="frame")
     key = slug(name)
-    called = frames[start][0]
+    first = frames[start][0]
     knob = tag(
         "input",
         type="range",
@@ -93,10 +108,10 @@ def slider(name: str, frames: Sequence[tuple[str, str]], start: int = 0) -> str:
         max=len(frames) - 1,
         step=1,
         value=start,
-        aria_valuetext=called,
+        aria_valuetext=first,
         autocomplete="off",
     )
     head = tag("label", text(name), for_=f"{key}-slider") + knob
-    head += tag("output", text(called), for_=f"{key}-slider")
+    head += tag("output", text(first), for_=f"{key}-slider")
     bodies = "".join(tag("div", body, class_="frame", data_label=called) for called, body in frames)
     return tag("div", tag("div", head, class_="knob") + bodies, class_="slider")

@@ -1,4 +1,4 @@
-"""Pictures within a page: matplotlib's figures and heat maps as SVG whose colours follow the theme."""
+"""Pictures of a page: figures of matplotlib and heat maps, as SVG with the colours of the theme."""
 
 from __future__ import annotations
 
@@ -7,81 +7,82 @@ from base64 import b64encode
 from collections.abc import Sequence
 from hashlib import sha256
 from io import BytesIO, StringIO
-from typing import Any
 from xml.etree import ElementTree
 
 import matplotlib as mpl
 import numpy as np
 from jaxtyping import Float
 from matplotlib import colormaps
+from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
 from PIL import Image
 
-from gramian.report.style import SIGNED
-from gramian.report.web.html import tag, text
-from gramian.report.web.numbers import shown
+from gramian.display import tag, text
+from gramian.report.style import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, SIGNED, SKY
+from gramian.report.web.html import number
 
 _THEMED = {
     "#ffffff": "var(--card)",
     "#000000": "currentColor",
     "#262626": "currentColor",
-    "#303030": "currentColor",
+    INK.lower(): "currentColor",
     "#808080": "var(--soft)",
-    "#6e6e6e": "var(--soft)",
+    GREY.lower(): "var(--soft)",
     "#b0b0b0": "var(--line)",
     "#cccccc": "var(--line)",
     "#e4e4e4": "var(--line)",
-    "#0072b2": "var(--blue)",
-    "#d55e00": "var(--orange)",
-    "#009e73": "var(--green)",
-    "#cc79a7": "var(--purple)",
-    "#56b4e9": "var(--sky)",
+    BLUE.lower(): "var(--blue)",
+    ORANGE.lower(): "var(--orange)",
+    GREEN.lower(): "var(--green)",
+    PURPLE.lower(): "var(--purple)",
+    SKY.lower(): "var(--sky)",
 }
-"""Colours of :mod:`gramian.report.style` and of matplotlib's text → those of the page."""
+"""Colours of :mod:`gramian.report.style` and of matplotlib's text → those of the page, which follow the theme."""
 _COLOURED = {"style", "fill", "stroke"}
 _HEX = re.compile(r"#[0-9a-fA-F]{6}\b")
 _SVG, _XLINK = "http://www.w3.org/2000/svg", "{http://www.w3.org/1999/xlink}"
 _TAGS = {"svg", "g", "defs", "path", "use", "clipPath", "rect", "text", "tspan", "image"}
-"""What matplotlib draws with; its metadata and style are left out."""
+"""Elements that matplotlib writes; its metadata and style are removed."""
 _NAME = re.compile(r"[A-Za-z-]+|\{http://www\.w3\.org/XML/1998/namespace\}space")
 _WITHIN = re.compile(r"url\(#([\w.-]+)\)")
 _OUTSIDE = re.compile(r"(url|image|image-set|src)\s*\(|javascript:|@|\\|/\*", re.IGNORECASE)
-"""What could fetch something from within a style: addresses, and what could hide one."""
+"""Parts of a style that could load a resource, or hide an address."""
 _SIDE = 320
 _FONT = 11.0
 _SMALLEST_STEP = 9.0
-"""Pixels between two names: closer ones cannot be read."""
+"""Smallest distance of two names in pixels at which they can be read."""
 _LONGEST = 18
 
 
-def figure(drawing: Any, alt: str, caption: str = "") -> str:
-    """A matplotlib figure, or the figure of its axes, as SVG within the page.
+def figure(drawing: Figure | Axes, alt: str, caption: str = "") -> str:
+    """Return a matplotlib figure, or the figure of the given axes, as SVG inside the page.
 
     Parameters
     ----------
     drawing : Figure or Axes
     alt : str
-        What is to be seen, for those who cannot.
+        Description of the picture for readers who cannot see it.
     caption : str
-        Plain text below it.
+        Plain text below the picture.
 
     >>> from gramian.report import plot_feature_matrix
     >>> html = figure(plot_feature_matrix([[1.0, 0.5], [0.5, 1.0]]), "a matrix")
     >>> html[:21], "#000000" in html
     ('<figure class="plot">', False)
     """
-    owner = getattr(drawing, "figure", drawing)
+    whole: Figure = drawing.figure.canvas.figure  # of axes in a subfigure, the figure around it
     buffer = StringIO()
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "gramian"}):
-        owner.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
+        whole.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
     return drawn(buffer.getvalue(), alt, caption)
 
 
 def drawn(svg: str, alt: str, caption: str = "") -> str:
-    """An SVG file that matplotlib wrote, within the page: no ids and no style of its own, colours of the theme.
+    """Return an SVG file of matplotlib inside the page, without its ids and styles, in the colours of the theme.
 
-    One with anything that matplotlib does not write (a script in a folder from elsewhere) becomes an image, in which
-    nothing runs. What is shown is written anew from what was read, so that no other reader can see more in it.
+    A file with anything that matplotlib does not write, such as a script, becomes an image, in which no script runs.
+    The SVG is parsed and written again, so a browser cannot read it in another way than this function does.
     """
     try:
         root = _read(svg)
@@ -91,7 +92,7 @@ def drawn(svg: str, alt: str, caption: str = "") -> str:
     for element in root.iter():
         for name in _COLOURED & set(element.attrib):
             value = _HEX.sub(lambda found: _THEMED.get(found[0].lower(), found[0]), element.attrib[name])
-            # matplotlib asks for its own font in a style that takes "font: 10px 'DejaVu Sans'"; the page's is narrower
+            # matplotlib writes its own font into "font: 10px 'DejaVu Sans'"; the font of the page is narrower
             element.attrib[name] = re.sub(r"'?DejaVu Sans'?(, [^;]*)?", "system-ui, sans-serif", value)
     _own_ids(root, alt)
     root.attrib = {"role": "img", "aria-label": alt, **root.attrib}
@@ -108,20 +109,20 @@ def heat_map(
     caption: str = "",
     colours: str = SIGNED,
 ) -> str:
-    """A matrix as a picture: red above 0, blue below, white at 0.
+    """Return a matrix as a picture: red above 0, blue below, white at 0.
 
     Parameters
     ----------
     matrix : array (p, q)
     alt : str
-        What is to be seen.
+        Description of the picture for readers who cannot see it.
     names, columns : sequences of p and q strings, optional
-        Written beside the rows and above the columns where there is room; ``columns`` are ``names`` if p = q.
+        Names of the rows and columns, written if there is enough space; ``columns`` are ``names`` if p = q.
     bound : float, optional
-        The value of the strongest colour, to compare several; by default the largest entry.
+        The value of the strongest colour, to compare several pictures; by default the largest entry.
     caption : str
     colours : str
-        A colour map of matplotlib; one that starts at 0 where its name is not that of the signed one.
+        A colour map of matplotlib: the signed one, or one for values from 0 up.
 
     >>> html = heat_map(np.eye(2), "the identity", names=["a", "<b>"])
     >>> html.count("&lt;b&gt;")
@@ -138,8 +139,8 @@ def heat_map(
     source = f"data:image/png;base64,{b64encode(buffer.getvalue()).decode()}"
     step = _SIDE / max(p, q)
     wide, high = q * step, p * step
-    left = _room(names) if names is not None and step >= _SMALLEST_STEP else 0.0
-    above = _room(columns) if columns is not None and step >= _SMALLEST_STEP else 0.0
+    left = _margin(names) if names is not None and step >= _SMALLEST_STEP else 0.0
+    above = _margin(columns) if columns is not None and step >= _SMALLEST_STEP else 0.0
     size = min(_FONT, step)
     marks = tag("image", href=source, x=left, y=above, width=wide, height=high, preserveAspectRatio="none")
     marks += tag("rect", x=left, y=above, width=wide, height=high, class_="edge")
@@ -169,10 +170,10 @@ def heat_map(
         class_="heat",
         style=f"max-width:{round(1.15 * (left + wide))}px",
     )
-    low = f"−{shown(top, 2)}" if colours == SIGNED else "0"
+    low = number(-top, 2) if colours == SIGNED else "0"
     stops = ", ".join(to_hex(colormaps[colours](share)) for share in np.linspace(0, 1, 9))
     strip = tag("i", style=f"background:linear-gradient(90deg, {stops})")
-    return _framed(svg + tag("p", f"{low} {strip} {shown(top, 2)}", class_="scale"), caption)
+    return _framed(svg + tag("p", f"{low} {strip} {number(top, 2)}", class_="scale"), caption)
 
 
 def _framed(svg: str, caption: str) -> str:
@@ -183,13 +184,13 @@ def _short(name: str) -> str:
     return text(name if len(name) <= _LONGEST else name[: _LONGEST - 1] + "…")
 
 
-def _room(names: Sequence[str] | None) -> float:
+def _margin(names: Sequence[str] | None) -> float:
     longest = max((min(len(name), _LONGEST) for name in names or ()), default=0)
     return round(8 + 0.63 * _FONT * longest, 1)
 
 
 def _read(svg: str) -> ElementTree.Element:
-    """The drawing without names of vocabularies, metadata and styles; a ValueError for what matplotlib never writes."""
+    """Parse the SVG without namespaces, metadata and styles; raise a ValueError for parts matplotlib never writes."""
     if "<!ENTITY" in svg:
         raise ValueError("entities of its own")
     root = ElementTree.fromstring(svg.encode())
@@ -216,8 +217,8 @@ def _read(svg: str) -> ElementTree.Element:
 
 
 def _own_ids(root: ElementTree.Element, alt: str) -> None:
-    """Ids of this drawing only: those nobody points to are dropped, others get a key made of drawing and alt."""
-    # two drawings may be alike, as those of equal networks
+    """Remove ids without references, and prefix the others with a key made of the drawing and ``alt``."""
+    # the key depends on alt, because two drawings on a page can be equal, such as those of equal networks
     key = sha256(f"{alt}\n".encode() + ElementTree.tostring(root)).hexdigest()[:8]
     values = [(name, value) for element in root.iter() for name, value in element.attrib.items()]
     used = {value[1:] for name, value in values if name == "href" and value.startswith("#")}

@@ -1,4 +1,4 @@
-"""The document around sections: head, landmarks, navigation, theme switch, style and script."""
+"""The document around the sections of a page: head, landmarks, navigation, theme switch, style and script."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ from dataclasses import dataclass
 from importlib.resources import files
 
 from gramian.core.version import __version__
-from gramian.report.web.html import slug, tag, text
+from gramian.display import style_sheet, tag, text
+from gramian.report.web.html import slug
 
 SWITCH = tag(
     "button", "◐", id="theme", type="button", title="light or dark", aria_label="dark theme", aria_pressed="false"
 )
-"""The button that changes the theme; every header holds it."""
+"""The button that changes the theme; every header contains it."""
 
 
 @dataclass(frozen=True)
-class Section:
-    """A part of a page: a plain title, a body of HTML, and the name the navigation calls it by (default: the title)."""
+class PageSection:
+    """A part of a page: a plain title, a body of HTML, and its name in the navigation (the title by default)."""
 
     title: str
     body: str
@@ -25,31 +26,31 @@ class Section:
 
     @property
     def id(self) -> str:
-        """Where links point to."""
+        """The id of the element, for links."""
         return slug(self.title)
 
 
-def page(title: str, lead: str, sections: Sequence[Section], *, top: str = "") -> str:
-    """A page with a header, a navigation to its sections, and the sections one below the other.
+def page(title: str, lead: str, sections: Sequence[PageSection], *, top: str = "") -> str:
+    """Return a page with a header, a navigation, and the sections one below the other.
 
     Parameters
     ----------
     title, lead : str
-        What it is, and one line about it; plain text.
-    sections : sequence of Section
-        Titles differ, and an empty body leaves the section out.
+        Plain text: the title of the page and one line about it.
+    sections : sequence of PageSection
+        Sections with different titles; one with an empty body is omitted.
     top : str
         HTML below the lead, such as :func:`gramian.report.web.tiles`.
 
-    >>> page("A", "about A", [Section("B", "<p>b</p>")]).count('href="#b"')
+    >>> page("A", "about A", [PageSection("B", "<p>b</p>")]).count('href="#b"')
     1
     """
-    shown = [section for section in sections if section.body]
+    present = [section for section in sections if section.body]
     links = tag("a", text("Overview"), href="#top", class_="top")
-    links += "".join(tag("a", text(section.short or section.title), href=f"#{section.id}") for section in shown)
+    links += "".join(tag("a", text(section.short or section.title), href=f"#{section.id}") for section in present)
     header = SWITCH + tag("h1", text(title)) + tag("p", text(lead)) + top
     body = tag("header", header, id="top")
-    for section in shown:
+    for section in present:
         inner = tag("h2", text(section.title), id=f"{section.id}-title") + section.body
         body += tag("section", inner, id=section.id, aria_labelledby=f"{section.id}-title", class_="card")
     body += tag("footer", text(f"Written by gramian {__version__}."))
@@ -57,11 +58,13 @@ def page(title: str, lead: str, sections: Sequence[Section], *, top: str = "") -
 
 
 def document(title: str, navigation: str, body: str, *, style: str = "", script: str = "") -> str:
-    """The whole file around a navigation and a body, both HTML; ``style`` and ``script`` come after the shell's own."""
-    # Names and classes may not end the element they stand in; CSS and JavaScript are ours and hold no "</".
+    """Return the whole file around a navigation and a body, both HTML.
+
+    ``style`` and ``script`` follow those of all pages. They are inserted as they are, so they must not contain ``</``.
+    """
     return _DOCUMENT.format(
         title=text(title),
-        style=asset("page.css") + style,
+        style=style_sheet(":root") + asset("page.css") + style,
         body=tag("a", "Skip to content", href="#content", class_="skip")
         + tag("nav", navigation, aria_label="sections")
         + tag("main", body, id="content", tabindex=-1),
@@ -70,7 +73,7 @@ def document(title: str, navigation: str, body: str, *, style: str = "", script:
 
 
 def asset(name: str, package: str = "gramian.report.web") -> str:
-    """The text of a file that lies beside the code."""
+    """Return the text of a file of a package."""
     return (files(package) / name).read_text(encoding="utf-8")
 
 

@@ -24,10 +24,11 @@ from gramian.display import (
     format_value,
     more_columns,
 )
-from gramian.rfm.explain.output import Label, Output
+from gramian.rfm.explain.output import Output
 from gramian.rfm.model import FittedRFM
 from gramian.tables.column_map import is_missing, row_as_table
 from gramian.tables.targets import ClassTarget
+from gramian.tables.types import Label, TableLike
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -160,11 +161,11 @@ class Explanations(Renderable, list[Explanation]):
 
 def explain(
     model: FittedRFM,
-    X: object,
-    output: object = None,
+    X: TableLike,
+    output: Label = None,
     n_neighbours: int = 5,
     method: Method = "path",
-    reference: object = None,
+    reference: TableLike = None,
 ) -> Explanation | Explanations:
     """Split a prediction into contributions of the user's columns, and into parts of training rows.
 
@@ -214,7 +215,7 @@ def explain(
 
 
 def explain_standardised(
-    model: FittedRFM, Z: Float[np.ndarray, "m d"], output: object = None, n_neighbours: int = 5
+    model: FittedRFM, Z: Float[np.ndarray, "m d"], output: Label = None, n_neighbours: int = 5
 ) -> list[Explanation]:
     """Explain rows of standardised columns, such as the centres of a model, by the path method.
 
@@ -233,7 +234,7 @@ def explain_standardised(
     return [explainer.explain(z, tuple(cells)) for z, cells in zip(Z, values.tolist(), strict=True)]
 
 
-def _start(model: FittedRFM, reference: object) -> Row:
+def _start(model: FittedRFM, reference: TableLike) -> Row:
     if reference is None:
         return model.mean_row()
     Z = model.preprocessing.transform(row_as_table(reference))
@@ -250,12 +251,12 @@ class _Explainer:
     model: FittedRFM
     start: Row
     start_scores: Float[np.ndarray, " c"]
-    wanted: object
+    wanted: Label
     n_neighbours: int
     method: Method
 
     @classmethod
-    def starting_at(cls, start: Row, model: FittedRFM, wanted: object, n_neighbours: int, method: Method) -> _Explainer:
+    def starting_at(cls, start: Row, model: FittedRFM, wanted: Label, n_neighbours: int, method: Method) -> _Explainer:
         """Compute the outputs at the reference row."""
         scores = model.row_parts(start).sum(axis=0) + model.target_scaler.center
         return cls(model, start, scores, wanted, n_neighbours, method)

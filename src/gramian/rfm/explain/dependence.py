@@ -12,6 +12,7 @@ from gramian.display import Bar, Renderable, Section, Table, bars, format_number
 from gramian.rfm.explain.directions import Directions, check_positive, directions
 from gramian.rfm.explain.output import Output
 from gramian.rfm.model import FittedRFM
+from gramian.tables.types import Label
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -61,7 +62,7 @@ class Along(Renderable):
 
 
 def partial_dependence_along(
-    model: FittedRFM, direction: int = 0, grid: int = 50, rows: int = 200, output: object = None, level: float = 0.8
+    model: FittedRFM, direction: int = 0, grid: int = 50, rows: int = 200, output: Label = None, level: float = 0.8
 ) -> Along:
     """Average the predictions of training rows that are moved along a learned direction v, and unchanged across it.
 
@@ -108,7 +109,7 @@ def along(
     direction: int,
     grid: int,
     rows: int,
-    output: object = None,
+    output: Label = None,
     level: float = 0.8,
 ) -> Along:
     """Compute :func:`partial_dependence_along` for one of the directions that were computed before.

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
 from gramian.rfm.model import FittedRFM
 from gramian.tables.targets import ClassTarget
+from gramian.tables.types import Label
 
 _LISTED_LABELS = 8
-
-Label = Any
-"""A class label of the user: text, a number, a boolean or any other type."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +31,7 @@ class Output:
     label: Label = None
 
     @classmethod
-    def of(cls, model: FittedRFM, wanted: object, scores: Float[np.ndarray, " c"] | None = None) -> Output:
+    def of(cls, model: FittedRFM, wanted: Label, scores: Float[np.ndarray, " c"] | None = None) -> Output:
         """Resolve an argument ``output=``: a label of a classifier, the number of a regressor's target, or None.
 
         None selects the only target, the second of two classes, and else the class with the largest of ``scores``.
@@ -54,7 +51,7 @@ class Output:
         return cls(0, (-1.0, 1.0)[at], name, labels[at]) if len(labels) == 2 else cls(at, 1.0, name, labels[at])
 
     @classmethod
-    def _of_target(cls, wanted: object, count: int, scale: str) -> Output:
+    def _of_target(cls, wanted: Label, count: int, scale: str) -> Output:
         # Sums over columns and rows hold on the scale the target was fitted on.
         name = "prediction" if scale == "none" else f"prediction on the {scale} scale"
         if wanted is None and count == 1:
@@ -64,7 +61,7 @@ class Output:
         return cls(int(wanted), 1.0, name if count == 1 else f"prediction of target {wanted}", int(wanted))
 
 
-def _class_index(labels: Sequence[object], wanted: object, scores: Float[np.ndarray, " c"] | None) -> int:
+def _class_index(labels: Sequence[Label], wanted: Label, scores: Float[np.ndarray, " c"] | None) -> int:
     if wanted is not None:
         matching = [i for i, label in enumerate(labels) if label == wanted]
         if not matching:
@@ -77,6 +74,6 @@ def _class_index(labels: Sequence[object], wanted: object, scores: Float[np.ndar
     return int(scores.argmax())
 
 
-def _listed(labels: Sequence[object]) -> str:
+def _listed(labels: Sequence[Label]) -> str:
     rest = len(labels) - _LISTED_LABELS
     return ", ".join(map(repr, labels[:_LISTED_LABELS])) + (f" and {rest} more" if rest > 0 else "")

@@ -19,22 +19,23 @@ from gramian.rfm.estimator import BaseRFM
 from gramian.rfm.options import RandomState, resolve_seed
 from gramian.rfm.search.space import Params, Space, published_space
 from gramian.rfm.search.study import Fold, Scorer, SearchStudy, check_installed, digest, open_study, verbosity
+from gramian.tables.types import TableLike, TargetLike, WeightsLike
 
 if TYPE_CHECKING:
     from optuna import Study
     from optuna.storages import BaseStorage
 
 
-def _delegated(name: str) -> Callable[[RFMSearch, object], NDArray[np.generic]]:
+def _delegated(name: str) -> Callable[[RFMSearch, TableLike], NDArray[np.generic]]:
     """Return a method that calls the one of the best estimator; it exists where the estimator has it."""
 
-    def method(self: RFMSearch, X: object) -> NDArray[np.generic]:
+    def method(self: RFMSearch, X: TableLike) -> NDArray[np.generic]:
         check_is_fitted(self)
         found: NDArray[np.generic] = getattr(self.best_estimator_, name)(X)
         return found
 
     method.__doc__ = f"Return ``best_estimator_.{name}(X)``."
-    available: Callable[[RFMSearch, object], NDArray[np.generic]] = available_if(
+    available: Callable[[RFMSearch, TableLike], NDArray[np.generic]] = available_if(
         lambda self: hasattr(self.estimator, name)
     )(method)
     return available
@@ -134,7 +135,7 @@ class RFMSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: object, y: object, sample_weight: object = None) -> RFMSearch:
+    def fit(self, X: TableLike, y: TargetLike, sample_weight: WeightsLike = None) -> RFMSearch:
         """Search on folds of X (n, d) and y, then fit the best parameters on all rows.
 
         Sample weights are used by fits, not by scores.
@@ -171,7 +172,7 @@ class RFMSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     decision_function = _delegated("decision_function")
     transform = _delegated("transform")
 
-    def score(self, X: object, y: object) -> float:
+    def score(self, X: TableLike, y: TargetLike) -> float:
         """Return the score of the best estimator, by ``scoring``."""
         check_is_fitted(self)
         return float(self.scorer_(self.best_estimator_, X, y))

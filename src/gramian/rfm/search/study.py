@@ -19,13 +19,14 @@ from gramian.rfm.estimator import BaseRFM
 from gramian.rfm.search.space import FIRST_TRIALS, Params, Space, published_space
 from gramian.solvers import Workspace
 from gramian.tables.prepare import Prepared
+from gramian.tables.types import TableLike, TargetLike, WeightsLike
 
 if TYPE_CHECKING:
     from optuna import Study, Trial
     from optuna.storages import BaseStorage
     from optuna.trial import FrozenTrial
 
-Scorer = Callable[[BaseRFM, object, object], float]
+Scorer = Callable[[BaseRFM, TableLike, TargetLike], float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,15 +37,15 @@ class Fold:
     """
 
     prepared: Prepared
-    train: tuple[object, object, object]
-    held_out: tuple[object, object]
+    train: tuple[TableLike, TargetLike, WeightsLike]
+    held_out: tuple[TableLike, TargetLike]
     scorer: Scorer
 
     @classmethod
     def of(
         cls,
         estimator: BaseRFM,
-        table: tuple[object, object, object],
+        table: tuple[TableLike, TargetLike, WeightsLike],
         train: Int[np.ndarray, " n"],
         held_out: Int[np.ndarray, " m"],
         scorer: Scorer,

@@ -34,6 +34,7 @@ from gramian.rfm.machine import KernelMachine
 from gramian.rfm.training.rounds import Candidate, RoundPredictions, Step
 from gramian.rfm.training.tuning import RoundParams
 from gramian.solvers import Workspace
+from gramian.tables.types import TableLike, TargetLike, WeightsLike
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -79,7 +80,7 @@ class SklearnCallbacks(FitObserver):
     folds pass on nothing; they are only counted. Folds may run in several threads, so notifications take a lock.
     """
 
-    def __init__(self, estimator: Any, X: Any, y: Any, sample_weight: Any) -> None:
+    def __init__(self, estimator: Any, X: TableLike, y: TargetLike, sample_weight: WeightsLike) -> None:
         self.estimator = estimator
         self.data = {"X": X, "y": y, "metadata": None if sample_weight is None else {"sample_weight": sample_weight}}
         self.snapshot: Snapshot | None = None
@@ -140,7 +141,7 @@ class Checkpoint:
     folder: Path | None = None
 
     @classmethod
-    def open(cls, folder: str | os.PathLike[str], fit: Any) -> Checkpoint:
+    def open(cls, folder: str | os.PathLike[str], fit: object) -> Checkpoint:
         """Open the checkpoint of one fit inside the user's folder, which is created if it does not exist.
 
         Parameters
@@ -205,7 +206,7 @@ class Checkpoint:
             path.unlink()
             return None
 
-    def store(self, name: str, value: Any) -> None:
+    def store(self, name: str, value: object) -> None:
         """Store a value under a name, unless one is stored already."""
         path = self._path(name)
         if path is not None and not path.exists():

@@ -93,7 +93,6 @@ def _on_workers(source: RowSource, pool: Pool) -> RowSource:
 
 def _package(options: FitOptions, prepared: Prepared, plan: Plan, trained: Trained) -> FittedRFM:
     index = prepared.row_index if trained.rows is None else prepared.row_index[trained.rows.numpy()]
-    held_out = _holdout(prepared, plan, trained)
     return FittedRFM(
         preprocessing=prepared.preprocessing,
         target=prepared.target,
@@ -109,7 +108,7 @@ def _package(options: FitOptions, prepared: Prepared, plan: Plan, trained: Train
             evolution=trained.evolution,
         ),
         row_index=index,
-        held_out=None if held_out is None else held_out.without_class_weights(prepared.target),
+        held_out=_holdout(prepared, plan, trained),
         n_threads=threads_for(trained.ensemble.best.n, options.n_threads, options.compute.n_jobs),
     )
 
@@ -132,6 +131,7 @@ def _holdout(prepared: Prepared, plan: Plan, trained: Trained) -> HoldoutPredict
         taken = prepared.source.take(rows)
         targets = in_units(taken.Y)
         weights = np.ones(len(taken)) if taken.weights is None else taken.weights.numpy()
+    weights = prepared.target.unweighted(weights, targets)
     return HoldoutPredictions(in_units(outputs), targets, weights, "folds" if plan.validation == "folds" else "split")
 
 

@@ -23,7 +23,7 @@ from gramian.rfm.model import Ensemble
 from gramian.rfm.options import TreePartition
 from gramian.rfm.training.context import FitContext
 from gramian.rfm.training.grow_tree import fit_tree
-from gramian.rfm.training.plan import SCREEN_ROWS, Plan
+from gramian.rfm.training.plan import Plan
 from gramian.rfm.training.refit import Refitted, select_columns
 from gramian.rfm.training.rounds import Candidate, Round, RoundPredictions, Run, make_record, next_metric, solve_round
 from gramian.rfm.training.tuning import ReplayedParams, RoundParams, RoundTuner, with_median_bandwidth
@@ -128,7 +128,7 @@ class PartsLearner:
 
     def replayed_params(self, metric: Metric, growth: float) -> RoundParams:
         """Return ridge and bandwidth of the last round, as they were selected in the screening."""
-        sample = self.source.take(self.order[:SCREEN_ROWS])
+        sample = self.source.take(self.order[: self.plan.screen_rows])
         tuner = ReplayedParams(self.run.path, self.run.candidate.seed, growth)
         return tuner.tune(self.member.round, self.run.candidate.kernel, metric, sample, self.context.workspace)
 
@@ -154,7 +154,7 @@ class PartsLearner:
 
     def solve_thresholded(self, rest: RowSource, support: Bool[Tensor, " d"]) -> _Final:
         """Fit the base kernel to the selected columns (RFM-T)."""
-        sample = SelectedColumns(self.source, support).take(self.order[:SCREEN_ROWS])
+        sample = SelectedColumns(self.source, support).take(self.order[: self.plan.screen_rows])
         identity = Identity(sample.X.shape[1], self.source.device)
         kernel = self.run.candidate.kernel
         params = self.tuner(kernel).tune(0, kernel, identity, sample, self.context.workspace)
@@ -168,7 +168,7 @@ class PartsLearner:
         total = _total_weight(rest) if self.ridge_grows else None
         fit_leaf = LeafSolver(self.plan, self.run.candidate, params, metric, total, partition.at_once)
         rng = torch.Generator().manual_seed(self.run.candidate.seed)
-        few = torch.randperm(rest.n_rows, generator=rng)[:SCREEN_ROWS].sort().values
+        few = torch.randperm(rest.n_rows, generator=rng)[: self.plan.screen_rows].sort().values
         fallback = fit_leaf(rest.take(few))[0], few
         machine, info, rows = fit_tree(partition, rest, metric, fit_leaf, fallback, self.context)
         if rows is not None:  # leaves are missing: the checkpoint is still needed
@@ -179,7 +179,7 @@ class PartsLearner:
     @property
     def screened_weight(self) -> float:
         """Total weight of the rows of the screening."""
-        return self.source.take(self.order[:SCREEN_ROWS].sort().values).total_weight
+        return self.source.take(self.order[: self.plan.screen_rows].sort().values).total_weight
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ import torch
 
 from gramian.core import format_bytes
 from gramian.core.rows import Rows
-from gramian.display import Renderable, Section, Table
+from gramian.display import Column, Renderable, Section, Table
 from gramian.rfm.options import AnySolver, TreePartition
 from gramian.rfm.training.solver_choice import (
     AGOP_ROWS,
@@ -60,7 +60,7 @@ Refit = Literal["none", "all rows", "growing parts"]
 
 @dataclass(frozen=True)
 class Plan(Renderable):
-    """What is done with n rows, and why.
+    """Everything that depends on the number of rows, with the reason for the solver.
 
     Attributes
     ----------
@@ -224,7 +224,8 @@ class Plan(Renderable):
         most = min(PART_ROWS, available)
         if last <= 1:
             return [most] * last
-        return [min(most, round(SCREEN_ROWS * (most / SCREEN_ROWS) ** (t / (last - 1)))) for t in range(last)]
+        first = self.screen_rows
+        return [min(most, round(first * (most / first) ** (t / (last - 1)))) for t in range(last)]
 
     def check_streamed_rows(self) -> None:
         """Raise a ValueError where a solver that the user has named needs all rows in memory and they do not fit."""
@@ -256,18 +257,25 @@ class Plan(Renderable):
             ("compared on", compared[self.validation]),
             ("final model", refitted[self.refit]),
             ("gradients averaged over", "all rows" if self.agop_rows is None else f"{self.agop_rows:,} rows"),
-            ("solver", f"{self.solver!r} ({self.why})"),
+            ("solver", repr(self.solver)),
+            ("reason", self.why),
             ("peak memory, forecast", f"{format_bytes(self.memory.peak)} of {format_bytes(self.max_bytes)}"),
         ]
 
     def sections(self) -> list[Section]:
         """Return the facts as a table."""
-        return [Section("plan", Table(["stage", ""], [list(fact) for fact in self.facts()]))]
+        columns = [Column("", "left"), Column("", "left")]
+        return [Section("plan", Table(columns, [list(fact) for fact in self.facts()]))]
 
 
-def fits_in_memory(n_rows: int, n_columns: int, max_bytes: int) -> bool:
-    """Tell whether a table of numbers can be read into memory, with the copies that reading it makes."""
-    return _TABLE_COPIES * 8 * n_rows * (n_columns + 1) <= max_bytes
+def streams(n_rows: int, n_columns: int, max_bytes: int, elsewhere: bool) -> bool:
+    """Tell whether a table outside memory is read in blocks: it is large, and on a cluster or too large for memory.
+
+    >>> streams(10**6, 100, 10**9, elsewhere=False), streams(1000, 10**6, 10**9, elsewhere=True)
+    (True, False)
+    """
+    fits = _TABLE_COPIES * 8 * n_rows * (n_columns + 1) <= max_bytes
+    return n_rows > IN_MEMORY_ROWS and (elsewhere or not fits)
 
 
 def threads_for(n: int, n_threads: int | None, n_jobs: int | None) -> int | None:

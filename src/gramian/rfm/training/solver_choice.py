@@ -156,7 +156,7 @@ def choose_part_solvers(
     """Choose the solvers for n rows that are a part of a larger fit: for models that predict, and to learn M.
 
     >>> choose_part_solvers(1000, torch.float32, 10**9, 5, 1)[0]
-    Direct(tol=0.0001, max_jitter=1e-06)
+    Direct(tol=0.0001, max_refinements=8)
     """
     chosen = choose_solver(n, dtype, max_bytes, columns, outputs)
     if isinstance(chosen.solver, Solver) and isinstance(chosen.feature_solver, Solver):

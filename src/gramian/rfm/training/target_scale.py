@@ -32,8 +32,8 @@ def choose_transform(X: Array, y: Array, weights: Array, seed: int) -> TargetTra
     seed : int
 
     >>> X = np.random.default_rng(0).normal(size=(100, 2))
-    >>> choose_transform(X, np.exp(3 * X[:, 0]), np.ones(100), seed=0).name
-    'shifted-log'
+    >>> choose_transform(X, X[:, 0], np.ones(100), seed=0).name  # not skewed
+    'none'
     """
     none = TargetTransform("none")
     if len(y) < _MIN_ROWS or not abs(skewness(y)) > _SKEWED:

@@ -1,0 +1,125 @@
+"""The section on the rounds of a fit: M after each round, errors, and the records of the solver."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from gramian.display import Bar, Column, Entry, Table, format_number, format_percent
+from gramian.report.web import (
+    PageSection,
+    heat_map,
+    label_cell,
+    lines,
+    note,
+    number,
+    number_cell,
+    slider,
+    table,
+    tag,
+)
+from gramian.report.web.charts import Line
+from gramian.rfm.columns import Columns
+from gramian.rfm.evolution import Evolution
+
+_SHARES = 8
+"""Number of columns whose shares are listed for each round."""
+_two_digits = partial(format_number, digits=2)
+
+
+def rounds_section(model: Any) -> PageSection:
+    """Return M after each round, with a slider, and the errors by which the round was selected."""
+    selected = int(model.best_round_)
+    errors = errors_chart([("", model)])
+    evolution: Evolution | None = getattr(model, "evolution_", None)
+    if evolution is None:
+        return PageSection("Rounds", errors + note("This model was saved without M of each round."))
+    columns = Columns.of(model)
+    names = [columns.encoded[j] for j in evolution.columns]
+    frames = []
+    for t, block in enumerate(evolution.blocks.astype(float)):
+        words = f"round {t} of {len(evolution.blocks) - 1}" + (", selected" if t == selected else "")
+        words += f", cosine to the selected M {evolution.cosines[t]:.3f}"
+        picture = heat_map(
+            block,
+            f"M in {words}",
+            names=names,
+            caption="M divided by its trace; the table has the largest shares of its diagonal.",
+        )
+        frames.append((words, tag("div", picture + _shares(evolution, t, columns.encoded), class_="side")))
+    about = (
+        "Round 0 is plain kernel ridge regression, where M is the identity. Each further round computes M from the "
+        "gradients of the previous one. The colours of each picture are scaled to its largest entry."
+    )
+    charts = errors + _cosines(evolution, selected) if len(frames) > 1 else ""
+    return PageSection("Rounds", note(about) + slider("round", frames, selected) + tag("div", charts, class_="side"))
+
+
+def errors_chart(models: Sequence[tuple[str, Any]]) -> str:
+    """Return a chart of the error after each round by which the round was selected; empty for one round only."""
+    quantity, key = "mean squared error on holdout rows", "score"
+    if not any(len(_errors(model, key)[0]) > 1 for _, model in models):
+        quantity, key = "leave-one-out error given M", "loo"
+    series = [Line(name, *_errors(model, key)) for name, model in models]
+    absent = [line.name for line in series if len(line.y) <= 1]
+    series = [line for line in series if len(line.y) > 1]
+    if not series:
+        return ""
+    alt = f"{quantity}: " + "; ".join(" ".join([line.name, *map(number, line.y)]).strip() for line in series)
+    marked = float(models[0][1].best_round_) if len(models) == 1 else None
+    caption = "Error of the scaled target." + (" Dashed: the selected round." if marked is not None else "")
+    if absent:
+        caption += f" Without such errors of several rounds, and not drawn: {' and '.join(absent)}."
+    return lines(series, alt, x="round", y=quantity, marked=marked, caption=caption)
+
+
+def records_table(model: Any) -> str:
+    """Return a table with errors, settings and the status of the solver for each round."""
+    rows: list[list[Entry]] = []
+    for record in model.rounds_:
+        selected = record.index == model.best_round_
+        rows.append(
+            [
+                str(record.index),
+                label_cell("✓ selected", "good", 1) if selected else label_cell("", sort=0),
+                *(number_cell(v) for v in (record.score, record.loo, record.ridge, record.bandwidth)),
+                number_cell(record.rank),
+                number_cell(record.residual, _two_digits),
+                number_cell(record.seconds, "{:.2g} s".format),
+                record.status,
+            ]
+        )
+    headings = ["holdout", "leave-one-out", "ridge", "bandwidth", "rank", "residual", "time"]
+    columns: list[str | Column] = [
+        "round",
+        Column("selected", "left"),
+        *headings,
+        Column("status of the solver", "left"),
+    ]
+    title = "Rounds: mean squared errors of the scaled target, and the solution of each"
+    return table(Table(columns, rows), sortable=True, title=title)
+
+
+def _errors(model: Any, key: str) -> tuple[list[float], list[float]]:
+    found = [(float(record.index), float(getattr(record, key))) for record in model.rounds_]
+    found = [(t, value) for t, value in found if np.isfinite(value)]
+    return [t for t, _ in found], [value for _, value in found]
+
+
+def _cosines(evolution: Evolution, selected: int) -> str:
+    values = evolution.cosines.astype(float).tolist()
+    alt = "Cosine to the selected M: " + ", ".join(f"{value:.3f}" for value in values)
+    line = Line("", list(range(len(values))), values)
+    caption = "Similarity of M to that of the selected round."
+    return lines([line], alt, x="round", y="cosine to the selected M", marked=float(selected), caption=caption)
+
+
+def _shares(evolution: Evolution, t: int, names: Sequence[str]) -> str:
+    shares = evolution.diagonals[t].astype(float)
+    order = np.argsort(-shares, kind="stable")[:_SHARES]
+    top = float(evolution.diagonals.max())
+    rows = [[names[j], Bar(float(shares[j]), 0.0, top), number_cell(float(shares[j]), format_percent)] for j in order]
+    return table(Table(["column", "", "share"], rows), class_="plain")
