@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gramian.core.clock import Clock
-from gramian.core.workers import without_folders
+from gramian.core.error_text import without_folders
 from gramian.experiments import papers
 from gramian.experiments.registry import Experiment, Result
 from gramian.records import Record, WorkCell, from_json, hash_key, provenance, to_json
