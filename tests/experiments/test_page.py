@@ -5,11 +5,11 @@ import re
 
 import matplotlib as mpl
 import pytest
+from gramian.experiments.text import with_interval
 
 from gramian.experiments import between, figures
 from gramian.experiments.page import write_page
 from gramian.experiments.store import Cell, Store
-from gramian.experiments.text import with_interval
 from gramian.experiments.verdict import Estimate
 from gramian.report.web import shown
 from html_checks import check

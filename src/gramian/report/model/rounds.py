@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian.display import Bar, Column, Entry, Table, format_number, format_percent
+from gramian.display import Bar, Cell, Column, Entry, Table, format_number, format_percent
 from gramian.report.web import (
     PageSection,
     heat_map,
@@ -84,7 +84,7 @@ def records_table(model: Any) -> str:
         rows.append(
             [
                 str(record.index),
-                label_cell("✓ selected", "good", 1) if selected else label_cell("", sort=0),
+                label_cell("✓ selected", "good", 1) if selected else Cell("", sort=0),
                 *(number_cell(v) for v in (record.score, record.loo, record.ridge, record.bandwidth)),
                 number_cell(record.rank),
                 number_cell(record.residual, _two_digits),
@@ -100,7 +100,7 @@ def records_table(model: Any) -> str:
         Column("status of the solver", "left"),
     ]
     title = "Rounds: mean squared errors of the scaled target, and the solution of each"
-    return table(Table(columns, rows), sortable=True, title=title)
+    return table(Table(columns, rows), class_="dense", sortable=True, title=title)
 
 
 def _errors(model: Any, key: str) -> tuple[list[float], list[float]]:
