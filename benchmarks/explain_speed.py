@@ -39,7 +39,7 @@ def main(n: int) -> None:
     for name, model in models.items():
         begin = time.perf_counter()
         model.fit(X.iloc[train], y[train])
-        machines = len(model.blend_.machines)
+        machines = len(model.ensemble_.machines)
         print(f"{name}: fitted in {time.perf_counter() - begin:.1f} s, {machines} machines, {model.target_transform_}")
         model.explain(X.iloc[[new[0]]])
         for method in ("path", "gradient"):

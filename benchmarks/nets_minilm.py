@@ -20,7 +20,8 @@ from pathlib import Path
 import torch
 from transformers import AutoModel, AutoTokenizer
 
-from gramian.nets import inspect
+from gramian.nets import InspectOptions, inspect
+from gramian.report import plot_report
 
 
 def weights_folder() -> Path:
@@ -63,13 +64,14 @@ def main() -> None:
             yield {**found, "labels": labels_of[:, None].float()}
 
     start = time.perf_counter()
-    report = inspect(model, list(batches()), outputs=16, output=lambda out: out.last_hidden_state.mean(1))
+    options = InspectOptions(output=lambda out: out.last_hidden_state.mean(1))
+    report = inspect(model, list(batches()), outputs=16, options=options)
     print(f"{len(texts)} sentences, {len(report.layers)} layers, {time.perf_counter() - start:.1f} s")
     start = time.perf_counter()
     print(report)
     print(f"rows in {time.perf_counter() - start:.1f} s")
     folder.mkdir(parents=True, exist_ok=True)
-    report.plot().savefig(folder / "minilm.png", dpi=110)
+    plot_report(report).savefig(folder / "minilm.png", dpi=110)
     style = "<meta charset='utf-8'><body style='margin:24px;background:#fff'>"
     (folder / "minilm.html").write_text(style + report._repr_html_(), encoding="utf-8")
 

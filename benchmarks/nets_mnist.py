@@ -19,6 +19,7 @@ import torch
 from torch import nn
 
 from gramian.nets import Monitor, compare, inspect
+from gramian.report import plot_history, plot_layer, plot_report
 
 
 def mnist(part: str, rows: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -82,10 +83,10 @@ def main() -> None:
     print(history[[name for name in shown if name in history]].iloc[::6].round(3).T.to_string())
     style = "<meta charset='utf-8'><body style='margin:24px;background:#fff'>"
     (folder / "report.html").write_text(style + report._repr_html_(), encoding="utf-8")
-    report.plot().savefig(folder / "report.png", dpi=110)
-    report.plot(report.layers[0]).savefig(folder / "layer.png", dpi=110)
-    report.plot(report.layers[1]).savefig(folder / "layer1.png", dpi=110)
-    monitor.plot().savefig(folder / "training.png", dpi=110)
+    plot_report(report).savefig(folder / "report.png", dpi=110)
+    plot_layer(report, report.layers[0]).savefig(folder / "layer.png", dpi=110)
+    plot_layer(report, report.layers[1]).savefig(folder / "layer1.png", dpi=110)
+    plot_history(monitor).savefig(folder / "training.png", dpi=110)
 
 
 if __name__ == "__main__":

@@ -26,9 +26,10 @@ import torch
 from torch import nn
 from torch.func import functional_call, grad, jacrev, vmap
 
-from gramian.nets import inspect
+from gramian.nets import InspectOptions, inspect
 
 LAM = 1e-4
+NO_GEOMETRY = InspectOptions(geometry=False)  # the peers compute no target linearity or neural collapse either
 TENTH = ("parameters", "loop")  # readings too slow for all rows
 
 # In float32 the readings agree to 1e-6, but for one unit whose pre-activation is 5e-10: summed in another order it has
@@ -62,8 +63,7 @@ def network() -> nn.Sequential:
 
 
 def by_gramian(model: nn.Sequential, X: torch.Tensor, y: torch.Tensor) -> dict[str, dict[str, torch.Tensor]]:
-    # No target linearity or neural collapse: the peers do not compute it either.
-    report = inspect(model, (X, y), "cross_entropy", weight_decay=LAM, batch_size=250, geometry=False)
+    report = inspect(model, (X, y), "cross_entropy", weight_decay=LAM, batch_size=250, options=NO_GEOMETRY)
     return {name: {key: torch.from_numpy(report.matrix(name, key)) for key in ("agop", "ptk", "enfa", "fact")}
             for name in report.layers}  # fmt: skip
 
@@ -71,7 +71,7 @@ def by_gramian(model: nn.Sequential, X: torch.Tensor, y: torch.Tensor) -> dict[s
 def stream(model: nn.Sequential, X: torch.Tensor, y: torch.Tensor, rows: int) -> None:
     """Batches made one at a time from bytes, as a loader would."""
     batches = ((x.float() / 255, t) for x, t in zip(X[:rows].split(250), y[:rows].split(250), strict=True))
-    inspect(model, batches, "cross_entropy", weight_decay=LAM, outputs=4, geometry=False)
+    inspect(model, batches, "cross_entropy", weight_decay=LAM, outputs=4, options=NO_GEOMETRY)
 
 
 def outer(A: torch.Tensor, B: torch.Tensor) -> torch.Tensor:

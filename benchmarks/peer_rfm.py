@@ -67,7 +67,7 @@ def fit_ours(task: str, train, val, test):
     estimator = partial(RFMRegressor, target_transform=None) if task == "one output" else RFMClassifier
     model = estimator(
         kernel=Laplace(BANDWIDTH),
-        update=Agop(samples=AGOP_ROWS),
+        update=Agop(max_rows=AGOP_ROWS),
         n_rounds=ROUNDS,
         ridge=RIDGE,
         standardize=False,

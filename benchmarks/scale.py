@@ -57,14 +57,14 @@ def synthetic(rows: int):
 
 def fit_gramian(task: str, options: dict, X, y):
     from gramian import RFMClassifier, RFMRegressor
-    from gramian.rfm import large
-    from gramian.solvers import BY_NAME
+    from gramian.rfm.options import SOLVERS
+    from gramian.rfm.training import plan
 
     options = dict(options)
     if isinstance(options.get("solver"), dict):  # {"nystrom": {"centers": 2000}}
         ((name, settings),) = options["solver"].items()
-        options["solver"] = BY_NAME[name].with_params(**settings)
-    large.PART_ROWS = options.pop("feature_rows", large.PART_ROWS)
+        options["solver"] = SOLVERS[name].with_params(**settings)
+    plan.PART_ROWS = options.pop("feature_rows", plan.PART_ROWS)
     return (RFMClassifier if task == "covertype" else RFMRegressor)(**options).fit(X, y)
 
 

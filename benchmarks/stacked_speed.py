@@ -12,7 +12,7 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from gramian.experiments.c_deep_nfa.setting import PAPER_EPOCHS, PAPER_RATE, Training, data, network, rule
+from gramian.experiments.c_deep_nfa.setting import PAPER_EPOCHS, PAPER_RATE, StackTraining, data, network, rule
 from gramian.experiments.stacked import train
 
 NETWORKS = 8
@@ -78,7 +78,7 @@ def main():
     for dtype in (torch.float32, torch.float64):
         for optimiser, steps in STEPS.items():
             for depth in (2, 5):
-                training = Training(5, optimiser, depth, PAPER_RATE[optimiser], 1, noises=(0.0, 1.0))
+                training = StackTraining(5, optimiser, depth, PAPER_RATE[optimiser], 1, noises=(0.0, 1.0))
                 X, Y = (T.to(dtype) for T in data(training, 0))
                 alone, ours = one_by_one(training, X, Y, steps), stacked(training, X, Y, steps)
                 row = {

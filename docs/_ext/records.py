@@ -57,7 +57,7 @@ def verdicts() -> str:
     Experiments that look for a reason (``-why``) have claims of ours, not of the paper.
     """
     from gramian.experiments import papers
-    from gramian.experiments.store import Store
+    from gramian.experiments.store import ExperimentStore
     from gramian.experiments.verdict import CLOSE, DIFFERS, REPRODUCED, findings
 
     counts: dict[str, Counter[str]] = {}
@@ -65,7 +65,7 @@ def verdicts() -> str:
         if experiment.id.endswith("-why"):
             continue
         tally = counts.setdefault(experiment.paper, Counter())
-        tally.update(verdict.outcome for verdict in findings(experiment, Store(ROOT / "reproduction")).best)
+        tally.update(verdict.outcome for verdict in findings(experiment, ExperimentStore(ROOT / "reproduction")).best)
     lines = ["| paper | numbers judged | reproduced | close | differ |", "|---|---:|---:|---:|---:|"]
     for paper, tally in sorted(counts.items()):
         judged = [tally[outcome] for outcome in (REPRODUCED, CLOSE, DIFFERS)]

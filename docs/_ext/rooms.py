@@ -35,14 +35,17 @@ ROOMS = (
     "gramian.experiments",
     "gramian.bench",
     "gramian.display",
+    "gramian.demo",
+    "gramian.records",
     "gramian.core",
 )
 PARTS = {  # modules of a room whose names one calls by their own path
     "gramian.rfm": ("search", "presets", "explain", "directions", "importance", "compression"),
     "gramian.nets": ("alignment", "adapters"),
     "gramian.theory": ("printed",),
-    "gramian.experiments": ("papers", "store", "run", "verdict", "page"),
-    "gramian.bench": ("tasks", "methods", "runner", "metrics", "summary"),
+    "gramian.experiments": ("papers", "cell", "store", "verdict", "page"),
+    "gramian.bench": ("tasks", "methods", "cell", "scoring", "metrics", "summary"),
+    "gramian.demo": ("tasks", "comparison", "figures"),
 }
 
 

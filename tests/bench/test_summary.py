@@ -1,13 +1,10 @@
-"""Records become tables; the command prints and saves them."""
+"""Tables from records."""
 
 import json
 
 import numpy as np
-import pytest
-from click.testing import CliRunner
 
 from gramian.bench.summary import summarize
-from gramian.cli.main import cli
 
 
 def record(method, name, split, score, kind="classification", **other):
@@ -26,7 +23,7 @@ def record(method, name, split, score, kind="classification", **other):
     } | other
 
 
-def test_scores_are_means_over_the_splits_that_everyone_has():
+def test_scores_are_means_over_the_splits_that_every_method_has():
     records = [record("a", "one", s, v) for s, v in enumerate((0.5, 0.7))]
     records += [record("b", "one", s, v) for s, v in enumerate((0.8, 0.9))]
     records += [record("a", "two", 0, 0.9), record("b", "two", 1, 0.1)]
@@ -70,46 +67,7 @@ def test_kinds_have_their_own_tables_and_failures_are_counted():
     assert saved["methods"][0]["log loss"] is None
 
 
-def test_nothing_in_common():
+def test_methods_without_a_common_set_have_no_rows():
     (summary,) = summarize([record("a", "one", 0, 0.5), record("b", "two", 0, 0.5)], "s")
     assert summary.rows == ()
     assert len(summary.unfinished) == 2
-
-
-class TestCommand:
-    @pytest.fixture
-    def run(self, folder, monkeypatch):
-        monkeypatch.setenv("GRAMIAN_DATA", str(folder))
-        return lambda *arguments: CliRunner().invoke(cli, ["bench", "tables", *map(str, arguments)])
-
-    def test_run_show_and_save(self, run, tmp_path):
-        out = tmp_path / "r.jsonl"
-        arguments = ("--suite", "uci-small", "--sets", "1", "--splits", 1, "--methods", "SVM,KernelRidge-rbf")
-        result = run(*arguments, "--out", out)
-        assert result.exit_code == 0, result.output
-        assert "uci-small, classification: 1 sets" in result.output
-        saved = json.loads((tmp_path / "r-uci-small.json").read_text())
-        assert list(saved[0]["scores"]) == ["sign"]
-        assert "| SVM |" in (tmp_path / "r-uci-small.md").read_text()
-        shown = run("--suite", "uci-small", "--show", "--out", out)
-        assert shown.exit_code == 0, shown.output
-        assert "KernelRidge-rbf" in shown.output
-
-    @pytest.mark.parametrize(
-        ("arguments", "message"),
-        [
-            (("--suite", "uci-small", "--sets", "mars"), "has no mars; it has sign, bands"),
-            (("--suite", "uci-small", "--methods", "magic"), "'magic' is not a method"),
-            (("--suite", "uci-small", "--methods", "paper-rfm"), "belong to uci-paper"),
-            (("--show", "--out", "nothing.jsonl"), "holds no records"),
-        ],
-    )
-    def test_wrong_arguments_say_what_is_right(self, run, arguments, message):
-        result = run(*arguments)
-        assert result.exit_code == 1
-        assert message in " ".join(result.output.split())
-
-    def test_list(self, run):
-        text = run("--list").output
-        assert "uci-paper" in text
-        assert "RandomForest: scikit-learn" in text

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from example_network import NET, N
 from gramian.cli.main import cli
-from inspecting import NET, N
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ from safetensors.torch import save_file
 from torch import nn
 
 import gramian
+from example_network import N, layers, refused, weights
 from gramian.cli.checkpoints import read_weights
 from gramian.cli.main import cli
-from inspecting import N, layers, refused, weights
 
 
 @pytest.fixture

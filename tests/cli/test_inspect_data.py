@@ -9,9 +9,9 @@ import torch
 from PIL import Image
 
 import gramian
+from example_network import N, layers, refused, weights
 from gramian import report as pages
 from gramian.cli.samples import Wanted, read_samples
-from inspecting import N, layers, refused, weights
 
 
 @pytest.fixture

@@ -9,11 +9,11 @@ from click.testing import CliRunner
 
 import gramian
 import gramian.cli.fit as fit_module
+from example_network import refused, weights
 from gramian import report as pages
 from gramian.cli.main import cli
 from gramian.cli.output import plain
 from gramian.kernels import Laplace
-from inspecting import refused, weights
 
 pd = pytest.importorskip("pandas")
 QUICK = {"n_rounds": 1, "kernel": Laplace(3.0), "ridge": 1e-2, "update": "agop", "select_round": "last"}

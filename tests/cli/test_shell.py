@@ -18,8 +18,6 @@ from click.testing import CliRunner
 
 import gramian
 import gramian.cli.fit as fit_module
-from gramian.bench import runner as bench_runner
-from gramian.cli import bench as bench_module
 from gramian.cli.interrupts import noticing_interrupts
 from gramian.cli.main import cli
 from gramian.cli.output import emit, plain
@@ -166,15 +164,6 @@ class TestExitCodes:
             assert interrupted()
         assert signal.getsignal(signal.SIGINT) is before
 
-    def test_ctrl_c_in_a_benchmark(self, tmp_path, monkeypatch):
-        def interrupted(*args, **options):
-            raise KeyboardInterrupt
-
-        monkeypatch.setattr(bench_module, "run", interrupted)
-        result = run("bench", "tables", "--sets", 1, "--methods", "SVM", "--out", tmp_path / "t.jsonl")
-        assert result.exit_code == 130
-        assert "the same command goes on from there" in result.stderr
-
     @pytest.mark.skipif(os.name == "nt", reason="signals of Unix")
     def test_ctrl_c_of_the_process_itself(self, tmp_path):
         with process("demo", "--out", tmp_path / "figures") as running:
@@ -276,20 +265,6 @@ class TestJson:
         result = run("predict", "nowhere.gramian", "t.csv", "--out", "p.xlsx")
         assert result.exit_code == 1
         assert "p.xlsx" in result.stderr
-
-    def test_bench(self, tmp_path, monkeypatch):
-        listed = json.loads(run("bench", "tables", "--list", "--json").stdout)
-        assert "sklearn" in listed["suites"]
-        assert listed["methods"]["SVM"]["package"]
-        monkeypatch.setattr(bench_runner, "in_workers", lambda f, items, **options: ((item, f(item)) for item in items))
-        args = ("bench", "tables", "--sets", "iris", "--methods", "SVM", "--splits", 1, "--out", tmp_path / "t.jsonl")
-        ran, shown = (json.loads(run(*args, *more, "--json").stdout) for more in ((), ("--show",)))
-        assert ran == shown
-        assert ran["kinds"][0]["scores"]["iris"]["SVM"] > 0.8
-
-    def test_reproduce(self, tmp_path):
-        rows = json.loads(run("reproduce", "--list", "--json", "--out", tmp_path).stdout)
-        assert {"id", "title", "scales", "verdict"} <= set(rows[0])
 
 
 class TestCompletion:

@@ -1,19 +1,14 @@
-"""The page: every claim in it, nothing from elsewhere, elements that close, figures that are drawn or explained."""
+"""The page: it contains every claim, needs no other file, is valid HTML, and explains figures that cannot be drawn."""
 
 import os
 import re
 
-import matplotlib as mpl
-import pytest
-from gramian.experiments.text import with_interval
-
-from gramian.experiments import between, figures
+from gramian.experiments import between
+from gramian.experiments.cell import ExperimentCell
 from gramian.experiments.page import write_page
-from gramian.experiments.store import Cell, Store
-from gramian.experiments.verdict import Estimate
-from gramian.report.web import shown
+from gramian.experiments.store import ExperimentStore
 from html_checks import check
-from toys import CLAIMS, SPECS, draw, toy, walk
+from toy_experiments import CLAIMS, SPECS, toy, walk
 
 
 def fill(store, experiment, seeds=2, **more):
@@ -21,7 +16,7 @@ def fill(store, experiment, seeds=2, **more):
         for seed in range(seeds):
             result = walk(spec, seed)
             store.put(
-                Cell(experiment, spec, seed).head()
+                ExperimentCell(experiment, spec, seed).head()
                 | {"numbers": result.numbers, "arrays": result.arrays, "error": None, "missing": False, "seconds": 70.0}
                 | {"finished": "2026-01-01T00:00:00+00:00", "versions": {"torch": "2.9"}}
                 | {"machine": {"cores": 2, "cpu": "a <cpu>"}}
@@ -29,9 +24,9 @@ def fill(store, experiment, seeds=2, **more):
             )
 
 
-def test_the_page_holds_everything(tmp_path):
-    store = Store(tmp_path)
-    walked, idle = toy(), toy("y/idle", title="Nobody's", notes="")
+def test_the_page_contains_claims_figures_notes_and_provenance(tmp_path):
+    store = ExperimentStore(tmp_path)
+    walked, idle = toy(), toy("y/idle", title="Not run", notes=None)
     fill(store, walked)
     path = write_page([walked, idle], store)
     text = path.read_text()
@@ -45,7 +40,7 @@ def test_the_page_holds_everything(tmp_path):
     assert "1 of 2 experiments have run" in text
     figure = tmp_path / "figures/x-walk-paper.svg"
     drawn = figure.read_bytes()
-    figure.write_bytes(b"younger than its records")
+    figure.write_bytes(b"newer than its records")
     assert write_page([walked, idle], store, redraw=["y/idle"]).read_text() != text
     assert write_page([walked, idle], store).read_text() == text  # figures and page are functions of the records
     assert figure.read_bytes() == drawn
@@ -59,7 +54,7 @@ def test_a_figure_that_fails_is_explained(tmp_path):
     def fails(records, figure):
         raise KeyError("path <3>")
 
-    store = Store(tmp_path)
+    store = ExperimentStore(tmp_path)
     experiment = toy(draw=fails, claims=())
     fill(store, experiment, error="bad <luck>", missing=False, numbers={}, arrays={})
     text = write_page([experiment], store).read_text()
@@ -72,54 +67,11 @@ def test_a_figure_that_fails_is_explained(tmp_path):
 
 
 def test_an_empty_folder_makes_a_page(tmp_path):
-    check(write_page([], Store(tmp_path / "new")).read_text())
-
-
-def test_the_style_does_not_leak_and_many_points_become_pixels(tmp_path, rng):
-    before = dict(mpl.rcParams)
-    seen = []
-
-    def crowd(records, figure):
-        seen.append(mpl.rcParams["axes.spines.top"])
-        draw(records, figure)
-        figure.axes[0].scatter(range(20_000), [(7 * i) % 1000 for i in range(20_000)])
-
-    store = Store(tmp_path)
-    experiment = toy(draw=crowd)
-    fill(store, experiment)
-    records = store.of(experiment, "small")
-    path = figures.write(experiment, records, tmp_path / "big")
-    assert path.suffix == ".png"
-    assert path.stat().st_size < 500_000
-    assert seen == [False]
-    assert dict(mpl.rcParams) == before
-    small = figures.write(toy(), records, tmp_path / "big")
-    assert [entry.name for entry in tmp_path.glob("big*")] == [small.name] == ["big.svg"]
-    assert figures.draw(toy(draw=None), records) is None
-
-
-@pytest.mark.parametrize(
-    ("mean", "half", "text"),
-    [
-        (0.92714, 0.0123, "0.927 ± 0.012"),
-        (-1234.5, 56.0, "−1234 ± 56"),
-        (1926.4, 213.0, "1926 ± 213"),
-        (2.5e-9, 1e-10, "2.5e−9 ± 1e−10"),
-        (3.0, 0.0, "3"),
-        (0.5, None, "0.5"),
-        (float("nan"), None, "nan"),
-    ],
-)
-def test_intervals_as_text(mean, half, text):
-    assert with_interval(Estimate(mean, half, ())) == text
-
-
-def test_numbers_as_text():
-    assert [shown(x) for x in (0, 1e-7, 123456.7, -0.25, float("inf"))] == ["0", "1e−7", "123457", "−0.25", "∞"]
+    check(write_page([], ExperimentStore(tmp_path / "new")).read_text())
 
 
 def test_a_claim_without_bounds_is_drawn(tmp_path):
-    store = Store(tmp_path)
+    store = ExperimentStore(tmp_path)
     experiment = toy(claims=(between("end5", float("-inf"), 3.0, "law"), between("end5", 0.5, float("inf"), "law")))
     fill(store, experiment)
     text = write_page([experiment], store).read_text()

@@ -1,4 +1,4 @@
-"""Verdicts: intervals as in the textbook, outcomes at every border, the best scale for every claim."""
+"""Verdicts: Student intervals, outcomes at every border, the best scale for every claim."""
 
 import math
 
@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from gramian.experiments import Claim, between, number
-from gramian.experiments.store import Store
+from gramian.experiments.store import ExperimentStore
 from gramian.experiments.verdict import Estimate, compare, count, findings, judge
-from toys import CLAIMS, Walk, toy
+from toy_experiments import CLAIMS, Walk, toy
 
 
 def test_the_interval_is_students():
@@ -44,7 +44,7 @@ def test_no_interval_without_two_finite_seeds(values):
         (1.05, 5.0, "reproduced"),
     ],
 )
-def test_outcomes(mean, half, outcome):
+def test_the_outcome_at_every_border(mean, half, outcome):
     claim = Claim("x", 0.9, 1.1, 0.2, "made up")
     assert compare(claim, Estimate(mean, half, (mean,))) == outcome
 
@@ -108,7 +108,7 @@ def test_failures_and_missing_data_say_so():
     assert part[0].outcome == "reproduced"
 
 
-class Shelf(Store):
+class Shelf(ExperimentStore):
     """A store whose records are given by scale."""
 
     def __init__(self, **records):

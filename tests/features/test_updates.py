@@ -26,7 +26,7 @@ SCALES = ["max", "mean", "trace", None]
     ("power", "center", "scale", "diagonal"),
     list(itertools.product([1.0, 0.5], [False, True], SCALES, [False, True])),
 )
-def test_agop(machine, rng, power, center, scale, diagonal):
+def test_agop_update_is_the_formula_for_every_option(machine, rng, power, center, scale, diagonal):
     M = Agop(power=power, center=center, scale=scale, diagonal=diagonal)(machine, rng)
     A = agop(machine.gradient(machine.X), center=center)
     expected = A.diagonal() ** power if diagonal else psd_power(A, power)
@@ -38,7 +38,7 @@ def test_agop(machine, rng, power, center, scale, diagonal):
 @pytest.mark.parametrize(
     ("geometric", "scale", "diagonal"), list(itertools.product([False, True], SCALES, [False, True]))
 )
-def test_fact(machine, rng, geometric, scale, diagonal):
+def test_fact_update_is_the_formula_for_every_option(machine, rng, geometric, scale, diagonal):
     M = Fact(geometric=geometric, scale=scale, diagonal=diagonal)(machine, rng)
     F, old = machine.fact(), machine.matrix()
     if diagonal:
@@ -50,15 +50,15 @@ def test_fact(machine, rng, geometric, scale, diagonal):
     torch.testing.assert_close(M, rescale(expected, scale), rtol=1e-8, atol=1e-10)
 
 
-def test_samples_are_a_seeded_random_choice_and_not_the_first_rows(machine):
-    some = lambda seed: Agop(samples=10, scale=None)(machine, torch.Generator().manual_seed(seed))  # noqa: E731
+def test_max_rows_are_a_seeded_random_choice_and_not_the_first_rows(machine):
+    some = lambda seed: Agop(max_rows=10, scale=None)(machine, torch.Generator().manual_seed(seed))  # noqa: E731
     assert torch.equal(some(1), some(1))
     assert not torch.allclose(some(1), some(2))
     first = agop(machine.gradient(machine.X)[:10])
     assert not torch.allclose(some(1), first)
     rows = torch.randperm(30, generator=torch.Generator().manual_seed(1))[:10]
     torch.testing.assert_close(some(1), agop(machine.gradient(machine.X)[rows]))
-    everything = Agop(samples=100)(machine, torch.Generator())
+    everything = Agop(max_rows=100)(machine, torch.Generator())
     torch.testing.assert_close(everything, Agop()(machine, torch.Generator()))
 
 
@@ -70,7 +70,7 @@ def test_every_named_update_is_positive_semidefinite(machine, rng, update):
     assert float((M if M.ndim == 1 else M.diagonal()).max()) == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("make", [lambda: Agop(power=0.0), lambda: Agop(scale="sum"), lambda: Agop(samples=0)])
-def test_bad_options(make):
-    with pytest.raises(ValueError, match=r"power|scale|samples"):
+@pytest.mark.parametrize("make", [lambda: Agop(power=0.0), lambda: Agop(scale="sum"), lambda: Agop(max_rows=0)])
+def test_bad_options_are_refused_by_name(make):
+    with pytest.raises(ValueError, match=r"power|scale|max_rows"):
         make()

@@ -3,6 +3,8 @@
 import torch
 from torch import nn
 
+from gramian.nets import inspect
+
 
 def seeded(build, seed=0, dtype=torch.float64):
     """Build a module without touching the global generator's state."""
@@ -97,6 +99,17 @@ def conv3d():
     return nn.Sequential(
         nn.Conv3d(2, 4, (2, 1, 2), groups=2, padding=(1, 0, 0)), nn.Tanh(), nn.Flatten(), nn.LazyLinear(2)
     )
+
+
+INPUTS = torch.randn(20, 5, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+LABELS = torch.arange(20) % 3
+
+
+def full_report(model=None, start=None):
+    """A report with everything measured: loss, weight decay, initial weights, classes."""
+    model = model or seeded(mlp)
+    initial = start or seeded(mlp, seed=9)
+    return inspect(model, (INPUTS, LABELS), "cross_entropy", weight_decay=0.1, initial=initial)
 
 
 def _data(shape, n=6, seed=1):

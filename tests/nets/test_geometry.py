@@ -2,15 +2,13 @@
 
 import math
 
-import numpy as np
 import pytest
 import torch
 from sklearn.linear_model import LinearRegression, Ridge
 from torch import nn
 
-from gramian.nets import balancedness, inspect, neural_collapse, surrogate, target_linearity
-from gramian.nets.geometry import FeatureMoments
-from nets.models import Block, cnn, mlp, seeded
+from gramian.nets import balancedness, neural_collapse, surrogate, target_linearity
+from gramian.nets.geometry import FeatureMoments, balancedness_of_pairs
 
 G = torch.Generator().manual_seed(7)
 H = torch.randn(40, 6, generator=G, dtype=torch.float64) + 3
@@ -53,6 +51,21 @@ def test_balancedness_of_a_balanced_pair_and_of_any_other():
     assert balancedness(torch.eye(4), 2 * torch.eye(4)) == pytest.approx(0.75)
 
 
+def test_balance_is_measured_between_neighbours_with_one_successor():
+    eye = torch.eye(3)[None]
+    weights = {"a": eye, "b": 2 * eye, "c": eye, "grouped": eye.repeat(2, 1, 1), "wide": torch.ones(1, 3, 5)}
+    pairs = [
+        ("a", "b"),
+        ("b", "c"),
+        ("b", "a"),
+        ("c", "grouped"),
+        ("c", "elsewhere"),
+        ("grouped", "a"),
+        ("wide", "wide"),
+    ]
+    assert balancedness_of_pairs(weights, pairs) == {"a": pytest.approx(0.75)}
+
+
 def features(collapse, classes=4, n=200, d=9):
     """Class means on a simplex with noise of size ``1 − collapse``."""
     g = torch.Generator().manual_seed(2)
@@ -85,105 +98,3 @@ def test_nc1_equals_the_definition():
     moments = FeatureMoments(9, 4)
     moments.add(Hc, onehot)
     assert neural_collapse(moments)["nc1"] == pytest.approx(expected, rel=1e-8)
-
-
-def test_inspect_measures_the_layers_own_features():
-    model = seeded(mlp).eval()
-    X = torch.randn(60, 5, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
-    labels = torch.arange(60) % 3
-    report = inspect(model, (X, labels), "cross_entropy", ridge=0.01, batch_size=7)
-    onehot = nn.functional.one_hot(labels, 3).double()
-    with torch.no_grad():
-        inputs = {"0": X, "2": model[:2](X), "4": model[:4](X)}
-        predicted = model(X).argmax(1)
-    for entry in report.rows:
-        Hl = inputs[entry["layer"]]
-        centred = Hl - Hl.mean(0)
-        gamma = 0.01 * float(centred.square().sum()) / Hl.shape[1]
-        assert entry["target_linearity_gamma"] == pytest.approx(gamma)
-        assert entry["target_linearity"] == pytest.approx(target_linearity(Hl, onehot, gamma), abs=1e-9)
-        Z = Hl @ model[int(entry["layer"])].weight.detach().mT
-        assert entry["surrogate"] == pytest.approx(surrogate(Z, onehot) / 60**2, rel=1e-8)
-        assert entry["surrogate_input"] == pytest.approx(surrogate(Hl, onehot) / 60**2, rel=1e-8)
-        means = torch.stack([Hl[labels == c].mean(0) for c in range(3)])
-        nearest = torch.cdist(Hl, means).argmin(1)
-        assert entry["nc4"] == pytest.approx(float((nearest == predicted).double().mean()))
-    assert not math.isnan(report.rows[-1]["nc3"])
-    assert math.isnan(report.rows[0]["nc3"])
-
-
-def test_positions_are_averaged():
-    model = seeded(lambda: nn.Sequential(nn.Conv2d(3, 4, 3), nn.Flatten(), nn.LazyLinear(2)), dtype=torch.float32)
-    X = torch.randn(20, 3, 5, 5, generator=torch.Generator().manual_seed(1))
-    with torch.no_grad(), torch.random.fork_rng():
-        model(X)
-    y = torch.randn(20, 2, generator=torch.Generator().manual_seed(2))
-    entry = inspect(model, (X, y), "mse").rows[0]
-    pooled = X.double().mean((2, 3))
-    assert entry["target_linearity"] == pytest.approx(
-        target_linearity(pooled, y.double(), entry["target_linearity_gamma"])
-    )
-
-
-def test_attention_features_are_tokens_of_the_right_sample():
-    tokens = torch.randint(0, 11, (30, 4), generator=torch.Generator().manual_seed(1))
-    labels = torch.arange(30) % 3
-    rows = {}
-    for first in (True, False):
-        model = seeded(lambda first=first: Block(batch_first=first))
-        rows[first] = inspect(model, (tokens, labels), "cross_entropy").rows
-    for a, b in zip(rows[True], rows[False], strict=True):
-        for name in ("target_linearity", "nc1", "nc4", "surrogate"):
-            np.testing.assert_allclose(a[name], b[name], rtol=1e-9, err_msg=f"{a['layer']} {name}")
-
-
-def test_geometry_can_be_switched_off_and_needs_targets():
-    model, X = seeded(mlp), torch.zeros(4, 5, dtype=torch.float64)
-    assert math.isnan(inspect(model, X).rows[0]["target_linearity"])
-    report = inspect(model, (X, torch.zeros(4, 3, dtype=torch.float64)), geometry=False)
-    assert math.isnan(report.rows[0]["target_linearity"])
-
-
-def test_one_pass_data_has_no_nc4():
-    X = torch.randn(12, 5, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
-    labels = torch.arange(12) % 3
-    report = inspect(seeded(mlp), iter([(X, labels)]), "cross_entropy")
-    assert math.isnan(report.rows[0]["nc4"])
-    assert not math.isnan(report.rows[0]["nc1"])
-
-
-def test_grouped_convolutions_have_geometry():
-    X = torch.randn(8, 4, 7, 9, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
-
-    def build():
-        model = cnn()
-        model(X.float())
-        return model
-
-    rows = inspect(seeded(build), (X, torch.arange(8) % 3), "cross_entropy").rows
-    assert all(not math.isnan(entry["target_linearity"]) for entry in rows)
-
-
-def test_fewer_samples_than_features_are_warned_about():
-    X = torch.randn(6, 5, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
-    with pytest.warns(UserWarning, match="6 samples for up to 7 features in 2 layers"):
-        inspect(seeded(mlp), (X, X[:, :3]))
-
-
-def test_binary_labels_and_flat_targets_are_values():
-    model = seeded(lambda: nn.Sequential(nn.Linear(5, 4), nn.Tanh(), nn.Linear(4, 1)))
-    X = torch.randn(30, 5, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
-    y = (X[:, 0] > 0).long()
-    found = [inspect(model, (X, target)).rows[0]["target_linearity"] for target in (y, y[:, None], y.double())]
-    gamma = 1e-3 * float((X - X.mean(0)).square().sum()) / 5
-    assert found == pytest.approx([target_linearity(X, y[:, None].double(), gamma)] * 3)
-
-
-def test_token_ids_are_not_regressed_on():
-    model = seeded(lambda: nn.Linear(5, 3))
-    X = torch.randn(10, 4, 5, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
-    ids = torch.ones(10, 4, dtype=torch.long)
-    report = inspect(model, [(X, ids), (X[:, :2], ids[:, :2])], outputs=4)
-    assert math.isnan(report.rows[0]["target_linearity"])
-    ragged = inspect(model, [(X, X[:, :, 0]), (X[:, :2], X[:, :2, 0])], outputs=4)
-    assert math.isnan(ragged.rows[0]["target_linearity"])

@@ -1,16 +1,16 @@
-"""The monitor in a plain loop, and its adapters through stand-ins for the frameworks."""
+"""The monitor in a plain training loop, and on real images."""
 
+import gzip
 import math
-import sys
 import types
 
 import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
+from torch import nn
 
 from gramian.nets import FeatureReport, Monitor
-from gramian.nets.adapters import lightning_callback, trainer_callback
 from gramian.nets.monitor import column_products
 from nets.models import mlp, seeded
 
@@ -56,8 +56,6 @@ def test_monitor_measures_every_k_steps_and_disturbs_nothing():
     assert math.isnan(monitor.series("0/c_nfa_cos")[0])
     assert monitor.to_pandas().shape[0] == 3
     assert isinstance(monitor.report, FeatureReport)
-    assert len(monitor.plot().axes) == 3
-    assert hasattr(monitor.plot(["fact_cos"], ["2"]).axes[0], "lines")
 
 
 def test_between_measurements_the_monitor_runs_nothing_and_keeps_nothing():
@@ -104,12 +102,9 @@ def test_monitor_explains_its_mistakes():
         Monitor(model, X, every=0)
     with pytest.raises(ValueError, match="vcs must be"):
         Monitor(model, X, vcs="half")
-    with pytest.raises(ValueError, match="initial"):
-        Monitor(model, X, initial=model.state_dict())
     monitor = Monitor(model, X, vcs="off")
     for ask, words in [
         (lambda: monitor.metrics, "nothing was measured"),
-        (lambda: monitor.plot(), "nothing was measured"),
         (lambda: monitor.vcs("0"), "vcs="),
     ]:
         with pytest.raises(ValueError, match=words):
@@ -129,7 +124,7 @@ def test_monitor_works_with_adamw_from_the_first_step():
     assert "0/fact_cos" in monitor.history[1]
 
 
-def test_monitor_goes_on_without_fact_for_an_unknown_optimizer():
+def test_monitor_continues_without_fact_for_an_unknown_optimizer():
     class Mine(torch.optim.SGD):
         pass
 
@@ -148,43 +143,41 @@ def test_monitor_goes_on_without_fact_for_an_unknown_optimizer():
     assert monitor.vcs("0").shape == (5,)
 
 
-@pytest.mark.parametrize("framework", ["lightning", "transformers"])
-def test_adapters_step_the_monitor(framework, monkeypatch):
-    """The frameworks are extras: what is tested is that their hook reaches the monitor, through a stand-in
-    base class."""
-    model = seeded(mlp)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    monitor = Monitor(model, (X, LABELS), "cross_entropy", every=1)
-    F.cross_entropy(model(X), LABELS).backward()
-    base = type("Base", (), {"on_pre_optimizer_step": None})
-    if framework == "lightning":
-        monkeypatch.setitem(sys.modules, "lightning.pytorch.callbacks", types.SimpleNamespace(Callback=base))
-        logged = []
-        logger = types.SimpleNamespace(log_metrics=lambda metrics, step: logged.append((step, metrics)))
-        callback = lightning_callback(monitor)
-        callback.on_before_optimizer_step(types.SimpleNamespace(loggers=[logger], global_step=7), None, optimizer)
-        assert logged[0][0] == 7
-        assert logged[0][1] == monitor.metrics
-    else:
-        monkeypatch.setitem(sys.modules, "transformers", types.SimpleNamespace(TrainerCallback=base))
-        state = types.SimpleNamespace(log_history=[], global_step=7)
-        callback = trainer_callback(monitor)
-        callback.on_pre_optimizer_step(None, state, None, optimizer=optimizer)
-        assert state.log_history[0]["step"] == 7
-    assert isinstance(callback, base)
-    assert monitor.count == 1
-    assert monitor.optimizer is optimizer
+def mnist(folder, rows):
+    with gzip.open(folder / "mnist" / "train-images-idx3-ubyte.gz") as file:
+        X = np.frombuffer(file.read(16 + 784 * rows), np.uint8, offset=16).reshape(-1, 784)
+    with gzip.open(folder / "mnist" / "train-labels-idx1-ubyte.gz") as file:
+        y = np.frombuffer(file.read(8 + rows), np.uint8, offset=8)
+    return torch.from_numpy(X / np.float32(255)), torch.from_numpy(y.astype(np.int64))
 
 
-def test_adapters_say_what_is_missing(monkeypatch):
-    for name in ("lightning.pytorch.callbacks", "pytorch_lightning.callbacks", "transformers"):
-        monkeypatch.setitem(sys.modules, name, None)
-    monitor = Monitor(seeded(mlp), X)
-    with pytest.raises(ImportError, match="pip install lightning"):
-        lightning_callback(monitor)
-    with pytest.raises(ImportError, match="pip install transformers"):
-        trainer_callback(monitor)
-    old = types.SimpleNamespace(TrainerCallback=type("TrainerCallback", (), {}))
-    monkeypatch.setitem(sys.modules, "transformers", old)
-    with pytest.raises(ImportError, match=r"4\.46 or newer"):
-        trainer_callback(monitor)
+def test_training_aligns_the_change_of_the_weights_first(data_dir):
+    X, y = mnist(data_dir, 1500)
+    model = seeded(
+        lambda: nn.Sequential(
+            nn.Linear(784, 64),
+            nn.ReLU(inplace=True),
+            nn.Linear(64, 64),
+            nn.ReLU(inplace=True),
+            nn.Linear(64, 10),
+        ),
+        dtype=torch.float32,
+    )
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9, weight_decay=1e-3)
+    monitor = Monitor(model, (X[:300], y[:300]), "cross_entropy", every=15, optimizer=optimizer)
+    rng = torch.Generator().manual_seed(0)
+    for _ in range(61):
+        rows = torch.randint(0, 1500, (128,), generator=rng)
+        optimizer.zero_grad()
+        F.cross_entropy(model(X[rows]), y[rows]).backward()
+        monitor.step()
+        optimizer.step()
+    history = monitor.history
+    for layer in ("0", "2"):
+        start, early, late = (history[j] for j in (0, 1, -1))
+        assert early[f"{layer}/c_nfa_cos"] > 0.5
+        assert early[f"{layer}/c_nfa_cos"] > early[f"{layer}/nfa_cos"] + 0.1
+        assert late[f"{layer}/nfa_cos"] > start[f"{layer}/nfa_cos"] + 0.2
+        assert late[f"{layer}/vcs_pearson"] > 0.5
+    assert late["4/target_linearity"] > late["0/target_linearity"] - 0.2
+    assert late["loss"] < 0.3 * start["loss"]

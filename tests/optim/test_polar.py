@@ -52,7 +52,7 @@ def test_gram_is_kept(shape, method):
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_methods_agree(shape):
+def test_svd_and_newton_schulz_agree(shape):
     W1 = draw(*shape)
     W2 = W1 + 0.1 * draw(*shape, seed=1)
     assert_close(nearest_with_gram(W1, W2, "newton-schulz"), nearest_with_gram(W1, W2, "svd"), atol=1e-9, rtol=0)
@@ -112,7 +112,7 @@ def test_singular_input_is_handed_to_the_svd_with_a_warning():
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(("dtype", "tol"), [(torch.float32, 1e-4), (torch.bfloat16, 2e-1)])
-def test_lower_precisions(dtype, tol, method):
+def test_lower_precisions_stay_within_their_tolerance(dtype, tol, method):
     """The Gram is kept to the precision of the type: entries are about 8, so 1e-4 is 100 eps of float32."""
     W1, W2 = draw(6, 8).to(dtype), draw(6, 8, seed=1).to(dtype)
     W = nearest_with_gram(W1, W2, method)

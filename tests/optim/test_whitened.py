@@ -234,7 +234,7 @@ def test_schedulers_drive_the_base(make, recwarn):
     assert not [w for w in recwarn if "lr_scheduler" in str(w.message)]
 
 
-def test_plateau_scheduler():
+def test_a_plateau_scheduler_lowers_the_rate_of_the_base():
     optimizer = GramWhitened(BASES["sgd"](mlp().parameters()))
     schedule = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=0, factor=0.1)
     for _ in range(3):
@@ -296,7 +296,7 @@ def test_float32_and_bfloat16_train():
         assert bool(torch.isfinite(W).all())
 
 
-def test_refusals():
+def test_wrong_arguments_are_refused():
     net = mlp()
     base = BASES["sgd"](net.parameters())
     with pytest.raises(TypeError, match="base_optimizer"):

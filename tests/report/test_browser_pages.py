@@ -7,10 +7,11 @@ import pandas as pd
 import pytest
 
 from gramian import RFMClassifier, RFMRegressor
+from gramian.experiments.cell import ExperimentCell
 from gramian.experiments.page import write_page
-from gramian.experiments.store import Cell, Store
+from gramian.experiments.store import ExperimentStore
 from gramian.report import write_comparison, write_report
-from toys import toy, walk
+from toy_experiments import toy, walk
 
 KINDS = ("model", "comparison", "reproduction")
 
@@ -24,11 +25,11 @@ def pages(tmp_path_factory):
     y = X.iloc[:, 0] + X.iloc[:, 3] * X.iloc[:, 4] + 0.1 * rng.normal(size=160)
     model = RFMRegressor(preset="fast", n_rounds=3, update="agop", select_round="last").fit(X[:120], y[:120])
     a, b = (RFMClassifier(preset="fast", n_rounds=t).fit(X[:120], y[:120] > 0) for t in (0, 1))
-    store, experiment = Store(folder / "runs"), toy()
+    store, experiment = ExperimentStore(folder / "runs"), toy()
     for spec in experiment.specs["small"]:
         result = walk(spec, 0)
         store.put(
-            Cell(experiment, spec, 0).head()
+            ExperimentCell(experiment, spec, 0).head()
             | {"numbers": result.numbers, "arrays": result.arrays, "error": None, "missing": False, "seconds": 70.0}
             | {"finished": "2026-01-01T00:00:00+00:00", "versions": {}, "machine": {"cores": 2, "cpu": "x"}}
         )

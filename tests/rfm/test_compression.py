@@ -1,11 +1,14 @@
-"""A model on fewer centres: the projection it claims to be, and the loss it states."""
+"""Compression is the projection onto the centres it selects, and its recorded error is true."""
 
 import numpy as np
 import pytest
 import torch
+from jaxtyping import config
 
 from gramian import RFMClassifier, RFMRegressor, load
 from gramian.kernels import Gaussian, Laplace
+from gramian.rfm import TreePartition
+from gramian.rfm.compression import compress
 
 
 def rows(n=150, seed=0):
@@ -20,7 +23,7 @@ def fitted():
 
 
 def twin(machine, chosen):
-    """``K_ZZ β = f(Z)`` and ``‖f − f̃‖/‖f‖``, the dumb way."""
+    """``K_ZZ β = f(Z)`` and ``‖f − f̃‖/‖f‖``, computed naively."""
     K = machine.kernel(machine.X.double(), metric=machine.metric)
     values = K @ machine.coef
     beta = torch.linalg.solve(K[chosen][:, chosen], values[chosen])
@@ -30,7 +33,7 @@ def twin(machine, chosen):
     return beta, float(((gap * (K @ gap)).sum() / (machine.coef * values).sum()).sqrt())
 
 
-def test_is_the_projection_onto_its_centres(fitted):
+def test_it_is_the_projection_onto_its_centres(fitted):
     small = fitted.compressed(40)
     chosen = torch.tensor([int(np.flatnonzero(fitted.row_index_ == i)[0]) for i in small.row_index_])
     beta, error = twin(fitted.machine_, chosen)
@@ -49,7 +52,7 @@ def test_each_centre_is_the_best_one_to_add(fitted):
     assert fitted.row_index_[min(errors, key=errors.get)] == three[2]
 
 
-def test_more_centres_lose_less_and_all_lose_nothing(fitted):
+def test_the_error_falls_with_the_number_of_centres_and_is_zero_for_all_rows(fitted):
     X = rows(60, seed=1)[0]
     records = [fitted.compressed(m, X).compression_ for m in (10, 50, 100, 150)]
     errors = [record.function_error for record in records]
@@ -58,7 +61,7 @@ def test_more_centres_lose_less_and_all_lose_nothing(fitted):
     np.testing.assert_allclose(fitted.compressed(150).predict(X), fitted.predict(X), rtol=1e-7)
 
 
-def test_the_change_is_what_it_says_and_within_the_bound(fitted):
+def test_the_recorded_change_is_that_of_predictions_and_within_the_bound(fitted):
     X = rows(60, seed=1)[0]
     small = fitted.compressed(30, X)
     change = np.abs(small.predict(X) - fitted.predict(X))
@@ -67,11 +70,11 @@ def test_the_change_is_what_it_says_and_within_the_bound(fitted):
     assert small.compression_.typical_change == pytest.approx(np.sqrt(np.mean(change**2)) / spread)
     machine = fitted.machine_
     norm = float((machine.coef * machine.operator.matmul(machine.coef)).sum()) ** 0.5  # and k(x, x) = 1
-    assert change.max() <= small.compression_.function_error * norm * fitted._target_scaler.scale[0]
+    assert change.max() <= small.compression_.function_error * norm * fitted.model_.target_scaler.scale[0]
 
 
-def test_float32_and_rows_that_are_as_good_as_centres():
-    """Many rows in a smooth kernel's eyes are the same: fewer centres are enough, and more would only add noise."""
+def test_fewer_centres_are_returned_where_they_represent_all_rows():
+    """Many rows are nearly the same to a smooth kernel: more centres would only add noise, in float32 above all."""
     X = np.linspace(-1, 1, 400)[:, None]
     model = RFMRegressor(kernel=Gaussian(1.0), ridge=1e-3, n_rounds=0, dtype="float32").fit(X, X[:, 0] ** 3)
     small = model.compressed(300, X)
@@ -79,12 +82,12 @@ def test_float32_and_rows_that_are_as_good_as_centres():
     assert small.compression_.largest_change < 1e-2
 
 
-def test_a_blend_shares_its_centres(tmp_path):
+def test_members_of_an_ensemble_share_their_centres(tmp_path):
     X, y = rows()
     model = RFMRegressor(preset="fast", bagging=True).fit(X, y)
-    assert len(model.blend_.machines) == 6
+    assert len(model.ensemble_.machines) == 6
     small = model.compressed(80, X)
-    assert len({tuple(machine.X.shape) for machine in small.blend_.machines}) == 1
+    assert len({tuple(machine.X.shape) for machine in small.ensemble_.machines}) == 1
     assert small.compression_.typical_change < 0.2
     assert small.compression_.function_error < model.compressed(20).compression_.function_error
     small.save(tmp_path / "small.gramian")
@@ -93,11 +96,11 @@ def test_a_blend_shares_its_centres(tmp_path):
     np.testing.assert_array_equal(again.predict(X), small.predict(X))
     assert again.compression_ == small.compression_
     assert (tmp_path / "small.gramian").stat().st_size < (tmp_path / "whole.gramian").stat().st_size
-    assert len(model.machine_.X) == 150, "the model itself is left alone"
+    assert len(model.machine_.X) == 150, "the model itself must not change"
     assert not hasattr(again.fit(X, y), "compression_")
 
 
-def test_classes_keep_their_calibration():
+def test_probabilities_use_the_calibration_of_the_whole_model():
     X, y = rows()
     labels = np.digitize(y, [-0.5, 0.5])
     model = RFMClassifier(preset="fast").fit(X, labels)
@@ -116,6 +119,18 @@ def test_a_constant_function_needs_one_centre():
 
 
 @pytest.mark.parametrize("bad", [0, 151, 2.5, "all"])
-def test_numbers_that_make_no_sense(fitted, bad):
+def test_an_invalid_number_of_centres_is_named(fitted, bad, monkeypatch):
+    monkeypatch.setattr(config, "jaxtyping_disable", True)  # wrong types reach our own check, as outside the tests
     with pytest.raises(ValueError, match="n_centers must be an integer from 1 to 150"):
         fitted.compressed(bad)
+
+
+def test_a_tree_cannot_be_compressed():
+    X, y = rows()
+    tree = RFMRegressor(kernel="laplace", update="agop", n_rounds=0, solver=TreePartition(leaf_rows=60)).fit(X, y)
+    with pytest.raises(ValueError, match="a tree of kernel machines cannot be compressed"):
+        tree.compressed(20)
+
+
+def test_held_out_predictions_are_those_of_the_whole_model(fitted):
+    assert compress(fitted.model_, 20).held_out is fitted.model_.holdout

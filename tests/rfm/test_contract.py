@@ -78,14 +78,14 @@ def test_nothing_global_is_touched(friedman):
     X, y = friedman
     np.random.seed(3)  # noqa: NPY002
     before_numpy, before_torch = np.random.get_state()[1].copy(), torch.get_rng_state()  # noqa: NPY002
-    RFMRegressor(n_rounds=1, n_threads=1, update=Agop(samples=20)).fit(X, y).predict(X)
+    RFMRegressor(n_rounds=1, n_threads=1, update=Agop(max_rows=20)).fit(X, y).predict(X)
     assert np.array_equal(np.random.get_state()[1], before_numpy)  # noqa: NPY002
     assert torch.equal(torch.get_rng_state(), before_torch)
 
 
 def test_the_same_seed_gives_the_same_model(friedman):
     X, y = friedman
-    options = {"update": Agop(samples=30), "n_rounds": 2, "select_round": "last"}
+    options = {"update": Agop(max_rows=30), "n_rounds": 2, "select_round": "last"}
     a, b, c = (RFMRegressor(random_state=s, **options).fit(X, y).predict(X) for s in (1, 1, 2))
     assert np.array_equal(a, b)
     assert not np.array_equal(a, c)

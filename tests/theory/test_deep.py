@@ -131,7 +131,7 @@ def test_zero_inputs_are_harmless():
     assert bool(torch.isfinite(K).all())
 
 
-def test_refusals():
+def test_wrong_arguments_are_refused():
     with pytest.raises(ValueError, match="hidden layer"):
         expected_dual_ptk(torch.eye(2), hidden_layers=0)
     with pytest.raises((ValueError, TypeError), match="quadratic"):

@@ -71,24 +71,6 @@ def test_traces_of_free_matrices(name):
     assert sum(draws) / 8 == pytest.approx(predicted, rel=0.03)
 
 
-def test_printed_traces_are_off_by_far_more():
-    rng = generator(1)
-    A, B, spectrum = free_pair(200, rng)
-    D, w = moments_of(A, B), weight_moments(torch.diag(spectrum))
-    assert abs(printed.numerator(D, w) / numerator(D, w) - 1) > 0.1
-    assert abs(printed.second_denominator(D, w) / second_denominator(D, w) - 1) > 0.1
-
-
-def test_printed_last_term_of_28_is_zero():
-    """The printed term has tr[Ā]² as a factor, and a centred matrix has no trace."""
-    A, B, spectrum = free_pair(30, generator())
-    D, w = moments_of(A, B), weight_moments(torch.diag(spectrum))
-    Abar = A - tr(A) * torch.eye(30, dtype=F64)
-    term = tr(Abar) ** 2 * tr(B @ B) * w.r2**2
-    kept = second_denominator(D, w) - D.aa * D.b**2 * w.r2**2
-    assert printed.second_denominator(D, w) == pytest.approx(kept + term, rel=1e-12)
-
-
 @pytest.mark.parametrize("name", WORDS)
 def test_exact_when_the_weights_are_a_multiple_of_the_identity(name):
     formula, word = WORDS[name]
@@ -206,15 +188,3 @@ def test_sampled_moments_approach_the_limit():
 def test_negative_ratio_is_refused():
     with pytest.raises(ValueError, match="ratio"):
         limiting_weight_moments(-1.0)
-
-
-def test_printed_alignment_is_nan_where_its_denominator_is_negative():
-    D = data_moments(torch.eye(2, dtype=F64), torch.tensor([1.0, 0.0], dtype=F64))
-    negative = type(D)(a=1, b=1, aa=1, bb=0, ab=-5, aab=0, abb=0, abab=0)
-    assert math.isnan(printed.alignment(negative, limiting_weight_moments(1.0)))
-
-
-def test_printed_exponents_do_not_give_a_cosine():
-    rng = generator(10)
-    D = data_moments(3 * randn(20, 10, rng=rng), randn(20, rng=rng))
-    assert printed.alignment_exponents(D, limiting_weight_moments(1.0)) > 1

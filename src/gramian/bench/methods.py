@@ -33,6 +33,7 @@ from gramian import RFMClassifier, RFMRegressor, __version__
 from gramian.bench.peers import XRFMClassifier, XRFMRegressor
 from gramian.bench.tasks import REGRESSION
 from gramian.bench.uci_protocol import UPDATES
+from gramian.rfm.options import PresetName
 
 Make = Callable[[str, Any, int], Any]
 """(type of task, training rows, seed) → an estimator with fit and predict, optionally predict_proba."""
@@ -122,13 +123,11 @@ class CodedRidge(ClassifierMixin, BaseEstimator):
         return self.classes_[self.ridge_.predict(X).argmax(axis=1)]
 
 
-def _gramian(kind: str, X: Any, seed: int, preset: str | None = None) -> Any:
-    extra = {} if preset is None else {"preset": preset}
-    return (RFMRegressor if kind == REGRESSION else RFMClassifier)(random_state=seed, **extra)
+def _gramian(preset: PresetName) -> Make:
+    def make(kind: str, X: Any, seed: int) -> RFMRegressor | RFMClassifier:
+        return (RFMRegressor if kind == REGRESSION else RFMClassifier)(preset=preset, random_state=seed)
 
-
-def _preset(preset: str) -> Make:
-    return lambda kind, X, seed: _gramian(kind, X, seed, preset)
+    return make
 
 
 def _scaled(regressor: Callable[[int], Any], classifier: Callable[[int], Any]) -> Make:
@@ -181,9 +180,9 @@ def _nothing(kind: str, X: Any, seed: int) -> Any:
 
 _SKLEARN = "scikit-learn"
 _ALL = (
-    Method("gramian", "gramian", _gramian),
-    Method("gramian-fast", "gramian", _preset("fast")),
-    Method("gramian-best", "gramian", _preset("best")),
+    Method("gramian", "gramian", _gramian("default")),
+    Method("gramian-fast", "gramian", _gramian("fast")),
+    Method("gramian-best", "gramian", _gramian("best")),
     Method("RandomForest", _SKLEARN, _forest),
     Method("SVM", _SKLEARN, _scaled(lambda seed: SVR(), lambda seed: SVC(random_state=seed))),
     Method("LightGBM", "lightgbm", _lightgbm),

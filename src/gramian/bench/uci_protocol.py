@@ -36,7 +36,7 @@ _WIDE_ROWS = 5000
 Make = Callable[[bool], Update]
 UPDATES: dict[str, Make | None] = {
     "paper-laplace": None,
-    "paper-rfm": lambda diagonal: Agop(scale=None, diagonal=diagonal, samples=_AGOP_ROWS),
+    "paper-rfm": lambda diagonal: Agop(scale=None, diagonal=diagonal, max_rows=_AGOP_ROWS),
     "paper-fact": lambda diagonal: Fact(scale=None, diagonal=diagonal),
     "paper-fact-geometric": lambda diagonal: Fact(geometric=True, scale=None, diagonal=diagonal),
 }

@@ -11,8 +11,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 
-def symmetrize(A: Float[Tensor, "d d"]) -> Float[Tensor, "d d"]:
-    """Return the symmetric part ``(A + Aᵀ) / 2``.
+def symmetrize(A: Float[Tensor, "*g d d"]) -> Float[Tensor, "*g d d"]:
+    """Return the symmetric part ``(A + Aᵀ) / 2`` of a matrix, or of each matrix in a stack.
 
     >>> symmetrize(torch.tensor([[0.0, 2.0], [0.0, 0.0]]))
     tensor([[0., 1.],

@@ -38,7 +38,7 @@ class Options:
         return self  # frozen: a copy could never differ
 
 
-def named(value: str | T, registry: Mapping[str, T], what: str, kind: type[T]) -> T:
+def named(value: object, registry: Mapping[str, T], what: str, kind: type[T]) -> T:
     """The object a name stands for, or the object itself; an error that lists the names otherwise.
 
     >>> from gramian.kernels import BY_NAME, Kernel

@@ -86,6 +86,9 @@ class RowSource(Protocol):
     def take(self, indices: Int[Tensor, " m"]) -> Rows:
         """The rows with these indices, in this order."""
 
+    def load(self) -> Rows:
+        """All rows, in memory."""
+
 
 @dataclass(frozen=True, eq=False)
 class MemoryRows:
@@ -140,6 +143,9 @@ class MemoryRows:
     def take(self, indices: Int[Tensor, " m"]) -> Rows:
         return self.rows[indices.to(self.device)]
 
+    def load(self) -> Rows:
+        return self.rows
+
     def _at(self, part: slice) -> Rows:
         X, Y, weights = self.rows.X, self.rows.Y, self.rows.weights
         return Rows(X[part], Y[part], None if weights is None else weights[part], part.start)
@@ -182,9 +188,16 @@ class _View(ABC):
     def map(self, function: Callable[..., Tensor], *args: Any) -> Tensor:
         return self.source.map(_Seen(function, self.seen), *args)
 
+    @abstractmethod
+    def take(self, indices: Int[Tensor, " m"]) -> Rows:
+        """The rows with these indices, in this order."""
+
+    def load(self) -> Rows:
+        return self.take(torch.arange(self.n_rows))
+
 
 @dataclass(frozen=True, eq=False)
-class Kept(_View):
+class SelectedRows(_View):
     """A source reduced to some of its rows: what is held out of a fit is never seen by it.
 
     Parameters
@@ -194,7 +207,7 @@ class Kept(_View):
         The rows that stay, rising.
 
     >>> source = MemoryRows(Rows(torch.arange(5.0)[:, None], torch.ones(5, 1)), block=2)
-    >>> Kept(source, torch.tensor([1, 4])).map(lambda block: block.X[:, 0])
+    >>> SelectedRows(source, torch.tensor([1, 4])).map(lambda block: block.X[:, 0])
     tensor([1., 4.])
     """
 
@@ -213,7 +226,7 @@ class Kept(_View):
 
 
 @dataclass(frozen=True, eq=False)
-class Columns(_View):
+class SelectedColumns(_View):
     """A source reduced to some of its columns.
 
     Parameters
@@ -222,7 +235,7 @@ class Columns(_View):
     chosen : Tensor of bool (d,)
 
     >>> source = MemoryRows(Rows(torch.eye(2), torch.ones(2, 1)))
-    >>> Columns(source, torch.tensor([False, True])).take(torch.arange(2)).X
+    >>> SelectedColumns(source, torch.tensor([False, True])).take(torch.arange(2)).X
     tensor([[0.],
             [1.]])
     """

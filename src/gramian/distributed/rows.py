@@ -106,6 +106,10 @@ class ClusterRows:
         weights = None if found[0].weights is None else torch.cat([r.weights for r in found if r.weights is not None])
         return Rows(torch.cat([r.X for r in found]), torch.cat([r.Y for r in found]), weights)[back]
 
+    def load(self) -> Rows:
+        """Return all rows, in the memory of this process."""
+        return self.take(torch.arange(self.n_rows))
+
 
 def _part(function: Callable[..., tuple[Tensor, ...]], block: Rows, args: tuple[Any, ...]) -> tuple[Tensor, ...]:
     return add_wide(None, function(block, *args))

@@ -14,10 +14,14 @@ from gramian.features.matrices import (
     agop_from_moments,
     backward_fact,
     enfa,
+    enfa_from_moments,
     fact,
+    fact_from_moments,
     fact_geometric,
     fact_symmetric,
+    gradient_second_moment,
     nfm,
+    vcs_from_moments,
     virtual_covariance_shift,
 )
 from gramian.features.updates import BY_NAME, Agop, Fact, Update
@@ -31,9 +35,13 @@ __all__ = [
     "agop_from_moments",
     "backward_fact",
     "enfa",
+    "enfa_from_moments",
     "fact",
+    "fact_from_moments",
     "fact_geometric",
     "fact_symmetric",
+    "gradient_second_moment",
     "nfm",
+    "vcs_from_moments",
     "virtual_covariance_shift",
 ]

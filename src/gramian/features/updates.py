@@ -1,7 +1,8 @@
-"""Updates: how the next feature matrix M is made from what the machine has just learned.
+"""Updates: rules that compute the next feature matrix M from the model of the last round.
 
-An update names everything the field leaves unsaid: which matrix, which power, centred or not, divided by what, on
-which points. It sees the machine only through :class:`Source`, so it works for anything that can tell its gradients.
+An update states each choice that papers often leave implicit: the matrix, its power, centred or not, the scale, and
+the rows of the average. It reads the model only through :class:`Source`, so it works for any model that can return the
+moments of its gradients.
 """
 
 from __future__ import annotations
@@ -25,34 +26,34 @@ Matrix = Float[Tensor, "d d"] | Float[Tensor, " d"]
 
 @runtime_checkable
 class Source(Protocol):
-    """A fitted machine as an update sees it."""
+    """The part of a fitted model that an update reads."""
 
     @property
     def n(self) -> int:
         """Number of training rows."""
 
     def moments(self, rows: Int[Tensor, " m"] | None) -> tuple[Float[Tensor, "d d"], Float[Tensor, "c d"], float]:
-        """``Σ g gᵀ``, mean gradient and number of points, over the training rows or some of them."""
+        """``Σ g gᵀ``, mean gradient and number of points, over all training rows or the given ones."""
 
     def fact(self) -> Float[Tensor, "d d"]:
-        """The FACT matrix of the machine."""
+        """The FACT matrix of the model."""
 
     def matrix(self) -> Float[Tensor, "d d"]:
-        """The feature matrix M it was fitted with."""
+        """The feature matrix M that the model was fitted with."""
 
 
 @dataclass(frozen=True)
 class Update(Options, ABC):
-    """A rule ``machine → M``. Frozen."""
+    """A rule ``fitted model → M``. Frozen."""
 
     @abstractmethod
     def __call__(self, source: Source, rng: torch.Generator) -> Matrix:
-        """The next M, or its diagonal as a vector where the update keeps only that; zeros if nothing was learned."""
+        """Return the next M, or its diagonal as a vector for a diagonal update; zeros if all gradients are zero."""
 
 
 @dataclass(frozen=True)
 class Agop(Update):
-    """``M ← AGOP^power`` of the machine's own predictor (papers B and D: NFA-RFM).
+    """``M ← AGOP^power`` of the fitted predictor (papers B and D: NFA-RFM).
 
     Parameters
     ----------
@@ -65,45 +66,45 @@ class Agop(Update):
         is a fixed number.
     diagonal : bool
         Keep only the diagonal (before the power is taken).
-    samples : int, optional
-        Average over so many training rows, drawn at random; over all by default.
+    max_rows : int, optional
+        Average over at most this many training rows, drawn at random; over all by default.
     shrink : float
-        Mix M with a multiple of the identity of the same trace: ``(1 − s) M + s (tr M / d) I``. No column is then
-        given up for lost.
+        Mix M with a multiple of the identity of the same trace: ``(1 − s) M + s (tr M / d) I``, so that every column
+        keeps a positive weight.
 
     >>> Agop(power=0.5, scale="mean")
-    Agop(power=0.5, center=False, scale='mean', diagonal=False, samples=None, shrink=0.0)
+    Agop(power=0.5, center=False, scale='mean', diagonal=False, max_rows=None, shrink=0.0)
     """
 
     power: float = 1.0
     center: bool = False
     scale: Scale = "max"
     diagonal: bool = False
-    samples: int | None = None
+    max_rows: int | None = None
     shrink: float = 0.0
 
     def __post_init__(self) -> None:
         _check_scale(self.scale)
         if not self.power > 0:
             raise ValueError(f"power must be positive, got {self.power!r}")
-        if self.samples is not None and self.samples < 1:
-            raise ValueError(f"samples must be a positive number of rows or None, got {self.samples!r}")
+        if self.max_rows is not None and self.max_rows < 1:
+            raise ValueError(f"max_rows must be a positive number of rows or None, got {self.max_rows!r}")
         if not 0 <= self.shrink < 1:
             raise ValueError(f"shrink must be at least 0 and below 1, got {self.shrink!r}")
 
     def __call__(self, source: Source, rng: torch.Generator) -> Matrix:
         rows = None
-        if self.samples is not None and self.samples < source.n:
-            rows = torch.randperm(source.n, generator=rng)[: self.samples]
+        if self.max_rows is not None and self.max_rows < source.n:
+            rows = torch.randperm(source.n, generator=rng)[: self.max_rows]
         M = agop_from_moments(*source.moments(rows), center=self.center)
         if self.diagonal:
-            return rescale(_shrunk(M.diagonal().clamp_min(0).pow(self.power), self.shrink), self.scale)
-        return rescale(_shrunk(psd_power(M, self.power), self.shrink), self.scale)
+            return rescale(_shrink(M.diagonal().clamp_min(0).pow(self.power), self.shrink), self.scale)
+        return rescale(_shrink(psd_power(M, self.power), self.shrink), self.scale)
 
 
 @dataclass(frozen=True)
 class Fact(Update):
-    """``M ← (F Fᵀ)^½`` with F the FACT matrix of the machine (paper D: FACT-RFM).
+    """``M ← (F Fᵀ)^½`` with F the FACT matrix of the fitted model (paper D: FACT-RFM).
 
     Parameters
     ----------
@@ -134,19 +135,19 @@ class Fact(Update):
 
 
 def rescale(M: Matrix, scale: Scale) -> Matrix:
-    """Divide M (or a diagonal) by its largest entry, mean diagonal or trace; a zero M stays.
+    """Divide M (or a diagonal) by its largest entry, mean diagonal or trace; a zero M is returned unchanged.
 
     >>> rescale(torch.tensor([1.0, 4.0]), "max")
     tensor([0.2500, 1.0000])
     """
     diagonal = M if M.ndim == 1 else M.diagonal()
-    # The largest entry of a PSD matrix stands on its diagonal.
+    # The largest entry of a PSD matrix is on its diagonal.
     divisors = {"max": diagonal.max(), "mean": diagonal.mean(), "trace": diagonal.sum()}
     divisor = 1.0 if scale is None else float(divisors[scale])
     return M / divisor if divisor > 0 else M
 
 
-def _shrunk(M: Matrix, share: float) -> Matrix:
+def _shrink(M: Matrix, share: float) -> Matrix:
     if not share:
         return M
     diagonal = M if M.ndim == 1 else M.diagonal()
@@ -166,4 +167,4 @@ BY_NAME: dict[str, Update] = {
     "fact": Fact(),
     "fact-geometric": Fact(geometric=True),
 }
-"""Updates by the name an estimator takes."""
+"""Updates by the names that an estimator accepts."""

@@ -1,7 +1,9 @@
-"""Instruments for networks: what every layer of any PyTorch model has learned.
+"""Measurements of what every layer of a PyTorch network has learned.
 
-:func:`inspect` measures a model on data, :class:`Monitor` does so during training, :func:`compare` sets two
-checkpoints (or a network and a kernel machine) side by side. May import ``core`` and ``features`` only.
+:func:`inspect` measures a model on data, :class:`Monitor` does so during training, :func:`compare` compares two
+checkpoints, or a network with a kernel machine. The way of the data is ``capture`` (hooks) → ``collect`` (sums over
+batches) → ``matrices`` (the table of feature matrices) → ``metrics`` (one row per layer) → ``report``.
+May import ``core`` and ``features`` only.
 
 >>> import torch
 >>> from gramian.nets import inspect
@@ -16,11 +18,13 @@ from gramian.nets.geometry import balancedness, neural_collapse, surrogate, targ
 from gramian.nets.inspection import inspect
 from gramian.nets.layers import LayerForm, register_layer
 from gramian.nets.monitor import Monitor
+from gramian.nets.options import InspectOptions
 from gramian.nets.report import FeatureReport
 
 __all__ = [
     "Comparison",
     "FeatureReport",
+    "InspectOptions",
     "LayerForm",
     "Monitor",
     "balancedness",

@@ -1,6 +1,6 @@
-"""Thin callbacks that call :meth:`Monitor.step` from inside a training framework.
+"""Callbacks that call :meth:`Monitor.step` from inside a training framework.
 
-The frameworks are extras: they are imported when an adapter is made, never before.
+The frameworks are extras: they are imported when an adapter is created, never before.
 """
 
 from __future__ import annotations
@@ -12,13 +12,15 @@ from gramian.nets.monitor import Monitor
 
 
 def lightning_callback(monitor: Monitor) -> Any:
-    """A Lightning ``Callback`` that steps the monitor before every optimiser step and logs what it measures.
+    """A Lightning ``Callback`` that steps the monitor before every optimiser step and logs its measurements.
 
     ``Trainer(callbacks=[lightning_callback(monitor)])``; works with ``lightning`` and ``pytorch_lightning``.
     Measurements go to every logger of the trainer. Where a module has several optimisers, the monitor follows
     its own, or the first that steps.
     """
-    base = _first("Lightning", ("lightning.pytorch.callbacks", "pytorch_lightning.callbacks"), "Callback", "lightning")
+    base = _import_first(
+        "Lightning", ("lightning.pytorch.callbacks", "pytorch_lightning.callbacks"), "Callback", "lightning"
+    )
 
     class GramianCallback(base):  # type: ignore[misc, valid-type]
         def on_before_optimizer_step(self, trainer: Any, pl_module: Any, optimizer: Any) -> None:
@@ -33,14 +35,13 @@ def lightning_callback(monitor: Monitor) -> Any:
 
 
 def trainer_callback(monitor: Monitor) -> Any:
-    """A Hugging Face ``TrainerCallback`` that does the same:
-    ``Trainer(callbacks=[trainer_callback(monitor)])``.
+    """A Hugging Face ``TrainerCallback`` that does the same: ``Trainer(callbacks=[trainer_callback(monitor)])``.
 
-    Measurements are appended to ``state.log_history`` of the trainer, beside its own.
+    Measurements are appended to ``state.log_history`` of the trainer, beside its own entries.
     """
-    base = _first("Hugging Face Trainer", ("transformers",), "TrainerCallback", "transformers")
+    base = _import_first("Hugging Face Trainer", ("transformers",), "TrainerCallback", "transformers")
     if not hasattr(base, "on_pre_optimizer_step"):
-        # An older trainer would take the callback and never call it.
+        # An older trainer would accept the callback and never call it.
         raise ImportError(
             "the Hugging Face Trainer adapter needs transformers 4.46 or newer: pip install -U transformers"
         )
@@ -57,15 +58,15 @@ def trainer_callback(monitor: Monitor) -> Any:
 
 
 def _is_own(monitor: Monitor, optimizer: Any) -> bool:
-    """Whether this is the monitor's optimiser, inside whatever wrapper the framework gives it; a monitor
-    without one takes the first it meets."""
+    """True for the monitor's optimiser, also inside a wrapper of the framework; a monitor without one adopts the
+    first that steps."""
     inner = getattr(optimizer, "optimizer", optimizer)
     if monitor.optimizer is None:
         monitor.optimizer = inner
     return monitor.optimizer is inner or monitor.optimizer is optimizer
 
 
-def _first(title: str, modules: tuple[str, ...], name: str, package: str) -> Any:
+def _import_first(title: str, modules: tuple[str, ...], name: str, package: str) -> Any:
     for module in modules:
         try:
             return getattr(importlib.import_module(module), name)

@@ -1,4 +1,4 @@
-"""How far the weights of a layer agree with what the rest of the network asks of them (papers A, B, C)."""
+"""Alignment of the weights of a layer with the tangent kernel of the rest of the network (papers A, B, C)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def uncentered_nfa(W: Float[Tensor, "*g m k"], K: Float[Tensor, "*g m m"]) -> fl
 
 
 def centered_nfa(W: Float[Tensor, "*g m k"], W0: Float[Tensor, "*g m k"], K: Float[Tensor, "*g m m"]) -> float:
-    """C-NFA ``ρ(W̄ᵀW̄, W̄ᵀKW̄)`` with ``W̄ = W − W₀``: the alignment that training brought. NaN at initialisation.
+    """C-NFA ``ρ(W̄ᵀW̄, W̄ᵀKW̄)`` with ``W̄ = W − W₀``: the alignment due to training. NaN at initialisation.
 
     With ``K̄``, built from ``∂f/∂z − ∂f₀/∂z``, in place of K this is the double-centred NFA.
 
@@ -50,8 +50,8 @@ def ptk_centered_nfa(W0: Float[Tensor, "*g m k"], K_bar: Float[Tensor, "*g m m"]
 
 
 def corrupted_ptk(K: Float[Tensor, "m m"], rng: torch.Generator) -> Float[Tensor, "m m"]:
-    """``Q``: the eigenvalues of K with Haar-random eigenvectors (paper A's control for what the spectrum
-    alone does).
+    """``Q``: the eigenvalues of K with Haar-random eigenvectors (paper A's control for the effect of the spectrum
+    alone).
 
     >>> K = torch.diag(torch.tensor([2.0, 1.0]))
     >>> round(float(corrupted_ptk(K, torch.Generator().manual_seed(0)).trace()), 5)

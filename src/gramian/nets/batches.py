@@ -1,4 +1,4 @@
-"""From whatever holds the data to (arguments, keyword arguments, target), one batch at a time."""
+"""Batches of (arguments, keyword arguments, target) from tensors, loaders and other iterables."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OUTPUT_KEYS = ("logits", "last_hidden_state", "prediction", "out", "output")
 
 @dataclass(frozen=True)
 class Batch:
-    """What one forward pass needs, and the target beside it (None when the data has none)."""
+    """Arguments of one forward pass, and the target (None when the data has none)."""
 
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
@@ -29,11 +29,12 @@ class Batch:
         def cut(value: Any) -> Any:
             return value[:count] if isinstance(value, Tensor) and value.shape[:1] == (self.size,) else value
 
-        return replace(self, args=_walk(self.args, cut), kwargs=_walk(self.kwargs, cut),
-                       target=_walk(self.target, cut), size=count)  # fmt: skip
+        return replace(self, args=_map_nested(self.args, cut), kwargs=_map_nested(self.kwargs, cut),
+                       target=_map_nested(self.target, cut), size=count)  # fmt: skip
 
 
 Unpack = Callable[[Any], tuple[tuple[Any, ...], dict[str, Any], Any]]
+"""A function that splits a batch into ``(args, kwargs, target)``."""
 
 
 def batches(
@@ -45,10 +46,10 @@ def batches(
     unpack: Unpack | None = None,
     max_samples: int | None = None,
 ) -> Iterator[Batch]:
-    """Go through ``data``: a tensor (or array), a tuple of tensors ``(X, y)``, or any iterable of batches.
+    """Iterate over ``data``: a tensor (or array), a tuple of tensors ``(X, y)``, or any iterable of batches.
 
-    A batch is a tensor, a tuple or list whose last element is the target, or a mapping whose target stands
-    under ``labels`` (or ``label``, ``target``, ``y``). ``keep_target`` also leaves it among the keyword
+    A batch is a tensor, a tuple or list whose last element is the target, or a mapping whose target has the key
+    ``labels`` (or ``label``, ``target``, ``y``). ``keep_target`` also leaves it among the keyword
     arguments, for models that compute their own loss. ``unpack(batch) -> (args, kwargs, target)`` overrides
     all of this.
 
@@ -58,7 +59,7 @@ def batches(
     tensor([1., 1., 1.])
     """
     seen = 0
-    for raw in _pieces(data, batch_size):
+    for raw in _split(data, batch_size):
         batch = _read(raw, device, keep_target, unpack)
         if max_samples is not None and seen + batch.size > max_samples:
             batch = batch.first(max_samples - seen)
@@ -70,7 +71,7 @@ def batches(
 
 
 def can_repeat(data: Any) -> bool:
-    """Whether going through ``data`` a second time gives it again (False for generators and iterators).
+    """True if ``data`` can be iterated over a second time; False for generators and iterators.
 
     >>> can_repeat([torch.zeros(2, 2)]), can_repeat(iter([torch.zeros(2, 2)]))
     (True, False)
@@ -78,7 +79,7 @@ def can_repeat(data: Any) -> bool:
     return not isinstance(data, Iterator)
 
 
-def _pieces(data: Any, batch_size: int) -> Iterable[Any]:
+def _split(data: Any, batch_size: int) -> Iterable[Any]:
     if isinstance(data, Tensor | np.ndarray):
         return torch.as_tensor(data).split(batch_size)
     arrays = isinstance(data, tuple) and all(isinstance(part, Tensor | np.ndarray) for part in data)
@@ -117,21 +118,21 @@ def _read(raw: Any, device: torch.device | str, keep_target: bool, unpack: Unpac
             value = torch.as_tensor(value)
         return value.to(device) if isinstance(value, Tensor) else value
 
-    args, kwargs, target = _walk(args, move), _walk(kwargs, move), _walk(target, move)
+    args, kwargs, target = _map_nested(args, move), _map_nested(kwargs, move), _map_nested(target, move)
     first = next(_tensors((args, kwargs)), None)
     if first is None or first.ndim == 0:
         raise ValueError(
             f"a batch of type {type(raw).__name__} holds no tensor with a batch dimension; pass "
-            "unpack=lambda batch: (args, kwargs, target)"
+            "options=InspectOptions(unpack=lambda batch: (args, kwargs, target))"
         )
     return Batch(args, kwargs, target, int(first.shape[0]))
 
 
-def _walk(value: Any, change: Callable[[Any], Any]) -> Any:
+def _map_nested(value: Any, change: Callable[[Any], Any]) -> Any:
     if isinstance(value, Mapping):
-        return {key: _walk(item, change) for key, item in value.items()}
+        return {key: _map_nested(item, change) for key, item in value.items()}
     if isinstance(value, tuple | list):
-        return type(value)([_walk(item, change) for item in value]) if type(value) in (tuple, list) else value
+        return type(value)([_map_nested(item, change) for item in value]) if type(value) in (tuple, list) else value
     return change(value)
 
 
@@ -149,7 +150,7 @@ def _tensors(value: Any) -> Iterator[Tensor]:
 def output_tensor(output: Any, size: int) -> Tensor:
     """The model's output as one tensor whose first dimension is the batch.
 
-    Of a mapping the logits (or last hidden state), of a tuple the first tensor.
+    A mapping gives its logits (or last hidden state), a tuple its first tensor.
 
     >>> output_tensor({"logits": torch.zeros(2, 3), "aux": None}, 2).shape
     torch.Size([2, 3])
@@ -163,12 +164,11 @@ def output_tensor(output: Any, size: int) -> Tensor:
     if not isinstance(chosen, Tensor) or not chosen.is_floating_point():
         raise ValueError(
             f"the model returned {type(output).__name__}, in which no floating-point tensor was found; pass "
-            "output=lambda result: tensor"
+            "options=InspectOptions(output=lambda result: tensor)"
         )
     if chosen.ndim == 0 or chosen.shape[0] != size:
         raise ValueError(
-            f"the model's output has shape {tuple(chosen.shape)} for a batch of {size}: its first "
-            "dimension must be "
-            "the batch; pass output=lambda result: tensor to choose or rearrange it"
+            f"the model's output has shape {tuple(chosen.shape)} for a batch of {size}: its first dimension must be "
+            "the batch; pass options=InspectOptions(output=lambda result: tensor) to choose or rearrange it"
         )
     return chosen

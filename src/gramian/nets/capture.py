@@ -1,14 +1,14 @@
 """Hooks in a context manager: the gradients at every layer's output, from one graph, and no trace afterwards.
 
-The forward hook keeps the *gradient edge* of a layer's output, not the tensor: an in-place activation that
+The forward hook stores the *gradient edge* of a layer's output, not the tensor: an in-place activation that
 follows rewrites the tensor but not the edge, so the gradient is still the one with respect to the
 pre-activation, and nothing is copied.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
 
@@ -16,12 +16,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.autograd.graph import GradientEdge, get_gradient_edge
+from torch.func import functional_call
 from torch.utils.hooks import RemovableHandle
 
+from gramian.nets.batches import Batch, output_tensor
 from gramian.nets.layers import Layer
 
-# Seen by geometry: (layer, pooled input, pooled output), each (batch, features).
-Watcher = Callable[[Layer, Tensor, Tensor], None]
+Calls = dict[str, list["Call"]]
+"""The uses of every layer in a forward pass, by the layer's name."""
 
 
 @dataclass(frozen=True)
@@ -32,30 +34,114 @@ class Call:
     columns: slice | None = None
 
 
+@dataclass(frozen=True)
+class PooledFeatures:
+    """Input and output of a layer, each (batch, features): the mean over the positions of a sample."""
+
+    input: Tensor
+    output: Tensor
+
+
+@dataclass(frozen=True)
+class ForwardPass:
+    """The result of one forward pass: outputs, the calls of every layer in the graph, and pooled features.
+
+    ``raw`` is what the model returned and ``output`` its tensor; ``order`` names the layers in the order of their
+    first call, ``without_graph`` those that ran without gradients; ``features`` is empty unless the :class:`Capture`
+    pools them.
+    """
+
+    raw: Any
+    output: Tensor
+    layers: Sequence[Layer]
+    calls: Calls
+    order: tuple[str, ...]
+    without_graph: frozenset[str]
+    features: Mapping[str, PooledFeatures]
+
+    def gradients(self, scalar: Tensor, *, retain: bool = False) -> dict[str, list[Tensor]]:
+        """Gradients of a scalar at every call of every layer it reaches, as (batch · shared, groups, m)."""
+        return self._differentiate(scalar, [], retain)[0]
+
+    def gradients_and_weights(
+        self, scalar: Tensor, *, retain: bool = False
+    ) -> tuple[dict[str, list[Tensor]], dict[str, Tensor]]:
+        """The same, and the gradient for each layer's parameter over all its uses, tied ones included."""
+        used = [layer for layer in self.layers if self.calls[layer.name]]
+        rows, found = self._differentiate(scalar, [layer.weight() for layer in used], retain)
+        by_weight = {
+            layer.name: grad.to_dense() if grad.is_sparse else grad
+            for layer, grad in zip(used, found, strict=True)
+            if grad is not None
+        }
+        return rows, by_weight
+
+    def _differentiate(
+        self, scalar: Tensor, weights: list[Tensor], retain: bool
+    ) -> tuple[dict[str, list[Tensor]], Sequence[Tensor | None]]:
+        edges: list[Any] = list({call.edge for uses in self.calls.values() for call in uses})
+        found = torch.autograd.grad(scalar, edges + weights, retain_graph=retain, allow_unused=True)
+        at = dict(zip(edges, found, strict=False))
+        rows: dict[str, list[Tensor]] = {}
+        for layer in self.layers:
+            rows[layer.name] = []
+            for call in self.calls[layer.name]:
+                grad = at[call.edge]
+                if grad is not None:
+                    part = grad if call.columns is None else grad[..., call.columns]
+                    rows[layer.name].append(layer.normal_rows(part))
+        return rows, found[len(edges) :]
+
+
+@dataclass
+class _Recording:
+    """State that the hooks fill during one forward pass."""
+
+    batch: int
+    calls: Calls
+    order: dict[str, None] = field(default_factory=dict)
+    without_graph: set[str] = field(default_factory=set)
+    features: dict[str, PooledFeatures] = field(default_factory=dict)
+
+
 class Capture:
-    """Context manager that records, for each forward pass, where every layer's output sits in the graph.
+    """Context manager that records, for each :meth:`forward` pass, where every layer's output is in the graph.
 
-    ``clear()`` before a forward pass, ``gradients(s)`` after it. On leaving, also through an exception, all
-    hooks are gone, every module is in the mode it was in, and ``requires_grad`` of every weight is what it
-    was.
+    On leaving, also through an exception, all hooks are removed, every module is in the mode it was in, and
+    ``requires_grad`` of every weight is what it was.
 
+    Parameters
+    ----------
+    model, layers
+        The model, and the layers of it to record.
+    read_output
+        Function that reads the output tensor from what the model returns; by default see
+        :func:`gramian.nets.batches.output_tensor`.
+    pool_features
+        Record the pooled features of each layer too.
+
+    >>> from gramian.nets.batches import batches
     >>> from gramian.nets.layers import find_layers
     >>> model = nn.Sequential(nn.Linear(2, 2, bias=False), nn.ReLU(inplace=True))
     >>> layers, _ = find_layers(model)
     >>> with Capture(model, layers) as capture:
-    ...     y = model(torch.ones(1, 2))
-    ...     rows = capture.gradients(y.sum())["0"]
+    ...     done = capture.forward(next(batches(torch.ones(1, 2))))
+    ...     rows = done.gradients(done.output.sum())["0"]
     >>> rows[0].shape
     torch.Size([1, 1, 2])
     """
 
-    def __init__(self, model: nn.Module, layers: Sequence[Layer], watch: Watcher | None = None):
-        self.model, self.layers, self.watch = model, list(layers), watch
-        self.calls: dict[str, list[Call]] = {}
-        self.order: dict[str, None] = {}  # layers in the order of their first call
-        self.without_graph: set[str] = set()
-        self.listening = False
-        self.batch = 0
+    def __init__(
+        self,
+        model: nn.Module,
+        layers: Sequence[Layer],
+        read_output: Callable[[Any], Tensor] | None = None,
+        *,
+        pool_features: bool = False,
+    ):
+        self.model, self.layers, self.read_output = model, list(layers), read_output
+        self.pool_features = pool_features
+        self._recording: _Recording | None = None
         self._handles: list[RemovableHandle] = []
         self._training: list[tuple[nn.Module, bool]] = []
         self._grad: list[tuple[Tensor, bool]] = []
@@ -68,14 +154,13 @@ class Capture:
             for layer in self.layers:
                 weight = layer.weight()
                 if weight.is_leaf and not weight.requires_grad:
-                    # A frozen layer still needs a graph, or its gradients could not be asked for.
+                    # A frozen layer still needs a graph, or its gradients could not be computed.
                     self._grad.append((weight, False))
                     weight.requires_grad_(True)
             self._register()
         except BaseException:
             self._restore()
             raise
-        self.clear()
         return self
 
     def __exit__(
@@ -83,55 +168,29 @@ class Capture:
     ) -> None:
         self._restore()
 
-    def clear(self, batch: int = 0) -> None:
-        """Forget the last forward pass and listen to the next, of ``batch`` samples."""
-        self.batch = batch
-        self.calls = {layer.name: [] for layer in self.layers}
-        self.listening = True
-
-    def take(self) -> dict[str, list[Call]]:
-        """The calls of the last forward pass, layer by layer; stops listening."""
-        self.listening = False
-        return self.calls
-
-    def gradients(
-        self, scalar: Tensor, calls: dict[str, list[Call]] | None = None, *, retain: bool = False
-    ) -> dict[str, list[Tensor]]:
-        """Gradients of a scalar at every call of every layer it reaches, as (batch · shared, groups, m)."""
-        return self.gradients_and_weights(scalar, calls, weights=False, retain=retain)[0]
-
-    def gradients_and_weights(
-        self,
-        scalar: Tensor,
-        calls: dict[str, list[Call]] | None = None,
-        *,
-        weights: bool = True,
-        retain: bool = False,
-    ) -> tuple[dict[str, list[Tensor]], dict[str, Tensor]]:
-        """The same, and the gradient for each layer's parameter over all its uses, tied ones included."""
-        calls = self.calls if calls is None else calls
-        # Activation checkpointing runs the forward pass again inside the backward pass: not to be counted.
-        self.listening = False
-        edges = {call.edge for uses in calls.values() for call in uses}
-        places: list[Any] = list(edges)
-        used = [layer for layer in self.layers if calls[layer.name]] if weights else []
-        tensors = [layer.weight() for layer in used]
-        found = torch.autograd.grad(scalar, places + tensors, retain_graph=retain, allow_unused=True)
-        at = dict(zip(places, found, strict=False))
-        rows: dict[str, list[Tensor]] = {}
-        for layer in self.layers:
-            rows[layer.name] = []
-            for call in calls[layer.name]:
-                grad = at[call.edge]
-                if grad is not None:
-                    part = grad if call.columns is None else grad[..., call.columns]
-                    rows[layer.name].append(layer.normal_rows(part))
-        by_weight = {
-            layer.name: grad.to_dense() if grad.is_sparse else grad
-            for layer, grad in zip(used, found[len(places) :], strict=True)
-            if grad is not None
-        }
-        return rows, by_weight
+    def forward(self, batch: Batch, state: Mapping[str, Tensor] | None = None) -> ForwardPass:
+        """Run the model on a batch, with the weights of ``state`` instead of its own when it is given."""
+        recording = _Recording(batch.size, {layer.name: [] for layer in self.layers})
+        self._recording = recording
+        try:
+            if state is None:
+                raw = self.model(*batch.args, **batch.kwargs)
+            else:
+                # The state dict names a tied weight once per use, each with its value.
+                raw = functional_call(self.model, dict(state), batch.args, batch.kwargs, tie_weights=False)
+        finally:
+            # Activation checkpointing runs the forward pass again inside the backward pass: that is not recorded.
+            self._recording = None
+        output = output_tensor(raw if self.read_output is None else self.read_output(raw), batch.size)
+        return ForwardPass(
+            raw=raw,
+            output=output,
+            layers=self.layers,
+            calls=recording.calls,
+            order=tuple(recording.order),
+            without_graph=frozenset(recording.without_graph),
+            features=recording.features,
+        )
 
     def _register(self) -> None:
         attention: dict[nn.Module, list[Layer]] = {}
@@ -141,53 +200,60 @@ class Capture:
             else:
                 self._handles.append(layer.module.register_forward_hook(self._module_hook(layer)))
         for module, parts in attention.items():
-            self._handles.append(module.register_forward_pre_hook(self._attention_opens(parts)))
-            self._handles.append(module.register_forward_hook(self._attention_closes, always_call=True))
+            self._handles.append(module.register_forward_pre_hook(self._before_attention(parts)))
+            self._handles.append(module.register_forward_hook(self._after_attention, always_call=True))
 
     def _module_hook(self, layer: Layer) -> Callable[[nn.Module, Any, Any], None]:
         def hook(module: nn.Module, args: Any, output: Any) -> None:
-            if self.listening and isinstance(output, Tensor):
+            if self._recording is not None and isinstance(output, Tensor):
                 H = args[0] if args and isinstance(args[0], Tensor) else None
-                self._record(layer, output)
-                self._show(layer, H, output)
+                self._record_call(self._recording, layer, output)
+                self._record_features(self._recording, layer, H, output)
 
         return hook
 
-    def _record(self, layer: Layer, output: Tensor, columns: slice | None = None) -> None:
+    def _record_call(self, recording: _Recording, layer: Layer, output: Tensor, columns: slice | None = None) -> None:
         if output.grad_fn is None:
-            self.without_graph.add(layer.name)
+            recording.without_graph.add(layer.name)
             return
-        self.order.setdefault(layer.name)
-        self.calls[layer.name].append(Call(get_gradient_edge(output), columns))
+        recording.order.setdefault(layer.name)
+        recording.calls[layer.name].append(Call(get_gradient_edge(output), columns))
 
-    def _show(self, layer: Layer, H: Tensor | None, Z: Tensor) -> None:
-        if self.watch is not None and H is not None and layer.reads_features:
+    def _record_features(self, recording: _Recording, layer: Layer, H: Tensor | None, Z: Tensor) -> None:
+        if self.pool_features and H is not None and layer.reads_features:
             with torch.no_grad():
-                self.watch(layer, layer.pooled(H.detach(), self.batch), layer.pooled(Z.detach(), self.batch))
+                pooled = (layer.pooled(T.detach(), recording.batch) for T in (H, Z))
+                recording.features[layer.name] = PooledFeatures(*pooled)
 
-    def _attention_opens(self, parts: list[Layer]) -> Callable[[nn.Module, Any], None]:
-        """Attention multiplies by its weights without calling a module: listen at F.linear while it runs."""
+    def _before_attention(self, parts: list[Layer]) -> Callable[[nn.Module, Any], None]:
+        """Attention multiplies by its weights without calling a module: replace F.linear while it runs."""
 
-        def opens(module: nn.Module, args: Any) -> None:
+        def hook(module: nn.Module, args: Any) -> None:
             plain = F.linear
             sizes: list[tuple[int, int]] = []
 
             def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
                 output = plain(input, weight, bias)
-                if self.listening:
+                if self._recording is not None:
                     if not sizes and input.ndim == 3:
                         sizes.append((input.shape[0], input.shape[1]))
                     for part in parts:
-                        self._record_slice(part, input, weight, output, sizes)
+                        self._record_slice(self._recording, part, input, weight, output, sizes)
                 return output
 
             self._linear.append(plain)
             F.linear = linear
 
-        return opens
+        return hook
 
     def _record_slice(
-        self, part: Layer, input: Tensor, weight: Tensor, output: Tensor, sizes: list[tuple[int, int]]
+        self,
+        recording: _Recording,
+        part: Layer,
+        input: Tensor,
+        weight: Tensor,
+        output: Tensor,
+        sizes: list[tuple[int, int]],
     ) -> None:
         parameter = part.weight()
         if weight is parameter:
@@ -202,14 +268,14 @@ class Capture:
             if not start <= part.rows[0] < stop:
                 return
             columns = slice(part.rows[0] - start, part.rows[1] - start)
-        self._record(part, output, columns)
+        self._record_call(recording, part, output, columns)
         if sizes:
             # Inside attention tensors are (tokens, batch, ·), or those two flattened.
             length, batch = sizes[0] if input.ndim == 2 else input.shape[:2]
             H, Z = (T.reshape(length, batch, -1).transpose(0, 1) for T in (input, output[..., columns]))
-            self._show(part, H, Z)
+            self._record_features(recording, part, H, Z)
 
-    def _attention_closes(self, module: nn.Module, args: Any, output: Any) -> None:
+    def _after_attention(self, module: nn.Module, args: Any, output: Any) -> None:
         if self._linear:
             F.linear = self._linear.pop()
 
@@ -224,4 +290,3 @@ class Capture:
         for weight, required in self._grad:
             weight.requires_grad_(required)
         self._grad.clear()
-        self.calls = {}

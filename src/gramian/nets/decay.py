@@ -1,8 +1,8 @@
-"""Which weight decay a layer was trained with, and what stationarity means for its optimiser.
+"""The weight decay that a layer was trained with, and the stationarity condition of its optimiser.
 
-Coupled decay (SGD, Adam, …) adds λW to the gradient, so at rest ``∇L + λW = 0`` and FACT holds as written.
-Decoupled decay (AdamW) moves ``W ← W − η(λW + P∘m)`` with P = 1/(√v̂ + ε): at rest ``P∘∇L + λW = 0``, so
-FACT holds for the preconditioned gradient, which is what is used then.
+Coupled decay (SGD, Adam, …) adds λW to the gradient, so at a stationary point ``∇L + λW = 0`` and FACT holds as
+written. Decoupled decay (AdamW) moves ``W ← W − η(λW + P∘m)`` with P = 1/(√v̂ + ε): at a stationary point
+``P∘∇L + λW = 0``, so FACT holds for the preconditioned gradient, which is used then.
 """
 
 from __future__ import annotations
@@ -14,6 +14,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+WeightDecay = float | torch.optim.Optimizer | Mapping[str, float] | None
+"""λ as users pass it: a number, the optimiser that trained the model, or a number per layer."""
+
 _COUPLED = (
     torch.optim.SGD, torch.optim.Adam, torch.optim.Adagrad, torch.optim.RMSprop, torch.optim.Adadelta,
     torch.optim.Adamax, torch.optim.NAdam, torch.optim.RAdam, torch.optim.ASGD,
@@ -22,7 +25,7 @@ _COUPLED = (
 
 @dataclass(frozen=True)
 class Decay:
-    """λ of one parameter, how its gradient is scaled before it balances λW at rest, or why FACT has none."""
+    """λ of one parameter, the scaling of its gradient in the stationarity condition, or why FACT has none."""
 
     weight_decay: float = 0.0
     precondition: Callable[[Tensor], Tensor] | None = None
@@ -30,13 +33,11 @@ class Decay:
 
     @property
     def usable(self) -> bool:
-        """Whether FACT can be formed."""
+        """True where FACT can be formed."""
         return self.reason is None
 
 
-def resolve_decay(
-    weight_decay: float | torch.optim.Optimizer | Mapping[str, float] | None, name: str, parameter: Tensor
-) -> Decay:
+def resolve_decay(weight_decay: WeightDecay, name: str, parameter: Tensor) -> Decay:
     """λ of one layer from a number, a mapping of layer names to numbers, or the optimiser itself.
 
     >>> p = torch.nn.Parameter(torch.ones(2, 2))
@@ -55,8 +56,7 @@ def resolve_decay(
         weight_decay = weight_decay[name]
     if not isinstance(weight_decay, int | float) or isinstance(weight_decay, bool) or weight_decay < 0:
         raise ValueError(
-            "weight_decay must be a number ≥ 0, a mapping of layer names to numbers, or the torch "
-            "optimiser that "
+            "weight_decay must be a number ≥ 0, a mapping of layer names to numbers, or the torch optimiser that "
             f"trained the model, got {weight_decay!r}"
         )
     return _positive(float(weight_decay))
@@ -82,8 +82,7 @@ def _from_optimizer(optimizer: torch.optim.Optimizer, name: str, parameter: Tens
         return _adamw(optimizer.state.get(parameter, {}), group, kind)
     if decoupled or not isinstance(optimizer, _COUPLED):
         raise ValueError(
-            f"weight_decay={kind}: its stationarity condition is not known, so FACT cannot be "
-            "trusted. If it adds λW "
+            f"weight_decay={kind}: its stationarity condition is not known, so FACT cannot be trusted. If it adds λW "
             "to the gradient, pass weight_decay=λ as a number; otherwise pass None"
         )
     return _positive(float(group["weight_decay"]))
@@ -93,9 +92,8 @@ def _adamw(state: Mapping[str, Any], group: Mapping[str, Any], kind: str) -> Dec
     second = state.get("max_exp_avg_sq" if group.get("amsgrad") else "exp_avg_sq")
     if second is None:
         return Decay(
-            reason=f"{kind} decouples the decay, so its stationarity needs its preconditioner, and it has no "
-            "state yet "
-            "(pass the optimiser after training, or the trained one with its state loaded)"
+            reason=f"{kind} decouples the decay, so its stationarity needs its preconditioner, and it has no state "
+            "yet (pass the optimiser after training, or the trained one with its state loaded)"
         )
     step, beta = float(state["step"]), float(group["betas"][1])
     scale = second.double().div(1 - beta**step).sqrt() + float(group["eps"])

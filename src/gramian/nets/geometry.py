@@ -1,5 +1,5 @@
 """The geometry of a layer's features towards the targets: linearity, surrogates, neural collapse, balance
-(paper E, C).
+(papers E, C).
 
 Everything is a function of sums over samples, so that it streams: ``HᵀH``, ``HᵀY``, class means.
 """
@@ -7,6 +7,7 @@ Everything is a function of sums over samples, so that it streams: ``HᵀH``, ``
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 
 import torch
 from jaxtyping import Float, Int
@@ -39,7 +40,7 @@ def surrogate(G_factor: Float[Tensor, "n m"], Y: Float[Tensor, "n c"]) -> float:
 
 
 def balancedness(W: Float[Tensor, "m k"], W_next: Float[Tensor, "p m"]) -> float:
-    """How far two adjacent layers are from balance: ``‖WWᵀ − W⁺ᵀW⁺‖ / max(‖WWᵀ‖, ‖W⁺ᵀW⁺‖)``; 0 is balanced
+    """Distance of two adjacent layers from balance, ``‖WWᵀ − W⁺ᵀW⁺‖ / max(‖WWᵀ‖, ‖W⁺ᵀW⁺‖)``; 0 is balanced
     (paper C).
 
     Gradient flow conserves the difference; weight decay shrinks it as ``e^{−2λt}``.
@@ -49,6 +50,28 @@ def balancedness(W: Float[Tensor, "m k"], W_next: Float[Tensor, "p m"]) -> float
     """
     A, B = W.double() @ W.double().mT, W_next.double().mT @ W_next.double()
     return float((A - B).norm() / max(A.norm(), B.norm()))
+
+
+def balancedness_of_pairs(
+    weights: Mapping[str, Float[Tensor, "g _m _k"]], pairs: Sequence[tuple[str, str]]
+) -> dict[str, float]:
+    """Balancedness of each layer with the layer that follows it.
+
+    ``pairs`` name a layer and a successor. A layer with several successors is left out, and so is a pair of which one
+    has groups or is not in ``weights``, or whose shapes do not match.
+
+    >>> eye = torch.eye(2)[None]
+    >>> balancedness_of_pairs({"a": eye, "b": eye}, [("a", "b")])
+    {'a': 0.0}
+    """
+    found = {}
+    for before, after in pairs:
+        if sum(first == before for first, _ in pairs) > 1 or before not in weights or after not in weights:
+            continue
+        W, W_next = weights[before], weights[after]
+        if W.shape[0] == W_next.shape[0] == 1 and W.shape[1] == W_next.shape[2]:
+            found[before] = balancedness(W[0], W_next[0])
+    return found
 
 
 class FeatureMoments:
@@ -156,7 +179,7 @@ def neural_collapse(moments: FeatureMoments, W: Float[Tensor, "m k"] | None = No
 
 
 def nearest_mean(H: Float[Tensor, "n k"], means: Float[Tensor, "c k"]) -> Int[Tensor, " n"]:
-    """The class whose mean is nearest, for NC4; classes without samples (NaN means) are never chosen.
+    """The class whose mean is nearest, for NC4; classes without samples (NaN means) are excluded.
 
     >>> nearest_mean(torch.tensor([[0.9]]), torch.tensor([[0.0], [1.0]]))
     tensor([1])

@@ -1,17 +1,15 @@
-"""How layers follow one another, read from the autograd graph: residual paths and parallel branches
-included."""
+"""The order of the layers in a network, read from the autograd graph: residual paths and parallel branches included."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 from torch import Tensor
 
-from gramian.nets.capture import Call
+from gramian.nets.capture import Calls
 
 
-def layer_graph(output: Tensor, calls: Mapping[str, Sequence[Call]]) -> tuple[dict[str, int], list[tuple[str, str]]]:
+def layer_graph(output: Tensor, calls: Calls) -> tuple[dict[str, int], list[tuple[str, str]]]:
     """Depth of each layer, and the pairs that follow each other with no other layer between.
 
     Depth counts the layers on the longest path from a layer to the output, itself included, so that 1 /
@@ -19,18 +17,20 @@ def layer_graph(output: Tensor, calls: Mapping[str, Sequence[Call]]) -> tuple[di
 
     >>> import torch
     >>> from torch import nn
+    >>> from gramian.nets.batches import batches
     >>> from gramian.nets.capture import Capture
     >>> from gramian.nets.layers import find_layers
     >>> model = nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 1))
     >>> with Capture(model, find_layers(model)[0]) as capture:
-    ...     layer_graph(model(torch.ones(4, 2)), capture.calls)
+    ...     done = capture.forward(next(batches(torch.ones(4, 2))))
+    >>> layer_graph(done.output, done.calls)
     ({'2': 1, '0': 2}, [('0', '2')])
     """
     at: dict[Any, list[str]] = {}
     for name, uses in calls.items():
         for call in uses:
             at.setdefault(call.edge.node, []).append(name)
-    # For every node: how many layers lie on the longest path from the output down to it, and which layers
+    # For every node: the number of layers on the longest path from the output down to it, and the layers that
     # come next towards the output. Children are visited after all their parents.
     depth: dict[Any, int] = {}
     above: dict[Any, frozenset[str]] = {}

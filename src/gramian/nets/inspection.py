@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import torch
@@ -12,87 +13,72 @@ from torch import Tensor, nn
 from torch.nn.utils import parametrize
 
 from gramian.core.progress import progress
-from gramian.nets.batches import Batch, Unpack, batches, can_repeat
+from gramian.nets.batches import Batch, batches, can_repeat
 from gramian.nets.capture import Capture
-from gramian.nets.collect import Collector, Options
-from gramian.nets.layers import find_layers, unwrap
-from gramian.nets.losses import Loss
+from gramian.nets.collect import Collector, Outputs
+from gramian.nets.decay import WeightDecay
+from gramian.nets.geometry import balancedness_of_pairs
+from gramian.nets.geometry_collector import GeometryCollector, nearest_mean_agreement
+from gramian.nets.layers import Layer, LayerSelection, find_layers, unwrap
+from gramian.nets.losses import LossLike
+from gramian.nets.options import InspectOptions
 from gramian.nets.record import LayerRecord
 from gramian.nets.report import FeatureReport
+from gramian.nets.sums import LayerSums
+
+_NOT_LINEAR = {"attention", "Embedding", "EmbeddingBag"}  # kinds of layers that have no balance with a neighbour
 
 
 def inspect(
     model: nn.Module,
     data: Any,
-    loss: Loss | nn.Module | str | None = None,
+    loss: LossLike | None = None,
     *,
-    layers: str | Sequence[str] | Callable[[str, nn.Module], bool] | None = None,
-    outputs: str | int | Sequence[int] = "all",
-    projections: str = "fresh",
-    weight_decay: float | torch.optim.Optimizer | Mapping[str, float] | None = None,
-    device: str | torch.device = "auto",
+    layers: LayerSelection | None = None,
+    outputs: Outputs = "all",
+    weight_decay: WeightDecay = None,
     initial: nn.Module | Mapping[str, Tensor] | None = None,
-    step: float = 1.0,
-    geometry: bool = True,
-    ridge: float = 1e-3,
-    output: Callable[[Any], Tensor] | None = None,
-    unpack: Unpack | None = None,
+    device: str | torch.device = "auto",
     max_samples: int | None = None,
     batch_size: int = 256,
-    max_dim: int = 4096,
-    sketch: int = 256,
     seed: int = 0,
+    options: InspectOptions | None = None,
 ) -> FeatureReport:
-    """See what every layer of a model has learned: one row per layer, every feature matrix on request.
+    """Measure what every layer of a model has learned: one row per layer, every feature matrix on request.
 
     Parameters
     ----------
     model
-        Any ``nn.Module``. It is run in eval mode and comes back as it was: modes, hooks, ``requires_grad``.
+        Any ``nn.Module``. It is run in eval mode and left as it was: modes, hooks, ``requires_grad``.
     data
         A tensor, a tuple of tensors ``(X, y)``, or any iterable of batches: tensors, tuples whose last
         element is the target, or mappings as Hugging Face models take them.
     loss
-        The loss that was trained: ``"mse"``, ``"cross_entropy"``, a torch criterion (its ``reduction`` is
-        honoured), any callable ``loss(output, target)`` that returns one value per sample ``(n,)`` or their
-        mean, or ``"model"`` where the model's output carries ``.loss``. Without it the loss-free matrices
-        are measured.
+        The loss that was trained: ``"mse"``, ``"cross_entropy"``, a torch criterion (with its own ``reduction``),
+        any callable ``loss(output, target)`` that returns one value per sample ``(n,)`` or their mean, or
+        ``"model"`` where the model's output has an attribute ``.loss``. Without it only the matrices that need no
+        loss are measured.
     layers
         Names or patterns (``"encoder.*.query"``), or a function of ``(name, module)``; every layer by
         default.
     outputs
-        ``"all"`` takes one backward pass per output. An integer takes that many random ±1 combinations of the
-        outputs instead, which is unbiased; the error is in the column ``agop_error``. A list takes those
-        outputs. Beyond 512 outputs ``"all"`` becomes 64 projections, with a warning.
-    projections
-        ``"fresh"`` draws the random combinations anew for each sample, so the error falls with the number of samples
-        too. ``"shared"`` takes the same ones for all samples, which ``agop_centered`` needs: its error falls with the
-        number of projections only.
+        ``"all"`` runs one backward pass per output. An integer uses that many random ±1 combinations of the
+        outputs instead, which is unbiased; the error is in the column ``agop_error``. A list selects outputs.
+        Beyond 512 outputs ``"all"`` becomes 64 projections, with a warning.
     weight_decay
         λ of the training loss ``(1/n) Σ ℓᵢ + (λ/2)‖θ‖²``, per layer as a mapping, or the optimiser itself:
         SGD and Adam add λW to the gradient, AdamW does not, and its preconditioner is read from its state.
-    device
-        ``"auto"`` stays where the model is; anything else moves the model there and back.
     initial
         The state dict at initialisation (or the untrained model): adds C-NFA, double-centred and PTK-centred
         NFA.
-    step
-        η of the virtual covariance shift.
-    geometry
-        Whether to relate features and targets (target linearity, surrogates, neural collapse), where there
-        are targets.
-    ridge
-        γ of the target linearity, relative to the mean eigenvalue of the features' (centred) Gram matrix.
-    output, unpack
-        How to read a tensor from what the model returns, and ``(args, kwargs, target)`` from a batch, where
-        the defaults do not fit.
+    device
+        ``"auto"`` uses the device of the model; anything else moves the model there and back.
     max_samples, batch_size
-        How many samples to look at, and the batch size when ``data`` is one tensor.
-    max_dim, sketch
-        Matrices with more rows than ``max_dim`` are not formed: comparisons run through thin factors, or,
-        when both sides are wider, through this many random probes.
+        Largest number of samples to read, and the batch size when ``data`` is one tensor.
     seed
-        Of the private generator behind projections and probes.
+        Seed of the private generator behind projections and probes.
+    options
+        Everything that few calls need, see :class:`gramian.nets.InspectOptions`.
 
     Returns
     -------
@@ -112,8 +98,7 @@ def inspect(
     >>> round(report.similarity("2", "nfm", "agop", power=0.5), 6)
     1.0
     """
-    if projections not in ("fresh", "shared"):
-        raise ValueError(f'projections must be "fresh" or "shared", got {projections!r}')
+    options = InspectOptions() if options is None else options
     inner = unwrap(model)
     found, skipped = find_layers(inner, layers)
     if not found:
@@ -121,85 +106,112 @@ def inspect(
             "the model has no layer that can be measured"
             + (f"; skipped: {skipped}" if skipped else ": it has no weight matrix")
         )
-    options = Options(
-        loss=loss,
-        outputs=outputs,
-        projections=projections,
-        weight_decay=weight_decay,
-        step=step,
-        geometry=geometry,
-        ridge=ridge,
-        output=output,
-        initial=_initial_tensors(inner, initial),
-        max_dim=max_dim,
-        sketch=sketch,
-        seed=seed,
-    )
+    start = _initial_tensors(inner, initial)
     # A model with randomness of its own must not advance the user's generator.
     with _on_device(inner, device) as place, torch.random.fork_rng(devices=[]), parametrize.cached():
-        collector = Collector(inner, found, options)
-
-        def read() -> Iterator[Any]:
-            return batches(
-                data,
-                device=place,
-                batch_size=batch_size,
-                keep_target=loss == "model",
-                unpack=unpack,
-                max_samples=max_samples,
-            )
-
+        collector = Collector(
+            inner,
+            found,
+            loss=loss,
+            outputs=outputs,
+            weight_decay=weight_decay,
+            initial=start,
+            seed=seed,
+            options=options,
+        )
+        geometry = GeometryCollector(options.max_dim) if options.geometry else None
+        read = partial(
+            batches,
+            data,
+            device=place,
+            batch_size=batch_size,
+            keep_target=loss == "model",
+            unpack=options.unpack,
+            max_samples=max_samples,
+        )
         with (
-            Capture(inner, found, collector.features.show) as capture,
+            Capture(inner, found, options.output, pool_features=options.geometry) as capture,
             torch.enable_grad(),
             progress("inspecting", _count(data), show=True) as tick,
         ):
             for batch in read():
-                collector.add(capture, batch)
+                _add_batch(batch, capture, start, collector, geometry)
                 tick()
-        records, unmeasured = collector.finish(capture)
-        means = collector.features.means(collector.samples)
+        sums, unmeasured = collector.finish()
+        measured = [layer for layer in found if layer.name in sums]
+        numbers = {} if geometry is None else geometry.measure(measured, options.ridge, collector.samples)
+        means = {} if geometry is None else geometry.class_means(collector.samples)
         if means and can_repeat(data):
             # With gradients on: without them attention takes a fused path that no hook sees.
-            with Capture(inner, found, collector.features.show) as capture, torch.enable_grad():
-                _add_nc4(records, collector, capture, means, read())
+            with Capture(inner, found, options.output, pool_features=True) as capture, torch.enable_grad():
+                passes = ((batch, capture.forward(batch)) for batch in read())
+                nc4 = nearest_mean_agreement(means, passes)
+            numbers = {name: values | {"nc4": nc4[name]} for name, values in numbers.items()}
     skipped.update(unmeasured)
-    if not records:
+    if not sums:
         raise ValueError(f"no layer could be measured; skipped: {skipped}")
+    _warn_about_projections(collector)
+    _warn_about_few_samples(geometry, collector.samples)
+    records = _records(measured, sums, numbers, collector)
+    classes = 0 if geometry is None else geometry.classes
+    return FeatureReport(records, skipped, collector.settings() | {"classes": classes})
+
+
+def _add_batch(
+    batch: Batch,
+    capture: Capture,
+    start: Mapping[str, Tensor] | None,
+    collector: Collector,
+    geometry: GeometryCollector | None,
+) -> None:
+    done = capture.forward(batch)
+    before = None if start is None else capture.forward(batch, _differentiable(start, done.output.device))
+    collector.add(batch, done, before)
+    if geometry is not None:
+        geometry.add(batch, done)
+
+
+def _differentiable(state: Mapping[str, Tensor], device: torch.device) -> dict[str, Tensor]:
+    return {key: value.to(device, copy=True).requires_grad_(value.is_floating_point()) for key, value in state.items()}
+
+
+def _records(
+    layers: Sequence[Layer],
+    sums: Mapping[str, LayerSums],
+    numbers: Mapping[str, Mapping[str, float]],
+    collector: Collector,
+) -> dict[str, LayerRecord]:
+    kinds = {layer.name: layer.kind for layer in layers}
+    linear = {name: one.weight for name, one in sums.items() if kinds[name] not in _NOT_LINEAR}
+    balance = balancedness_of_pairs(linear, collector.pairs)
+    return {
+        name: LayerRecord(
+            kind=kinds[name],
+            depth=collector.depth.get(name, 1),
+            sums=one,
+            geometry={**numbers.get(name, {}), **({"balancedness": balance[name]} if name in balance else {})},
+        )
+        for name, one in sums.items()
+    }
+
+
+def _warn_about_projections(collector: Collector) -> None:
     if collector.projected_from:
         warnings.warn(
-            f"{collector.projected_from} outputs were sampled with {sum(collector.projections)} "
-            "random projections; the "
-            "column agop_error gives the relative error (pass outputs=<number> to choose)",
-            stacklevel=2,
+            f"{collector.projected_from} outputs were sampled with {sum(collector.projections)} random projections; "
+            "the column agop_error gives the relative error (pass outputs=<number> to choose)",
+            stacklevel=3,
         )
-    few = {name: m.h.shape[0] for name, m in collector.features.inputs.items() if m.count <= m.h.shape[0]}
+
+
+def _warn_about_few_samples(geometry: GeometryCollector | None, samples: int) -> None:
+    few = {} if geometry is None else geometry.underdetermined()
     if few:
         warnings.warn(
-            f"{collector.samples} samples for up to {max(few.values())} features in {len(few)} layers: any "
-            "target is linear in so many features, so target_linearity and nc1 say little (use more data)",
-            stacklevel=2,
+            f"{samples} samples for up to {max(few.values())} features in {len(few)} layers: any target is linear in "
+            "at least as many features as samples, so target_linearity and nc1 say little (use more data)",
+            stacklevel=3,
         )
-    return FeatureReport(records, skipped, collector.settings())
-
-
-def _add_nc4(
-    records: dict[str, LayerRecord],
-    collector: Collector,
-    capture: Capture,
-    means: dict[str, Tensor],
-    data: Iterator[Batch],
-) -> None:
-    """NC4 needs the finished class means, so it takes a second pass."""
-    agree, seen = dict.fromkeys(means, 0), 0
-    for batch in data:
-        _, f = collector.forward(capture, batch)
-        for name, count in collector.features.agreement(means, f.argmax(1).cpu()).items():
-            agree[name] += count
-        seen += batch.size
-    for name, count in agree.items():
-        if name in records:
-            records[name].geometry["nc4"] = count / seen
 
 
 def _initial_tensors(model: nn.Module, initial: nn.Module | Mapping[str, Tensor] | None) -> dict[str, Tensor] | None:
@@ -239,5 +251,5 @@ def _on_device(model: nn.Module, device: str | torch.device) -> Iterator[torch.d
 
 
 def _count(data: Any) -> int | None:
-    """How many batches there will be, where the data says so."""
+    """Number of batches, where the data has a length."""
     return len(data) if hasattr(data, "__len__") and not isinstance(data, Tensor | tuple) else None

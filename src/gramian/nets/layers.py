@@ -1,4 +1,4 @@
-"""Which modules hold a weight matrix, and how each is read as ``Z = H Wᵀ``.
+"""Modules that hold a weight matrix, and the normal form ``Z = H Wᵀ`` of each.
 
 Every layer has one normal form: rows ``(batch, shared, groups, features)``, where *shared* runs over the
 positions that use the same weights (pixels of a convolution, tokens of a sentence) and *groups* over
@@ -19,11 +19,13 @@ from torch.nn.parameter import UninitializedParameter
 
 ROOT = "model"  # the name of a model that is itself one layer, where PyTorch's dotted name is empty
 
+LayerSelection = str | Iterable[str] | Callable[[str, nn.Module], bool]
+"""Names or patterns of layers, or a function of ``(name, module)``."""
+
 
 @dataclass(frozen=True)
 class LayerForm:
-    """How one type of module becomes ``Z = H Wᵀ``: which parameter, its matrix, and where the output
-    channels are.
+    """Normal form ``Z = H Wᵀ`` of one type of module: the parameter, its matrix, and the dimension of the features.
 
     ``matrix(module, p)`` maps the parameter to ``(groups, m, k)`` and must be linear in ``p``: gradients go
     through the same map. ``channel_dim`` is the dimension of the module's input and output that holds the
@@ -57,12 +59,22 @@ class Layer:
     inside_attention: bool = False
 
     def weight(self) -> Tensor:
-        """The tensor the module uses now (the parameter, or what a parametrisation makes of it)."""
+        """The tensor that the module uses now: the parameter, or the value of a parametrisation."""
         owner: object = self.module
         for part in self.parameter.split("."):
             owner = getattr(owner, part)
         assert isinstance(owner, Tensor)
         return owner
+
+    def state_key(self, model: nn.Module) -> str:
+        """Key of the weight in the state dict of the model.
+
+        >>> model = nn.Sequential(nn.Linear(2, 2))
+        >>> find_layers(model)[0][0].state_key(model)
+        '0.weight'
+        """
+        path = next(name for name, module in model.named_modules() if module is self.module)
+        return f"{path}.{self.parameter}" if path else self.parameter
 
     def normal_rows(self, Z: Tensor) -> Tensor:
         """Outputs (or gradients with respect to them) as rows ``(batch · shared, groups, m / groups)``.
@@ -79,7 +91,7 @@ class Layer:
     def pooled(self, H: Tensor, batch: int) -> Tensor:
         """Features per sample ``(batch, features)``: the mean over the shared positions, as a copy.
 
-        Where the second dimension is the batch and the first is not (tokens first), they change places.
+        Where the second dimension is the batch and the first is not (tokens first), the two are swapped.
         """
         H = H.movedim(self.channel_dim, -1)
         if H.ndim > 2 and H.shape[0] != batch and H.shape[1] == batch:
@@ -95,7 +107,7 @@ def _convolution(module: nn.Module, p: Tensor) -> Tensor:
 
 def _refuse_embedding(module: nn.Module) -> str | None:
     if getattr(module, "max_norm", None) is not None:
-        return "max_norm rewrites the weights during the forward pass, so looking would change the model"
+        return "max_norm rewrites the weights during the forward pass, so measuring would change the model"
     if getattr(module, "mode", None) == "max":
         return "mode='max' is not a matrix product of the weights"
     return None
@@ -113,14 +125,13 @@ _forms: dict[type | str, LayerForm] = {
     nn.Conv3d: _CONV,
     nn.Embedding: _TABLE,
     nn.EmbeddingBag: _TABLE,
-    # GPT-2's linear layer stores its weight transposed; named by its address, because transformers is not
-    # imported.
+    # GPT-2's linear layer stores its weight transposed; it is named by its path, because transformers is not imported.
     "transformers.pytorch_utils.Conv1D": LayerForm(matrix=lambda module, p: p.mT[None]),
 }
 
 
 def register_layer(module_type: type, form: LayerForm) -> None:
-    """Teach :func:`gramian.nets.inspect` a module type of your own (subclasses included).
+    """Register the normal form of a module type of your own (subclasses included) with :func:`gramian.nets.inspect`.
 
     >>> import torch
     >>> class Scaled(nn.Module):
@@ -146,7 +157,7 @@ def _form_of(module: nn.Module) -> LayerForm | None:
     return None
 
 
-def _rows(rows: tuple[int, int]) -> Callable[[Tensor], Tensor]:
+def _select_rows(rows: tuple[int, int]) -> Callable[[Tensor], Tensor]:
     return lambda p: p[rows[0] : rows[1]][None]
 
 
@@ -163,7 +174,7 @@ def _attention_layers(name: str, module: nn.MultiheadAttention) -> list[Layer]:
                     "attention",
                     module,
                     "in_proj_weight",
-                    matrix=_rows(rows),
+                    matrix=_select_rows(rows),
                     rows=rows,
                     inside_attention=True,
                 )
@@ -192,13 +203,11 @@ def _attention_layers(name: str, module: nn.MultiheadAttention) -> list[Layer]:
     return layers
 
 
-def find_layers(
-    model: nn.Module, select: str | Iterable[str] | Callable[[str, nn.Module], bool] | None = None
-) -> tuple[list[Layer], dict[str, str]]:
-    """Layers of a model in the order of ``named_modules``, and the modules with weights that were skipped,
-    with why.
+def find_layers(model: nn.Module, select: LayerSelection | None = None) -> tuple[list[Layer], dict[str, str]]:
+    """Layers of a model in the order of ``named_modules``, and the reason for every module with weights that was
+    skipped.
 
-    ``select`` keeps some layers: names or patterns with ``*`` (``"encoder.*.query"``), or a function of
+    ``select`` restricts the layers: names or patterns with ``*`` (``"encoder.*.query"``), or a function of
     ``(name, module)``.
 
     >>> layers, skipped = find_layers(nn.Sequential(nn.Linear(3, 4), nn.LayerNorm(4), nn.Linear(4, 2)))
@@ -218,7 +227,7 @@ def find_layers(
             continue
         form = _form_of(module)
         if form is None:
-            reason = _why_not(module)
+            reason = _reason_to_skip(module)
             if reason is not None:
                 skipped[name] = reason
             continue
@@ -236,7 +245,7 @@ def find_layers(
             skipped[name] = reason
         else:
             layers.append(layer)
-    return (layers, skipped) if select is None else _selected(layers, skipped, select)
+    return (layers, skipped) if select is None else (_select(layers, skipped, select), {})
 
 
 def _unreadable(layer: Layer) -> str | None:
@@ -248,7 +257,7 @@ def _unreadable(layer: Layer) -> str | None:
     return None
 
 
-def _why_not(module: nn.Module) -> str | None:
+def _reason_to_skip(module: nn.Module) -> str | None:
     own = list(module.parameters(recurse=False))
     kind = type(module).__name__
     if not own:
@@ -257,19 +266,15 @@ def _why_not(module: nn.Module) -> str | None:
         return f"{kind} multiplies by its weights in one fused call: use cells (nn.{kind}Cell) or your own loop"
     if all(not isinstance(p, UninitializedParameter) and p.ndim < 2 for p in own):
         return f"{kind} has no weight matrix (it scales or shifts coordinates one by one)"
-    return f"no normal form is known for {kind}: teach it with gramian.nets.register_layer"
+    return f"no normal form is known for {kind}: register one with gramian.nets.register_layer"
 
 
-def _selected(
-    layers: list[Layer],
-    skipped: dict[str, str],
-    select: str | Iterable[str] | Callable[[str, nn.Module], bool],
-) -> tuple[list[Layer], dict[str, str]]:
+def _select(layers: list[Layer], skipped: dict[str, str], select: LayerSelection) -> list[Layer]:
     if callable(select):
-        kept = [layer for layer in layers if select(layer.name, layer.module)]
-        if not kept:
+        selected = [layer for layer in layers if select(layer.name, layer.module)]
+        if not selected:
             raise ValueError(f"layers selects none of {[layer.name for layer in layers]}")
-        return kept, {}
+        return selected
     patterns = [select] if isinstance(select, str) else list(select)
     names = [layer.name for layer in layers]
     for pattern in patterns:
@@ -279,7 +284,7 @@ def _selected(
             raise ValueError(f"layers asks for {pattern!r}, which cannot be measured: {skipped[pattern]}")
         close = difflib.get_close_matches(pattern, names, n=3) or names[:8]
         raise ValueError(f"layers asks for {pattern!r}, which is not a layer of the model; there are {close}")
-    return [layer for layer in layers if any(fnmatchcase(layer.name, p) for p in patterns)], {}
+    return [layer for layer in layers if any(fnmatchcase(layer.name, p) for p in patterns)]
 
 
 def unwrap(model: nn.Module) -> nn.Module:

@@ -1,27 +1,29 @@
 """One convention for all losses: a batch loss whose gradients are those of the mean over samples.
 
-With ``L = (1/n) Σ ℓᵢ`` the gradient of ``n · L`` at sample i's row is ∇ℓᵢ, whatever the loss averages over
-besides (outputs, tokens, class weights): so the batch loss is taken as it was trained, never re-derived.
+With ``L = (1/n) Σ ℓᵢ`` the gradient of ``n · L`` at sample i's row is ∇ℓᵢ, for any further average inside the loss
+(over outputs, tokens, class weights). The batch loss is therefore used as it was trained and never derived again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 
 Loss = Callable[[Tensor, Any], Tensor]
+LossLike = Loss | nn.Module | str
+"""A loss as users pass it: a function, a torch criterion or a name."""
 Reduction = Literal["mean", "sum"]
 
 _NAMED: dict[str, Loss] = {"mse": F.mse_loss, "cross_entropy": F.cross_entropy}
 
 
-def resolve_loss(loss: Any) -> tuple[Loss | None, Reduction]:
-    """The callable behind ``loss`` and how it reduces a batch.
+def resolve_loss(loss: object) -> tuple[Loss | None, Reduction]:
+    """The callable behind ``loss``, and whether it averages or sums over a batch.
 
-    ``"mse"`` and ``"cross_entropy"`` are torch's, with its means; a torch criterion keeps its own
+    ``"mse"`` and ``"cross_entropy"`` are torch's, with its means; a torch criterion has its own
     ``reduction``; any other callable ``loss(output, target)`` returns one value per sample ``(n,)``, or
     their mean.
 
@@ -37,11 +39,11 @@ def resolve_loss(loss: Any) -> tuple[Loss | None, Reduction]:
         return _NAMED[loss], "mean"
     if not callable(loss):
         raise ValueError(f"loss must be a name or a callable loss(output, target), got {type(loss).__name__}")
-    return loss, "sum" if getattr(loss, "reduction", "mean") == "sum" else "mean"
+    return cast(Loss, loss), "sum" if getattr(loss, "reduction", "mean") == "sum" else "mean"
 
 
 def batch_total(value: Tensor, size: int, reduction: Reduction) -> Tensor:
-    """``Σᵢ ℓᵢ`` over the batch from what the loss returned: a mean (times n), a sum, or one value per sample.
+    """``Σᵢ ℓᵢ`` over the batch from the value of the loss: a mean (times n), a sum, or one value per sample.
 
     >>> import torch
     >>> batch_total(torch.tensor(2.0), 3, "mean"), batch_total(torch.ones(3), 3, "mean")
@@ -54,7 +56,6 @@ def batch_total(value: Tensor, size: int, reduction: Reduction) -> Tensor:
     if value.shape == (size,):
         return value.sum()
     raise ValueError(
-        f"loss returned shape {tuple(value.shape)} for a batch of {size}: return one loss per "
-        f"sample ({size},), or the "
-        "mean as it was trained (the mean over outputs or tokens is part of the loss, and cannot be guessed)"
+        f"loss returned shape {tuple(value.shape)} for a batch of {size}: return one loss per sample ({size},), or "
+        "the mean as it was trained (the mean over outputs or tokens is part of the loss, and cannot be guessed)"
     )

@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import torch
+from jaxtyping import Float
+from torch import Tensor
 
 from gramian.core import effective_rank
 from gramian.nets.alignment import centered_nfa, ptk_centered_nfa
-from gramian.nets.record import LayerRecord, Unavailable
-from gramian.nets.similarity import PowerFamily, similarity
+from gramian.nets.feature_matrix import SimilarityColumn, Unavailable
+from gramian.nets.matrices import MATRICES, find_matrix
+from gramian.nets.record import LayerRecord
+from gramian.nets.similarity import PowerFamily, agop_error, similarity
+from gramian.nets.sums import LayerSums
 
-# Column → what it says; also the order of columns.
+Row = dict[str, float | int | str]
+
+
+def _declared(*names: str) -> dict[str, str]:
+    """Columns that the entries of these matrices declare, with their descriptions."""
+    return {column.name: column.description for name in names for column in MATRICES[name].columns}
+
+
+# Column → description; also the order of the columns.
 COLUMNS: dict[str, str] = {
     "layer": "dotted name of the module",
     "kind": "type of the module",
@@ -28,14 +40,10 @@ COLUMNS: dict[str, str] = {
     "agop_error": "relative error of AGOP from random output projections (0 when exact)",
     "enfa_half_cos": "cosine of WᵀW and eNFA^(1/2)",
     "enfa_half_pearson": "the same, Pearson",
-    "fact_cos": "cosine of WᵀW and FACT",
-    "fact_pearson": "the same, Pearson",
-    "fact_polar_pearson": "Pearson of WᵀW and (FACT FACTᵀ)^(1/2)",
+    **_declared("fact", "fact_polar"),
     "fact_residual": "‖FACT − WᵀW‖ / ‖WᵀW‖: 0 at a stationary point",
     "stationarity": "‖∇L + λW‖ / ‖λW‖: 0 at a stationary point",
-    "bfact_cos": "cosine of WWᵀ and bFACT",
-    "bnfa_half_cos": "cosine of WWᵀ and bAGOP^(1/2) = PTK^(1/2)",
-    "benfa_half_cos": "cosine of WWᵀ and beNFA^(1/2)",
+    **_declared("bfact", "ptk", "benfa"),
     "c_nfa_cos": "C-NFA: the NFA of the change of weights since initialisation",
     "double_centered_nfa_cos": "the same with the change of the tangent kernel",
     "ptk_centered_nfa_cos": "alignment of the change of the tangent kernel with the initial weights",
@@ -55,88 +63,95 @@ COLUMNS: dict[str, str] = {
 }
 
 
-def row(record: LayerRecord) -> dict[str, float | int | str]:
-    """All numbers of one layer, in the order of :data:`COLUMNS`."""
+def columns() -> dict[str, str]:
+    """All columns with their descriptions: :data:`COLUMNS`, then those of matrices that were added to the table.
+
+    >>> columns()["fact_cos"]
+    'cosine of WᵀW and FACT'
+    """
+    return COLUMNS | _declared(*MATRICES)
+
+
+def row(record: LayerRecord) -> Row:
+    """All numbers of one layer, in the order of :func:`columns`."""
     g, m, k = record.weight.shape
-    found: dict[str, float | int | str] = {
+    sums = record.sums
+    found: Row = {
         "layer": record.name,
         "kind": record.kind,
         "shape": f"{m}×{k}" + (f" ×{g}" if g > 1 else ""),
         "depth": record.depth,
-        "agop_error": record.agop_error(),
+        "agop_error": agop_error(sums),
     }
-    found |= _nfa(record) | _fact(record) | _backward(record) | _centered(record) | _spectrum(record)
+    found |= _nfa(sums, record.depth) | _comparisons(sums) | _stationarity(sums) | _centered(sums) | _spectrum(sums)
     found |= record.geometry
-    return {name: found.get(name, math.nan) for name in COLUMNS}
+    return {name: found.get(name, math.nan) for name in columns()}
 
 
-def _measured(compute: Callable[[], float]) -> float:
-    try:
-        return compute()
-    except Unavailable:
-        return math.nan
-
-
-def _nfa(record: LayerRecord) -> dict[str, float | int | str]:
-    agop = PowerFamily.of(record, "agop")
+def _nfa(sums: LayerSums, depth: int) -> Row:
+    agop = PowerFamily.of(sums, "agop")
     power, best = agop.best()
-    found: dict[str, float | int | str] = {
+    found: Row = {
         "nfa_cos": agop.cosine(1.0),
         "nfa_pearson": agop.pearson(1.0),
         "nfa_half_cos": agop.cosine(0.5),
         "nfa_half_pearson": agop.pearson(0.5),
-        "nfa_depth_cos": agop.cosine(1 / record.depth),
+        "nfa_depth_cos": agop.cosine(1 / depth),
         "best_power": power,
         "nfa_best_cos": best,
         "agop_effective_rank": effective_rank(agop.values),
     }
-    if record.loss is not None:
-        enfa = PowerFamily.of(record, "enfa")
+    if sums.loss is not None:
+        enfa = PowerFamily.of(sums, "enfa")
         found |= {"enfa_half_cos": enfa.cosine(0.5), "enfa_half_pearson": enfa.pearson(0.5)}
     return found
 
 
-def _fact(record: LayerRecord) -> dict[str, float]:
-    if record.loss is None or record.why_no_fact or not record.decay.usable or record.at_rest is None:
+def _comparisons(sums: LayerSums) -> Row:
+    """The columns that matrices declare."""
+    return {column.name: _compared(sums, name, column) for name, m in MATRICES.items() for column in m.columns}
+
+
+def _compared(sums: LayerSums, name: str, column: SimilarityColumn) -> float:
+    try:
+        return similarity(sums, column.beside, name, power=column.power, measure=column.measure)
+    except Unavailable:
+        return math.nan
+
+
+def _stationarity(sums: LayerSums) -> Row:
+    try:
+        X = find_matrix("fact").thin_form(sums)
+    except Unavailable:
         return {}
-    W, lam = record.W, record.decay.weight_decay
-    rest = W + record.at_rest / lam
+    # FACT = WᵀX, so WᵀW − FACT = WᵀR with R = W − X = W + ∇L/λ, which is 0 at a stationary point.
+    W = sums.W
+    R = W - X
     B = W @ W.mT
     return {
-        "fact_cos": _measured(lambda: similarity(record, "nfm", "fact")),
-        "fact_pearson": _measured(lambda: similarity(record, "nfm", "fact", metric="pearson")),
-        "fact_polar_pearson": _measured(lambda: similarity(record, "nfm", "fact_polar", metric="pearson")),
-        "fact_residual": float(((B @ rest * rest).sum() / (B @ W * W).sum()).sqrt()),
-        "stationarity": float(rest.norm() / W.norm()),
-        "bfact_cos": _measured(lambda: similarity(record, "bnfm", "bfact")),
+        "fact_residual": float(((B @ R * R).sum() / (B @ W * W).sum()).sqrt()),
+        "stationarity": float(R.norm() / W.norm()),
     }
 
 
-def _backward(record: LayerRecord) -> dict[str, float]:
-    found = {"bnfa_half_cos": _measured(lambda: similarity(record, "bnfm", "ptk", power=0.5))}
-    if record.loss is not None:
-        found["benfa_half_cos"] = _measured(lambda: similarity(record, "bnfm", "benfa", power=0.5))
-    return found
-
-
-def _centered(record: LayerRecord) -> dict[str, float]:
-    if record.initial is None or record.change is None:
+def _centered(sums: LayerSums) -> Row:
+    if sums.initial is None or sums.change is None:
         return {}
-    W, W0 = record.W, record.initial.double()
-    K, K_bar = record.blocks("ptk"), record.blocks("ptk_change")
+    W, W0 = sums.W, sums.initial_W
+    K, K_bar = find_matrix("ptk").blocks(sums), find_matrix("ptk_change").blocks(sums)
     return {
-        "c_nfa_cos": _quiet_centered(W, W0, K),
-        "double_centered_nfa_cos": _quiet_centered(W, W0, K_bar),
+        "c_nfa_cos": _centered_or_nan(W, W0, K),
+        "double_centered_nfa_cos": _centered_or_nan(W, W0, K_bar),
         "ptk_centered_nfa_cos": ptk_centered_nfa(W0, K_bar) if K_bar.any() else math.nan,
     }
 
 
-def _quiet_centered(W: torch.Tensor, W0: torch.Tensor, K: torch.Tensor) -> float:
+def _centered_or_nan(W: Float[Tensor, "g m k"], W0: Float[Tensor, "g m k"], K: Float[Tensor, "g m m"]) -> float:
     return centered_nfa(W, W0, K) if bool((W != W0).any()) and bool(K.any()) else math.nan
 
 
-def _spectrum(record: LayerRecord) -> dict[str, float]:
-    values = torch.cat([torch.linalg.svdvals(W) for W in record.W]).square()
+def _spectrum(sums: LayerSums) -> Row:
+    values = torch.cat([torch.linalg.svdvals(W) for W in sums.W]).square()
     total = values.sum()
     return {
         "effective_rank": effective_rank(values),

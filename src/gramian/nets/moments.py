@@ -14,15 +14,14 @@ from torch import Tensor
 
 Side = Literal["output", "input", "sketch"]
 
-ENOUGH_ROWS = 2048  # rows gathered before a product: long products run nearer the machine's peak than many short ones
+BUFFER_ROWS = 2048  # rows gathered before a product: one long product is faster than many short ones
 
 
 @dataclass(frozen=True)
 class Probes:
-    """Random directions for a layer too wide for dense matrices: Ω (k, q) on its input side, Ω' (m, q) on
-    its output.
+    """Random directions for a layer too wide for dense matrices: Ω (k, q) on its input side, Ω' (m, q) on its output.
 
-    ``A Ω`` is kept instead of A: ``⟨A, B⟩`` is estimated without bias by ``(1/q) Σ (Aω)·(Bω)``, and A itself
+    ``A Ω`` is stored instead of A: ``⟨A, B⟩`` is estimated without bias by ``(1/q) Σ (Aω)·(Bω)``, and A itself
     by Nyström's factor.
     """
 
@@ -51,8 +50,8 @@ def signs(shape: tuple[int, ...], rng: torch.Generator) -> Tensor:
 class SecondMoment:
     """``Σ d dᵀ`` over the rows d of a layer's output gradients, on the cheaper side.
 
-    ``side="output"`` keeps ``Σ d dᵀ (g, m, m)``; ``"input"`` keeps ``Σ (Wᵀd)(Wᵀd)ᵀ (g, k, k)``; ``"sketch"``
-    keeps ``Σ d dᵀP (m, 2q)`` with ``P = [WΩ, Ω']``, from which both sides follow.
+    ``side="output"`` stores ``Σ d dᵀ (g, m, m)``; ``"input"`` stores ``Σ (Wᵀd)(Wᵀd)ᵀ (g, k, k)``; ``"sketch"``
+    stores ``Σ d dᵀP (m, 2q)`` with ``P = [WΩ, Ω']``, from which both sides follow.
 
     >>> W = torch.eye(2, dtype=torch.float64)[None]
     >>> moment = SecondMoment(W, "output")
@@ -84,7 +83,7 @@ class SecondMoment:
         """Add rows; they count once :meth:`flush` is called."""
         D = _working(D)
         self._waiting.append(D)
-        if sum(rows.shape[0] for rows in self._waiting) >= ENOUGH_ROWS:
+        if sum(rows.shape[0] for rows in self._waiting) >= BUFFER_ROWS:
             self._drain()
 
     def flush(self) -> None:
@@ -95,7 +94,7 @@ class SecondMoment:
             self._batch.zero_()
 
     def finish(self) -> None:
-        """Drop the working buffers; the total stays, symmetric bit for bit unless it is a sketch."""
+        """Release the working buffers; the total is then symmetric bit for bit, unless it is a sketch."""
         self.flush()
         if self.side != "sketch":
             groups, d, _ = self.total.shape
@@ -127,7 +126,7 @@ class SecondMoment:
 
 
 class FirstMoment:
-    """``Σ d`` over rows for each output: what centring subtracts.
+    """``Σ d`` over rows for each output, which centring subtracts.
 
     >>> moment = FirstMoment(2, 1, 3)
     >>> moment.add(1, torch.ones(5, 1, 3))
@@ -144,7 +143,7 @@ class FirstMoment:
 
 
 def _blocks(d: int) -> list[tuple[int, int]]:
-    """Column blocks of a symmetric product: each times itself and what follows; the rest is the mirror."""
+    """Column blocks of a symmetric product: each is multiplied with itself and the later ones; the rest is mirrored."""
     size = d if d < 512 else -(-d // 4)
     return [(i, min(i + size, d)) for i in range(0, d, size)]
 
@@ -155,7 +154,7 @@ def _working(D: Tensor) -> Tensor:
 
 
 def choose_side(m: int, k: int, groups: int, max_dim: int) -> Side:
-    """The side on which a layer's sums are kept: the output's where it fits, else the input's, else a sketch.
+    """The side on which a layer's sums are stored: the output if it fits, else the input, else a sketch.
 
     >>> choose_side(10, 1000, 1, 4096), choose_side(30000, 768, 1, 4096), choose_side(9000, 9000, 1, 4096)
     ('output', 'input', 'sketch')

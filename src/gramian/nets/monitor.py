@@ -1,10 +1,11 @@
-"""Monitor: the same measurements while a network trains."""
+"""Monitor: the measurements of inspect while a network trains."""
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,25 +14,28 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from gramian.core import pearson, wide_dtype
-from gramian.core.plugins import room_for
+from gramian.features import vcs_from_moments
 from gramian.nets.batches import can_repeat
-from gramian.nets.decay import resolve_decay
+from gramian.nets.collect import Outputs
+from gramian.nets.decay import WeightDecay, resolve_decay
 from gramian.nets.inspection import inspect
-from gramian.nets.layers import Layer, find_layers, unwrap
+from gramian.nets.layers import Layer, LayerSelection, find_layers, unwrap
+from gramian.nets.losses import LossLike
+from gramian.nets.options import InspectOptions
 from gramian.nets.report import FeatureReport
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure
 
 
-BLOCK = 65536  # entries: such a product stays in the cache
+BLOCK = 65536  # entries of a product that fits into the cache
 
 
 def column_products(W: Float[Tensor, "g m k"], G: Float[Tensor, "g m k"]) -> Float[Tensor, "g k"]:
     """``Σⱼ W_jk G_jk``, the diagonal of ``WᵀG``, a block of rows at a time.
 
-    The product of whole weights would go to fresh memory and back at every step: six times slower at 1024 × 1024.
+    The product of whole weights would be written to new memory and read again at every step: six times slower at
+    1024 × 1024.
 
     >>> column_products(torch.ones(1, 3, 2), 2 * torch.ones(1, 3, 2))
     tensor([[6., 6.]])
@@ -56,17 +60,16 @@ class Monitor:
     Parameters
     ----------
     model, data, loss
-        As for :func:`gramian.nets.inspect`; ``data`` is a fixed probe set that can be gone through again and
-        again.
+        As for :func:`gramian.nets.inspect`; ``data`` is a fixed probe set that can be read many times.
     every
         Steps between measurements.
     optimizer
         Gives the learning rate of each weight and, unless ``weight_decay`` is given, the weight decay (FACT
         is left out, with a warning, where its stationarity condition is not known). Without it η = 1.
     vcs
-        Whether to sum the diagonal, the full matrix, or nothing.
-    layers, **options
-        Passed to :func:`gramian.nets.inspect`.
+        Sum the ``"diagonal"`` of the shift, the ``"full"`` matrix, or nothing (``"off"``).
+    layers, outputs, weight_decay, batch_size, seed, options
+        As for :func:`gramian.nets.inspect`.
     log
         ``log(metrics, step)`` is called after every measurement with a flat ``dict[str, float]``: the
         signature of most trackers, ``wandb.log`` among them.
@@ -94,15 +97,18 @@ class Monitor:
         self,
         model: nn.Module,
         data: Any,
-        loss: Any = None,
+        loss: LossLike | None = None,
         *,
         every: int = 100,
         optimizer: torch.optim.Optimizer | None = None,
         vcs: str = "diagonal",
-        layers: str | Sequence[str] | Callable[[str, nn.Module], bool] | None = None,
-        weight_decay: float | torch.optim.Optimizer | Mapping[str, float] | None = None,
-        log: Callable[[dict[str, float], int], Any] | None = None,
-        **options: Any,
+        log: Callable[[dict[str, float], int], object] | None = None,
+        layers: LayerSelection | None = None,
+        outputs: Outputs = "all",
+        weight_decay: WeightDecay = None,
+        batch_size: int = 256,
+        seed: int = 0,
+        options: InspectOptions | None = None,
     ):
         if every < 1:
             raise ValueError(f"every must be at least 1, got {every}")
@@ -110,13 +116,21 @@ class Monitor:
             raise ValueError(f'vcs must be "diagonal", "full" or "off", got {vcs!r}')
         if not can_repeat(data):
             raise ValueError("data is an iterator, which is empty after one measurement: pass a list or a loader")
-        if "initial" in options:
-            raise ValueError("initial: the Monitor keeps the weights it was created with; create it before training")
-        self.model, self.data, self.loss = model, data, loss
-        self.every, self.optimizer, self.log = every, optimizer, log
+        self.model, self.every, self.optimizer, self.log = model, every, optimizer, log
         self.weight_decay = weight_decay
-        self.options = {"layers": layers, **options}
         self.initial = {key: value.detach().clone() for key, value in unwrap(model).state_dict().items()}
+        self._inspect = partial(
+            inspect,
+            model,
+            data,
+            loss,
+            layers=layers,
+            outputs=outputs,
+            initial=self.initial,
+            batch_size=batch_size,
+            seed=seed,
+            options=options,
+        )
         self.count = 0
         self.steps: list[int] = []
         self.history: list[dict[str, float]] = []
@@ -129,13 +143,13 @@ class Monitor:
 
     @property
     def metrics(self) -> dict[str, float]:
-        """The last measurement, flat."""
+        """The last measurement as a flat dict."""
         if not self.history:
             raise ValueError("nothing was measured yet: call step() or measure()")
         return dict(self.history[-1])
 
     def step(self) -> dict[str, float] | None:
-        """Count one training step; returns the measurement when this step takes one."""
+        """Count one training step; returns the measurement if one is due at this step."""
         due = self.count % self.every == 0
         found = self.measure() if due else None
         if self._vcs_kind != "off":
@@ -144,14 +158,12 @@ class Monitor:
         return found
 
     def measure(self) -> dict[str, float]:
-        """Measure now, whatever the step."""
+        """Measure now, independently of the step count."""
         grads = [(p, p.grad) for p in self.model.parameters()]
         decay = self.weight_decay if self.weight_decay is not None else self._known_decay()
-        self.report = inspect(
-            self.model, self.data, self.loss, weight_decay=decay, initial=self.initial, **self.options
-        )
+        self.report = self._inspect(weight_decay=decay)
         for p, grad in grads:
-            assert p.grad is grad  # inspect asks for gradients by name and never accumulates into .grad
+            assert p.grad is grad  # inspect differentiates with torch.autograd.grad and never accumulates into .grad
         found = self.report.metrics() | self._shift_metrics()
         if self.report.settings["loss"] is not None:
             found["loss"] = float(self.report.settings["loss"])
@@ -181,11 +193,6 @@ class Monitor:
             raise ImportError("to_pandas needs pandas: pip install pandas (history has the same numbers)") from error
         return pd.DataFrame(self.history, index=pd.Index(self.steps, name="step"))
 
-    def plot(self, columns: Sequence[str] = ("nfa_cos", "c_nfa_cos"), layers: Sequence[str] | None = None) -> Figure:
-        """Columns over training, one panel per layer, and the loss (paper A, Fig. 2)."""
-        figure: Figure = room_for("matplotlib").plot_history(self, columns, layers)
-        return figure
-
     def _repr_html_(self) -> str:
         if self.report is None:
             return "<p>Monitor: nothing was measured yet</p>"
@@ -204,7 +211,7 @@ class Monitor:
                 resolve_decay(self.optimizer, name, layer.weight())
         except ValueError as error:
             self._decay_unknown = True
-            warnings.warn(f"{error}; the monitor goes on without FACT", stacklevel=4)
+            warnings.warn(f"{error}; the monitor continues without FACT", stacklevel=4)
             return None
         return self.optimizer
 
@@ -225,11 +232,12 @@ class Monitor:
                 continue
             W, G = layer.matrix(weight), layer.matrix(grad.to_dense() if grad.is_sparse else grad)
             eta = self._learning_rate(weight)
+            # The gradient is that of the mean loss, so its cross moment WᵀG counts as one sample.
             if self._vcs_kind == "diagonal":
-                shift = column_products(W, G).mul_(-2 * eta)
+                cross = column_products(W, G)[..., None, None]  # each entry of the diagonal is a 1 × 1 matrix
+                shift = vcs_from_moments(cross, None, samples=1, step=eta)[..., 0, 0]
             else:
-                cross = W.mT @ G
-                shift = (cross + cross.mT).mul_(-eta)
+                shift = vcs_from_moments(W.mT @ G, None, samples=1, step=eta)
             if name not in self._vcs:
                 # float64 wherever the device has it: thousands of small steps are added.
                 self._vcs[name] = torch.zeros(shift.shape, dtype=wide_dtype(weight.device), device=weight.device)
@@ -240,12 +248,8 @@ class Monitor:
         for name, total in self._vcs.items():
             layer: Layer = self._layers[name]
             W = layer.matrix(layer.weight().detach()).double()
-            W0 = layer.matrix(self._start_of(layer)).double()
+            initial = self.initial[layer.state_key(unwrap(self.model))].to(layer.weight().device)
+            W0 = layer.matrix(initial).double()
             change = W.square().sum(1) - W0.square().sum(1) if self._vcs_kind == "diagonal" else W.mT @ W - W0.mT @ W0
             found[f"{name}/vcs_pearson"] = pearson(total.double().cpu(), change.cpu())
         return {key: value for key, value in found.items() if not math.isnan(value)}
-
-    def _start_of(self, layer: Layer) -> Tensor:
-        model = unwrap(self.model)
-        path = next(name for name, module in model.named_modules() if module is layer.module)
-        return self.initial[f"{path}.{layer.parameter}" if path else layer.parameter].to(layer.weight().device)

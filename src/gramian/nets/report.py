@@ -1,4 +1,4 @@
-"""FeatureReport: what inspect returns."""
+"""FeatureReport: the result of inspect, with one row per layer."""
 
 from __future__ import annotations
 
@@ -10,24 +10,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from gramian.core.plugins import room_for
 from gramian.display import Renderable, Section
 from gramian.nets.alignment import corrupted_ptk, uncentered_nfa
-from gramian.nets.metrics import COLUMNS, row
-from gramian.nets.record import PSD, LayerRecord
-from gramian.nets.similarity import Metric, similarity
+from gramian.nets.feature_matrix import FeatureMatrix, Measure
+from gramian.nets.matrices import MATRICES, find_matrix
+from gramian.nets.metrics import columns, row
+from gramian.nets.record import LayerRecord
+from gramian.nets.similarity import similarity
 from gramian.nets.table import report_section
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure
 
 
 class FeatureReport(Renderable):
     """One row per layer, and every matrix behind it.
 
-    Printing it shows a table, in a notebook it is drawn as HTML, :meth:`to_pandas` has all columns and
-    :meth:`describe` says what each of them means. Numbers that were not measured are NaN.
+    Printing it shows a table, a notebook shows it as HTML, :meth:`to_pandas` has all columns and
+    :meth:`describe` their meanings. Numbers that were not measured are NaN. :func:`gramian.report.plot_report` and
+    :func:`gramian.report.plot_layer` draw it.
 
     >>> import torch
     >>> from gramian.nets import inspect
@@ -51,11 +52,11 @@ class FeatureReport(Renderable):
 
     @property
     def skipped(self) -> dict[str, str]:
-        """Modules with weights that were not measured, and why."""
+        """Modules with weights that were not measured, with the reason."""
         return dict(self._skipped)
 
     def record(self, layer: str) -> LayerRecord:
-        """The streamed sums of one layer."""
+        """The record of one layer: its streamed sums and numbers."""
         if layer not in self._records:
             why = f": {self._skipped[layer]}" if layer in self._skipped else f"; there are {self.layers}"
             raise ValueError(f"layer {layer!r} was not measured{why}")
@@ -67,26 +68,25 @@ class FeatureReport(Renderable):
         On the layer's input side (k, k): ``nfm``, ``agop``, ``agop_centered``, ``enfa``, ``fact``,
         ``fact_sym`` ½(F + Fᵀ), ``fact_polar`` (F Fᵀ)^½, ``vcs``, and with ``initial`` ``nfm_initial`` and
         ``nfm_change``. On its output side (m, m): ``bnfm``, ``ptk`` (also called ``bagop``), ``benfa``,
-        ``bfact``, ``ptk_change``. A grouped layer gives one block per group. A name that was not measured
-        raises a ValueError that says what to pass.
+        ``bfact``, ``ptk_change``. A grouped layer gives one block per group. A matrix that was not measured
+        raises a ValueError that names the missing argument.
         """
         blocks = self.record(layer).blocks(name)
         return (blocks[0] if len(blocks) == 1 else torch.block_diag(*blocks)).numpy()
 
-    def similarity(self, layer: str, a: str, b: str, power: float = 1.0, metric: Metric = "cosine") -> float:
+    def similarity(self, layer: str, a: str, b: str, power: float = 1.0, measure: Measure = "cosine") -> float:
         """``ρ(A, B^power)``: cosine, or Pearson's correlation of the entries (papers A, C; papers B, D)."""
-        return similarity(self.record(layer), a, b, power=power, metric=metric)
+        return similarity(self.record(layer).sums, a, b, power=power, measure=measure)
 
     def spectrum(self, layer: str, name: str = "nfm") -> np.ndarray:
         """Positive eigenvalues of a PSD matrix, largest first."""
-        self._psd(name)
-        values = torch.cat([values for values, _ in self.record(layer).eigenpairs(name)])
+        pairs = _psd_matrix(name).eigenpairs(self.record(layer).sums)
+        values = torch.cat([values for values, _ in pairs])
         return values.sort(descending=True).values.numpy()
 
     def directions(self, layer: str, name: str = "nfm", k: int = 5) -> np.ndarray:
         """The k strongest directions ``(k, d)`` of a PSD matrix, as unit rows with fixed signs."""
-        self._psd(name)
-        pairs = self.record(layer).eigenpairs(name)
+        pairs = _psd_matrix(name).eigenpairs(self.record(layer).sums)
         size = pairs[0][1].shape[0]
         found: list[tuple[float, torch.Tensor]] = []
         for g, (values, vectors) in enumerate(pairs):
@@ -95,6 +95,8 @@ class FeatureReport(Renderable):
                 whole[g * size : (g + 1) * size] = vector
                 found.append((value, whole))
         found.sort(key=lambda pair: -pair[0])
+        if not found:  # a zero matrix has no direction
+            return np.zeros((0, size * len(pairs)))
         return torch.stack([vector for _, vector in found[:k]]).numpy()
 
     def corrupted_nfa(self, layer: str, seed: int = 0) -> float:
@@ -126,18 +128,12 @@ class FeatureReport(Renderable):
             raise ImportError(
                 "to_pandas needs pandas: pip install pandas (report.rows has the same numbers)"
             ) from error
-        return pd.DataFrame(self.rows, columns=list(COLUMNS)).set_index("layer")
+        return pd.DataFrame(self.rows, columns=list(columns())).set_index("layer")
 
     @staticmethod
     def describe() -> dict[str, str]:
-        """Column → what it says."""
-        return dict(COLUMNS)
-
-    def plot(self, layer: str | None = None) -> Figure:
-        """A figure of all layers (alignment, spectra, geometry), or of the matrices of one."""
-        draw = room_for("matplotlib")
-        figure: Figure = draw.plot_report(self) if layer is None else draw.plot_layer(self, layer)
-        return figure
+        """The meaning of every column."""
+        return columns()
 
     def sections(self) -> list[Section]:
         return [report_section(self.rows, self._skipped, self.settings)]
@@ -145,6 +141,10 @@ class FeatureReport(Renderable):
     def __repr__(self) -> str:
         return f"FeatureReport({len(self.layers)} layers, {self.settings.get('samples')} samples)"
 
-    def _psd(self, name: str) -> None:
-        if name not in PSD:
-            raise ValueError(f"{name!r} is not positive semi-definite; choose one of {', '.join(PSD)}")
+
+def _psd_matrix(name: str) -> FeatureMatrix:
+    matrix = find_matrix(name)
+    if not matrix.psd:
+        choices = ", ".join(other.name for other in MATRICES.values() if other.psd)
+        raise ValueError(f"{name!r} is not positive semi-definite; choose one of {choices}")
+    return matrix

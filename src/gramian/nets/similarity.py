@@ -1,11 +1,9 @@
-"""Similarities between the matrices of one layer, dense where they fit and through thin factors where they
-do not."""
+"""Similarities between the matrices of one layer, dense where they fit and through thin factors where they do not."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
 
 import torch
 from jaxtyping import Float
@@ -13,37 +11,40 @@ from torch import Tensor
 
 from gramian.core import cosine, pearson
 from gramian.nets.alignment import best_power, power_alignment
-from gramian.nets.record import PSD, LayerRecord, Unavailable, block_power, side_of
+from gramian.nets.feature_matrix import FeatureMatrix, Measure, Unavailable
+from gramian.nets.matrices import find_matrix
 from gramian.nets.sketch import gram_eigh, probed_cosine
+from gramian.nets.sums import LayerSums
 
-Metric = Literal["cosine", "pearson"]
 
-
-def similarity(record: LayerRecord, a: str, b: str, *, power: float = 1.0, metric: Metric = "cosine") -> float:
-    """``ρ(A, B^s)`` or its Pearson twin; both matrices must live on the same side of the layer."""
-    if metric not in ("cosine", "pearson"):
-        raise ValueError(f'metric must be "cosine" or "pearson", got {metric!r}')
+def similarity(sums: LayerSums, a: str, b: str, *, power: float = 1.0, measure: Measure = "cosine") -> float:
+    """``ρ(A, B^s)`` or its Pearson twin; both matrices must be on the same side of the layer."""
+    if measure not in ("cosine", "pearson"):
+        raise ValueError(f'measure must be "cosine" or "pearson", got {measure!r}')
     if not power > 0:
         raise ValueError(f"power must be positive, got {power}")
-    if side_of(a) != side_of(b):
+    A, B = find_matrix(a), find_matrix(b)
+    if A.side != B.side:
         raise ValueError(
-            f"{a!r} lives on the layer's {side_of(a)} side and {b!r} on its {side_of(b)} side: they have no common size"
+            f"{a!r} is on the layer's {A.side} side and {b!r} on its {B.side} side: they have no common size"
         )
-    if record.dense(a):
-        return block_similarity(record.blocks(a), _powered(record, b, power), metric)
-    if record.sketched:
-        return _sketched(record, a, b, power, metric)
-    return _wide(record, a, b, power, metric)
+    A.check(sums)
+    B.check(sums)
+    if A.may_be_formed(sums):
+        return block_similarity(A.blocks(sums), B.power(sums, power), measure)
+    if sums.sketched:
+        return _sketched_similarity(sums, A, B, power, measure)
+    return _thin_similarity(sums, A, B, power, measure)
 
 
-def block_similarity(A: Float[Tensor, "g d d"], B: Float[Tensor, "g d d"], metric: Metric = "cosine") -> float:
+def block_similarity(A: Float[Tensor, "g d d"], B: Float[Tensor, "g d d"], measure: Measure = "cosine") -> float:
     """Similarity of two block-diagonal matrices; the zeros between the blocks count in Pearson's means.
 
     >>> A = torch.stack([torch.eye(2), 2 * torch.eye(2)])
     >>> round(block_similarity(A, A), 6), round(block_similarity(A, A, "pearson"), 6)
     (1.0, 1.0)
     """
-    if metric == "cosine":
+    if measure == "cosine":
         return cosine(A, B)
     if A.shape[0] == 1:
         return pearson(A, B)
@@ -62,59 +63,48 @@ def _centered_cosine(products: tuple[float, float, float], sums: tuple[float, fl
     return (ab - sa * sb / entries) / math.sqrt(spread) if spread > 0 else math.nan
 
 
-def _powered(record: LayerRecord, b: str, power: float) -> Float[Tensor, "g d d"]:
-    B = record.blocks(b)
-    if power == 1:
-        return B
-    if b in PSD:
-        return block_power(B, power)
-    if b in ("fact", "bfact"):  # the PSD form of FACT is (F Fᵀ)^½
-        return block_power(B @ B.mT, power / 2)
-    raise ValueError(f"{b!r} is not positive semi-definite, so only power=1 is defined; got power={power}")
-
-
-def _wide(record: LayerRecord, a: str, b: str, power: float, metric: Metric) -> float:
-    if record.weight.shape[0] > 1 or side_of(a) == "output":
-        record.blocks(a)  # says why it cannot be formed
-    W = record.W[0]
+def _thin_similarity(sums: LayerSums, a: FeatureMatrix, b: FeatureMatrix, power: float, measure: Measure) -> float:
+    if sums.weight.shape[0] > 1 or a.side == "output":
+        a.blocks(sums)  # raises, with the reason why it cannot be formed
+    W = sums.W[0]
     B = W @ W.mT
     k = W.shape[1]
     if power == 1:
-        X, Y = record.wide(a), record.wide(b)
+        X, Y = a.thin_form(sums)[0], b.thin_form(sums)[0]
         BX, BY = B @ X, B @ Y
         products = (float((BX * Y).sum()), float((BX * X).sum()), float((BY * Y).sum()))
-        if metric == "cosine":
+        if measure == "cosine":
             return products[0] / math.sqrt(products[1] * products[2])
         w = W.sum(1)
         return _centered_cosine(products, (float(w @ X.sum(1)), float(w @ Y.sum(1))), k * k)
-    if b not in PSD:
-        raise Unavailable(f"power={power} of {b!r} needs a dense matrix: raise max_dim above {k}")
+    if not b.psd:
+        raise Unavailable(f"power={power} of {b.name!r} needs a dense matrix: raise max_dim above {k}")
     # ⟨WᵀX, V λˢ Vᵀ⟩ = Σ λⱼˢ (W vⱼ)·(X vⱼ)
-    values, V = gram_eigh(record.factor(b))
-    weights, X = values.pow(power), record.wide(a)
+    values, V = gram_eigh(b.factor_form(sums))
+    weights, X = values.pow(power), a.thin_form(sums)[0]
     products = (
         float((weights * ((W @ V) * (X @ V)).sum(0)).sum()),
         float(((B @ X) * X).sum()),
         float(weights.square().sum()),
     )
-    if metric == "cosine":
+    if measure == "cosine":
         return products[0] / math.sqrt(products[1] * products[2])
-    sums = (float(W.sum(1) @ X.sum(1)), float((weights * V.sum(0).square()).sum()))
-    return _centered_cosine(products, sums, k * k)
+    totals = (float(W.sum(1) @ X.sum(1)), float((weights * V.sum(0).square()).sum()))
+    return _centered_cosine(products, totals, k * k)
 
 
-def _sketched(record: LayerRecord, a: str, b: str, power: float, metric: Metric) -> float:
-    if metric == "pearson":
-        raise Unavailable(f"layer {record.name!r} is sketched, which gives cosines only: raise max_dim")
+def _sketched_similarity(sums: LayerSums, a: FeatureMatrix, b: FeatureMatrix, power: float, measure: Measure) -> float:
+    if measure == "pearson":
+        raise Unavailable(f"layer {sums.name!r} is sketched, which gives cosines only: raise max_dim")
     if power == 1:
-        return probed_cosine(record.probed(a), record.probed(b))[0]
-    if a not in ("nfm", "bnfm") or b not in PSD:
-        raise Unavailable(f"layer {record.name!r} is sketched: powers are compared with 'nfm' or 'bnfm' only")
-    values, V = gram_eigh(record.factor(b))
-    W = record.W[0] if a == "nfm" else record.W[0].mT
+        return probed_cosine(a.probed_form(sums), b.probed_form(sums))[0]
+    Y = a.exact_factor(sums)
+    if Y is None or not b.psd:
+        raise Unavailable(f"layer {sums.name!r} is sketched: powers are compared with 'nfm' or 'bnfm' only")
+    values, V = gram_eigh(b.factor_form(sums))
     weights = values.pow(power)
-    norm = float(record.probed(a).square().sum(0).mean().sqrt())
-    return float((weights * (W @ V).square().sum(0)).sum() / (norm * weights.norm()))
+    norm = float(a.probed_form(sums).square().sum(0).mean().sqrt())
+    return float((weights * (Y @ V).square().sum(0)).sum() / (norm * weights.norm()))
 
 
 @dataclass(frozen=True)
@@ -129,18 +119,19 @@ class PowerFamily:
     entries: int
 
     @classmethod
-    def of(cls, record: LayerRecord, b: str) -> PowerFamily:
+    def of(cls, sums: LayerSums, name: str) -> PowerFamily:
         """Eigendecompose one matrix of a layer."""
+        matrix = find_matrix(name)
         values, quadratic, ones = [], [], []
-        for W, (lam, V) in zip(record.W, record.eigenpairs(b), strict=True):
+        for W, (lam, V) in zip(sums.W, matrix.eigenpairs(sums), strict=True):
             lam, V = lam[lam > 0], V[:, lam > 0]
             values.append(lam)
             quadratic.append((W @ V).square().sum(0))
             ones.append(V.sum(0).square())
-        small = [W @ W.mT if W.shape[0] < W.shape[1] else W.mT @ W for W in record.W]
+        small = [W @ W.mT if W.shape[0] < W.shape[1] else W.mT @ W for W in sums.W]
         norm = math.sqrt(sum(float(S.square().sum()) for S in small))
-        total = float(record.W.sum(2).square().sum())
-        return cls(torch.cat(values), torch.cat(quadratic), torch.cat(ones), norm, total, record.dim(b) ** 2)
+        total = float(sums.W.sum(2).square().sum())
+        return cls(torch.cat(values), torch.cat(quadratic), torch.cat(ones), norm, total, matrix.dim(sums) ** 2)
 
     def cosine(self, power: float) -> float:
         """``ρ(WᵀW, B^s)``."""
@@ -162,3 +153,21 @@ class PowerFamily:
         if not self.values.numel() or not self.norm:
             return math.nan, math.nan
         return best_power(self.values, self.quadratic, self.norm)
+
+
+def agop_error(sums: LayerSums) -> float:
+    """Relative Frobenius error of the AGOP from random output projections; 0 when every output was used.
+
+    With two independent halves A₁, A₂ the mean's error is estimated by ``‖A₁ − A₂‖ / 2``.
+    """
+    if not sums.projections:
+        return 0.0
+    one, two = sums.agop_halves
+    W, side = sums.W, sums.stored_side
+    if side == "output":  # ‖WᵀMW‖² = tr(BMBM) with B = WWᵀ, without the k × k matrix
+        difference, total = (W @ W.mT @ M for M in (one - two, one + two))
+        return float(((difference * difference.mT).sum() / (total * total.mT).sum()).clamp_min(0).sqrt())
+    if side == "sketch":
+        q = sums.probe("input").shape[1]
+        one, two = (W.mT @ M[..., :q] for M in (one, two))
+    return float((one - two).norm() / (one + two).norm())

@@ -1,4 +1,4 @@
-"""Large symmetric matrices known only through random probes or thin factors."""
+"""Large symmetric matrices that are known only through random probes or thin factors."""
 
 from __future__ import annotations
 
@@ -44,8 +44,7 @@ def probed_cosine(AO: Float[Tensor, "d q"], BO: Float[Tensor, "d q"]) -> tuple[f
 
 
 def gram_eigh(Y: Float[Tensor, "r d"]) -> tuple[Float[Tensor, " p"], Float[Tensor, "d p"]]:
-    """Positive eigenvalues (largest first) and eigenvectors of ``YᵀY (d, d)``, through the smaller of its
-    two sides.
+    """Positive eigenvalues (largest first) and eigenvectors of ``YᵀY (d, d)``, through the smaller of its two sides.
 
     >>> values, vectors = gram_eigh(torch.tensor([[3.0, 0.0, 0.0]]))
     >>> values, vectors.squeeze()

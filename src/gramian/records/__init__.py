@@ -11,7 +11,7 @@ estimates the time that is left, ``provenance`` describes versions and hardware.
 
 >>> from gramian.records import from_json, hash_key, to_json
 >>> hash_key({"experiment": "d/table2", "seed": 0}, digits=8)
-'8f28f5a1'
+'f16f5c8b'
 >>> from_json(to_json({"loss": float("inf")}))
 {'loss': inf}
 """

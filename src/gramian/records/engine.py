@@ -6,6 +6,7 @@ import logging
 import math
 from collections.abc import Callable, Iterable
 from contextlib import closing
+from dataclasses import dataclass
 from typing import TypeVar
 
 from gramian.core.workers import Lost, in_workers
@@ -63,7 +64,8 @@ def run(
     records = [record for _, record in finished]
     by_key = {cell.key: cell for cell in waiting}  # equal cells run once
     items = ((key, cell.task()) for key, cell in by_key.items())
-    with closing(in_workers(_call, items, jobs=jobs, time_limit=time_limit)) as answers:
+    call = _Call(frozenset(type(cell) for cell in waiting))
+    with closing(in_workers(call, items, jobs=jobs, time_limit=time_limit)) as answers:
         for (key, _), answer in answers:
             cell = by_key[key]
             rest = cell.failure(answer.error, answer.seconds) if isinstance(answer, Lost) else answer
@@ -74,6 +76,14 @@ def run(
     return records
 
 
-def _call(item: tuple[str, Callable[[], Record]]) -> Record:
-    """Run one task in a worker; the engine records what it raises."""
-    return item[1]()
+@dataclass(frozen=True)
+class _Call:
+    """Run one task in a worker; the engine records what it raises.
+
+    A worker imports the modules of the cells' types with this object, before the time of its first task starts.
+    """
+
+    types: frozenset[type[Cell]]
+
+    def __call__(self, item: tuple[str, Callable[[], Record]]) -> Record:
+        return item[1]()

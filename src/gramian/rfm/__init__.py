@@ -1,6 +1,10 @@
-"""Recursive feature machines: rounds, the choice among them, and the two estimators.
+"""Recursive feature machines: the two estimators, the fitted model as a value, and the training pipeline.
 
-May import ``core``, ``kernels``, ``solvers``, ``features``, ``tables`` and ``files``.
+``classifier`` and ``regressor`` are scikit-learn's contract over ``estimator``; a fit reads the table
+(:mod:`gramian.tables`), plans and trains (``training``), and stores a frozen ``FittedRFM`` (``model``). Explanations
+(``explain``), intervals and probabilities (``uncertainty``), ``compression`` and files take that value.
+
+May import ``core``, ``display``, ``kernels``, ``solvers``, ``features``, ``tables`` and ``files``.
 
 >>> import numpy as np
 >>> from gramian.rfm import RFMRegressor
@@ -10,11 +14,27 @@ np.int64(0)
 """
 
 from gramian.core.rows import Rows
-from gramian.rfm import kept as kept  # what may stand in a model file
 from gramian.rfm.classifier import RFMClassifier
 from gramian.rfm.machine import KernelMachine
+from gramian.rfm.model import FittedRFM
+from gramian.rfm.options import TreePartition
 from gramian.rfm.regressor import RFMRegressor
-from gramian.rfm.rounds import Problem, Round, rounds
-from gramian.rfm.saving import load
+from gramian.rfm.serialization import load
+from gramian.rfm.training.plan import Plan
+from gramian.rfm.training.rounds import Candidate, Round, rounds
+from gramian.rfm.training.tuning import FixedParams
 
-__all__ = ["KernelMachine", "Problem", "RFMClassifier", "RFMRegressor", "Round", "Rows", "load", "rounds"]
+__all__ = [
+    "Candidate",
+    "FittedRFM",
+    "FixedParams",
+    "KernelMachine",
+    "Plan",
+    "RFMClassifier",
+    "RFMRegressor",
+    "Round",
+    "Rows",
+    "TreePartition",
+    "load",
+    "rounds",
+]

@@ -1,47 +1,58 @@
-"""The estimator for labels: scikit-learn at the border, torch inside."""
+"""The estimator for labels."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from functools import cached_property
-from typing import Any
+import os
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.validation import check_is_fitted
 
-from gramian.rfm.arguments import with_arguments
-from gramian.rfm.base import BaseRFM, Ready
-from gramian.rfm.calibration import fit_temperature, log_probabilities, probability_losses
-from gramian.rfm.callbacks import watch_for, with_callbacks
-from gramian.rfm.conformal import check_coverage, conformal_quantile
-from gramian.rfm.data import Array
-from gramian.rfm.judged import Judged
-from gramian.rfm.reliability import Reliability, reliability
-from gramian.rfm.streams import Labels, labels_of
-from gramian.tables import encode_labels, label_codes
+from gramian.features import Update
+from gramian.kernels import Kernel
+from gramian.rfm.attributes import FittedAttribute
+from gramian.rfm.documentation import documented
+from gramian.rfm.estimator import BaseRFM
+from gramian.rfm.model import FittedRFM
+from gramian.rfm.options import AnySolver, KernelName, PresetName, RandomState, SolverName, UpdateName
+from gramian.rfm.training.context import with_callbacks
+from gramian.rfm.uncertainty.calibration import probability_losses
+from gramian.rfm.uncertainty.conformal import check_coverage, conformal_quantile
+from gramian.rfm.uncertainty.reliability import Reliability, reliability
+from gramian.tables import TableEncoder, encode_labels, label_codes
 from gramian.tables.blocks import Blocks
+from gramian.tables.prepare import RawTarget
+from gramian.tables.scaling import Array
+from gramian.tables.streaming import count_labels
+from gramian.tables.targets import ClassTarget
+from gramian.tables.types import EvalSet, Label, Labels, TableLike, TargetLike, WeightsLike
 
 
-@with_arguments
-class RFMClassifier(ClassifierMixin, BaseRFM):
+@documented
+class RFMClassifier(ClassifierMixin, BaseRFM):  # type: ignore[misc]
     """Recursive feature machine for classification, with two or more classes.
 
     Least squares on class codes (±1 for two classes, one-hot for more) with a kernel that learns its own features;
-    probabilities come from a temperature fitted on rows the machine had not seen. Takes raw frames, and needs no
-    validation set.
+    probabilities come from a temperature fitted on held-out rows. Takes raw frames, and needs no validation set.
 
-    {arguments}
+    Parameters
+    ----------
+    {parameters}
+    class_weight : None, "balanced" or dict, default=None
+        Weights of classes, which multiply ``sample_weight``.
+
+    Attributes
+    ----------
+    {attributes}
     classes_ : ndarray
         The labels, sorted.
     temperature_ : float
         Divides the scores before the softmax. Fitted on the evaluation set or on held-out folds; where there are none,
         on leave-one-out scores given M.
-
-    Besides the arguments above there is ``class_weight``: None (default), ``"balanced"``, or a dict from labels to
-    weights, which multiply ``sample_weight``.
+    held_out_losses_ : dict
+        Log loss, Brier score, calibration error and error of the probabilities on held-out rows.
 
     Examples
     --------
@@ -54,40 +65,50 @@ class RFMClassifier(ClassifierMixin, BaseRFM):
     """
 
     _scales_target = False
-    class_weight: Any
+    class_weight: Literal["balanced"] | dict[Label, float] | None
+
+    classes_ = FittedAttribute(lambda model: _target(model).classes, "The labels, sorted.")
+    temperature_ = FittedAttribute(
+        lambda model: model.softmax_temperature, "The temperature that divides the scores before the softmax."
+    )
+    held_out_losses_ = FittedAttribute(
+        lambda model: _holdout_losses(model), "Log loss, Brier score, calibration error and error on held-out rows."
+    )
 
     def __init__(
         self,
         *,
-        preset: Any = "default",
-        kernel: Any = "auto",
-        update: Any = "auto",
-        n_rounds: Any = "auto",
-        select_round: Any = "best",
-        ridge: Any = "auto",
-        ridge_scaling: Any = None,
-        solver: Any = "auto",
-        encoder: Any = "auto",
-        standardize: Any = True,
-        fit_intercept: Any = True,
-        threshold: Any = None,
-        bagging: Any = "auto",
-        time_limit: Any = None,
-        checkpoint: Any = None,
-        dtype: Any = "auto",
-        device: Any = "auto",
-        max_memory: Any = None,
-        n_threads: Any = None,
-        n_jobs: Any = None,
-        cluster: Any = "auto",
-        random_state: Any = 0,
-        verbose: Any = 0,
-        class_weight: Any = None,
+        preset: PresetName = "default",
+        kernel: KernelName | Kernel = "auto",
+        update: UpdateName | Update = "auto",
+        n_rounds: int | Literal["auto"] = "auto",
+        select_round: Literal["best", "last"] = "best",
+        ridge: float | Literal["auto"] = "auto",
+        ridge_scaling: Literal["n"] | None = None,
+        solver: SolverName | AnySolver = "auto",
+        encoder: Literal["auto"] | TableEncoder = "auto",
+        standardize: bool = True,
+        fit_intercept: bool = True,
+        feature_threshold: float | None = None,
+        bagging: bool | Literal["auto"] = "auto",
+        time_limit: float | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        dtype: Literal["auto", "float32", "float64"] = "auto",
+        device: str = "auto",
+        max_memory: int | str | None = None,
+        n_threads: int | None = None,
+        n_jobs: int | None = None,
+        cluster: Literal["auto"] | None = "auto",
+        random_state: RandomState = 0,
+        verbose: int = 0,
+        class_weight: Literal["balanced"] | dict[Label, float] | None = None,
     ) -> None:
-        self._keep(locals())
+        self._store_params(locals())
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, eval_set: Any = None) -> RFMClassifier:
+    @with_callbacks  # type: ignore[untyped-decorator]
+    def fit(
+        self, X: TableLike, y: TargetLike, sample_weight: WeightsLike = None, eval_set: EvalSet = None
+    ) -> RFMClassifier:
         """Fit to rows X (n, d) and labels y (n,).
 
         Parameters
@@ -98,82 +119,67 @@ class RFMClassifier(ClassifierMixin, BaseRFM):
         y : array (n,)
             Labels of any kind; at least two different ones. Or the name of a column of a file or Dask frame.
         sample_weight : array (n,), optional
-            A weight of 2 is the same as having the row twice.
+            A weight of 2 is the same as a repeated row.
         eval_set : pair (X, y), optional
-            Rows to choose the round by, instead of folds.
+            Rows on which rounds and candidates are compared, instead of folds.
         """
-        self.__dict__.pop("temperature_", None)
-        watch = watch_for(self, X, y, sample_weight)
-        self._fit_any(X, y, sample_weight, eval_set, watch)
-        _ = self.temperature_  # now, so that predictions change nothing
-        watch.end()
+        self._fit(X, y, sample_weight, eval_set)
         return self
 
-    def _ready(self, X: Any, y: Any, sample_weight: Any = None, eval_set: Any = None) -> Ready:
-        classes, labels = encode_labels(y)
-        X = self._read_X_y(X, labels)
-        factors = self._class_factors(classes, labels)
-        rows = self._merged(X, labels.astype(np.float64), sample_weight, None if factors is None else factors[labels])
-        present = np.unique(rows.y)
-        if len(classes) < 2 or len(present) < 2:
-            raise ValueError(
-                f"the target holds one class only ({classes[int(present[0])]!r}): "
-                "a classifier needs at least two classes"
-            )
-        self.classes_, self._factors = classes, factors
-        self._fit_scaler(rows)
-        labels = rows.y.astype(np.intp)
-        evaluation = self._read_eval_set(eval_set)
-        if evaluation is not None:
-            try:
-                evaluation = evaluation[0], self._codes(label_codes(evaluation[1], self.classes_))
-            except ValueError as error:
-                raise ValueError(f"eval_set: {error}") from error
-        return Ready(rows, self._codes(labels), labels, evaluation)
+    def read_target(self, y: TargetLike) -> RawTarget:
+        classes, indices = encode_labels(y)
+        factors = self._class_factors(classes, indices)
+        return RawTarget(indices.astype(np.float64), classes, factors)
 
-    def _target_of(self, blocks: Blocks, y: Any, X: Array) -> Labels:
-        """How labels become numbers: all of them are looked at, since a class may be rare."""
-        classes, counts = labels_of(blocks)
+    def fit_target(self, raw: RawTarget, values: Array, Z: Array, weights: Array) -> ClassTarget:
+        assert raw.classes is not None
+        present = np.unique(values)
+        if len(raw.classes) < 2 or len(present) < 2:
+            raise ValueError(_one_class(raw.classes[int(present[0])]))
+        return ClassTarget(raw.classes, raw.factors)
+
+    def stream_target(self, blocks: Blocks, y: TargetLike, Z: Array) -> ClassTarget:
+        classes, counts = count_labels(blocks)  # of all rows: a class may be rare
         if len(classes) < 2:
-            raise ValueError(
-                f"the target holds one class only ({classes[0]!r}): a classifier needs at least two classes"
-            )
+            raise ValueError(_one_class(classes[0]))
         factors = self._class_factors(classes, np.arange(len(classes)))
         if isinstance(self.class_weight, str):
             factors = counts.sum() / (len(classes) * counts)
-        self.classes_, self._factors = classes, factors
-        return Labels(classes, factors)
+        return ClassTarget(classes, factors)
 
-    @cached_property
-    def temperature_(self) -> float:
-        """What divides the scores before the softmax."""
-        check_is_fitted(self)
-        judged = self._judged()
-        return 1 / fit_temperature(judged.outputs, self._labels(judged.targets), judged.weights)
+    def _class_factors(self, classes: Labels, indices: NDArray[np.intp]) -> Array | None:
+        """Return the factors by which ``class_weight`` multiplies the weights of each class."""
+        if self.class_weight is None:
+            return None
+        if not (isinstance(self.class_weight, dict) or self.class_weight == "balanced"):
+            raise ValueError(f'class_weight must be None, "balanced" or a dict from labels, got {self.class_weight!r}')
+        each = compute_class_weight(self.class_weight, classes=classes, y=classes[indices])
+        return np.asarray(each, dtype=np.float64)
 
-    def decision_function(self, X: Any) -> Array:
-        """Scores: (n,) for two classes, positive for the second of them; else (n, classes)."""
-        out = self._outputs(X)
+    def decision_function(self, X: TableLike) -> Array:
+        """Return scores: (n,) for two classes, positive for the second of them; else (n, classes)."""
+        out = self.fitted().outputs(X)
         return out[:, 0] if out.shape[1] == 1 else out
 
-    def predict_log_proba(self, X: Any) -> Array:
-        """Logarithms of the class probabilities (n, classes)."""
-        return log_probabilities(self._outputs(X), 1 / self.temperature_)
+    def predict_log_proba(self, X: TableLike) -> Array:
+        """Return logarithms of the class probabilities (n, classes)."""
+        model = self.fitted()
+        return model.log_probabilities(model.outputs(X))
 
-    def predict_proba(self, X: Any) -> Array:
-        """Class probabilities (n, classes)."""
+    def predict_proba(self, X: TableLike) -> Array:
+        """Return class probabilities (n, classes)."""
         return np.exp(self.predict_log_proba(X))
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The most probable class of each row."""
-        labels = self._labels(self._outputs(X))
-        return self.classes_[labels]
+    def predict(self, X: TableLike) -> Labels:
+        """Return the most probable class of each row."""
+        model = self.fitted()
+        return _target(model).predictions(model.outputs(X))
 
-    def predict_set(self, X: Any, coverage: float = 0.9) -> NDArray[np.bool_]:
-        """Sets of classes that hold a new row's label with probability ``coverage``: bool (n, classes).
+    def predict_set(self, X: TableLike, coverage: float = 0.9) -> NDArray[np.bool_]:
+        """Return sets of classes that contain a new row's label with probability ``coverage``: bool (n, classes).
 
-        All classes whose probability is at least ``1 − q``, q the conformal quantile of ``1 − p(true class)`` on rows
-        the model had not seen. A row may get no class at all: nothing the model knows is like it.
+        A set holds all classes whose probability is at least ``1 − q``, where q is the conformal quantile of
+        ``1 − p(true class)`` on held-out rows. A set may be empty: the row resembles no training row.
 
         >>> from sklearn.datasets import load_iris
         >>> X, y = load_iris(return_X_y=True)
@@ -181,33 +187,24 @@ class RFMClassifier(ClassifierMixin, BaseRFM):
         >>> bool(sets[range(75), y[1::2]].mean() > 0.8)
         True
         """
-        check_is_fitted(self)
-        judged, log_p = self._judged(), self._judged_log_proba()
-        true = np.exp(log_p)[np.arange(len(log_p)), self._labels(judged.targets)]
-        limit = conformal_quantile(1 - true, judged.weights, check_coverage(coverage))
+        model = self.fitted()
+        held = model.holdout
+        p, labels = np.exp(model.log_probabilities(held.outputs)), ClassTarget.indices(held.targets)
+        true = p[np.arange(len(p)), labels]
+        limit = conformal_quantile(1 - true, held.weights, check_coverage(coverage))
         return 1 - self.predict_proba(X) <= limit
 
-    @property
-    def held_out_losses_(self) -> dict[str, float]:
-        """Log loss, Brier score, calibration error and error of the probabilities on rows the fit had not seen.
-
-        The temperature was fitted on the same rows: one number, so they are hardly flattered.
-        """
-        check_is_fitted(self)
-        judged = self._judged()
-        return probability_losses(self._judged_log_proba(), self._labels(judged.targets), judged.weights)
-
-    def reliability(self, X: Any = None, y: Any = None, bins: int = 10, level: float = 0.9) -> Reliability:
-        """How often the predicted class is right, by how probable the model said it was.
+    def reliability(self, X: TableLike = None, y: TargetLike = None, bins: int = 10, level: float = 0.9) -> Reliability:
+        """Return the share of correct predictions as a function of the predicted probability.
 
         Parameters
         ----------
         X, y : table (n, d) and labels (n,), optional
-            New rows; those the fit had not seen (folds or evaluation set, else leave-one-out) by default.
+            New rows; the held-out rows of the fit by default (leave-one-out where there are none).
         bins : int
-            Of equal width.
+            Bins of equal width.
         level : float
-            Of the intervals around the share that was right.
+            Coverage of the intervals around the observed shares.
 
         >>> from sklearn.datasets import load_iris
         >>> X, y = load_iris(return_X_y=True)
@@ -215,44 +212,30 @@ class RFMClassifier(ClassifierMixin, BaseRFM):
         >>> found.source, bool((found.low <= found.high).all())
         ('folds', True)
         """
-        check_is_fitted(self)
+        model = self.fitted()
         if (X is None) != (y is None):
             raise ValueError("X and y must be given together, or neither")
         if X is None:
-            judged = self._judged()
-            p, labels = np.exp(self._judged_log_proba()), self._labels(judged.targets)
-            return reliability(p, labels, judged.weights, bins, level, judged.how)
+            held = model.holdout
+            p, labels = np.exp(model.log_probabilities(held.outputs)), ClassTarget.indices(held.targets)
+            return reliability(p, labels, held.weights, bins, level, held.source)
         labels = label_codes(y, self.classes_)
         p = self.predict_proba(X)
         if len(p) != len(labels):
             raise ValueError(f"X and y must have as many rows, got {len(p)} and {len(labels)}")
         return reliability(p, labels, np.ones(len(labels)), bins, level)
 
-    def _judged_log_proba(self) -> Array:
-        return log_probabilities(self._judged().outputs, 1 / self.temperature_)
 
-    def _codes(self, labels: NDArray[np.intp]) -> Array:
-        if len(self.classes_) == 2:
-            return np.where(labels == 1, 1.0, -1.0)[:, None]
-        return np.eye(len(self.classes_))[labels]
+def _one_class(label: object) -> str:
+    return f"the target holds one class only ({label!r}): a classifier needs at least two classes"
 
-    @staticmethod
-    def _labels(scores: Array) -> NDArray[np.intp]:
-        """The class with the highest score; of codes, the class itself."""
-        return (scores[:, 0] > 0).astype(np.intp) if scores.shape[1] == 1 else scores.argmax(axis=1)
 
-    def _class_factors(self, classes: NDArray[Any], labels: NDArray[np.intp]) -> Array | None:
-        """What ``class_weight`` multiplies the weights of each class by."""
-        if self.class_weight is None:
-            return None
-        if not (isinstance(self.class_weight, dict) or self.class_weight == "balanced"):
-            raise ValueError(f'class_weight must be None, "balanced" or a dict from labels, got {self.class_weight!r}')
-        each = compute_class_weight(self.class_weight, classes=classes, y=classes[labels])
-        return np.asarray(each, dtype=np.float64)
+def _target(model: FittedRFM) -> ClassTarget:
+    assert isinstance(model.target, ClassTarget)
+    return model.target
 
-    def _judged(self) -> Judged:
-        """As they come, not as ``class_weight`` weighs them: coverage and losses are about real rows."""
-        judged = super()._judged()
-        if self._factors is None or judged.how == "evaluation set":
-            return judged
-        return replace(judged, weights=judged.weights / self._factors[self._labels(judged.targets)])
+
+def _holdout_losses(model: FittedRFM) -> dict[str, float]:
+    """Return losses of the probabilities on held-out rows; the temperature, one number, was fitted on the same rows."""
+    held = model.holdout
+    return probability_losses(model.log_probabilities(held.outputs), ClassTarget.indices(held.targets), held.weights)

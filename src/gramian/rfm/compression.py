@@ -1,114 +1,103 @@
-"""A fitted model on fewer centres, with what that costs stated.
+"""Compression of a fitted model to fewer centres, with the error it causes.
 
-The nearest function to ``f`` that stands on centres Z is its projection in the kernel's own space,
-``f̃ = Σ_z β_z k(·, z)`` with ``K_ZZ β = f(Z)``. Centres are taken one by one, each the one that brings f̃ nearest to f:
-with residual ``r`` and power function ``P²(x) = k(x, x) − k(x, Z) K_ZZ⁻¹ k(Z, x)``, adding x lowers ``‖f − f̃‖²`` by
-exactly ``r(x)²/P²(x)``. A Newton basis (a pivoted Cholesky factor) makes each step one column of the kernel matrix.
+The nearest function to ``f`` with centres Z is its projection in the kernel's own space, ``f̃ = Σ_z β_z k(·, z)`` with
+``K_ZZ β = f(Z)``. Centres are added one by one, each time the one that brings f̃ nearest to f: with residual ``r`` and
+power function ``P²(x) = k(x, x) − k(x, Z) K_ZZ⁻¹ k(Z, x)``, adding x lowers ``‖f − f̃‖²`` by exactly ``r(x)²/P²(x)``. A
+Newton basis (a pivoted Cholesky factor) makes each step one column of the kernel matrix.
 """
 
 from __future__ import annotations
 
-import copy
-from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from dataclasses import replace
 
 import numpy as np
 import torch
 from jaxtyping import Float, Int
-from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from gramian.core import threads
-from gramian.rfm.blend import Blend
-from gramian.rfm.data import Array
 from gramian.rfm.machine import KernelMachine
+from gramian.rfm.model import Compression, Ensemble, FittedRFM
 from gramian.rfm.tree import TreeMachine
+from gramian.tables.types import TableLike
 
 _CANDIDATES = 4000
-_FLOOR = {torch.float32: 1e-6, torch.float64: 1e-10}
-"""Rows whose P² is below this share of k(x, x) are as good as centres already, up to round-off of predictions."""
-T = TypeVar("T", bound="Compresses")
+"""Random training rows among which centres are selected, at least (where there are as many)."""
+_LEAST_POWER = {torch.float32: 1e-6, torch.float64: 1e-10}
+"""If P² is below this share of k(x, x), the present centres represent x up to the round-off of predictions."""
 
 
-@dataclass(frozen=True)
-class Compression:
-    """What fewer centres cost.
+def compress(model: FittedRFM, n_centers: int, X: TableLike = None) -> FittedRFM:
+    """Project a fitted model onto fewer centres: it becomes smaller, and faster to predict with.
 
-    ``function_error`` is ``‖f − f̃‖ / ‖f‖`` in the kernel's own space, and so bounds every prediction's change:
-    ``|f(x) − f̃(x)| ≤ ‖f − f̃‖ √k(x, x)``. ``typical_change`` and ``largest_change`` are root mean square and maximum
-    of ``|f − f̃|`` on some rows, divided by the standard deviation of f on them.
+    Parameters
+    ----------
+    model : FittedRFM
+        Its members must be kernel machines: a tree cannot be compressed.
+    n_centers : int
+        Number of centres, at most. They are selected for this function among at most ``max(4000, 4 n_centers)`` random
+        training rows; fewer are returned where fewer represent all of these rows.
+    X : array or frame, optional
+        Rows on which the change of predictions is measured; by default the training rows among which the centres were
+        selected.
+
+    Returns
+    -------
+    FittedRFM
+        With a record ``compression`` (:class:`~gramian.rfm.model.Compression`) of the error. Probabilities and
+        intervals use the holdout predictions of the given model; averages over training rows (``agop``) become averages
+        over the centres.
+
+    >>> import numpy as np
+    >>> from gramian import RFMRegressor
+    >>> A = np.random.default_rng(0).normal(size=(300, 3))
+    >>> model = RFMRegressor(kernel="gaussian", update="agop").fit(A, A[:, 0] * A[:, 1]).model_
+    >>> small = compress(model, 100)
+    >>> small.compression.n_centers <= 100, small.compression.typical_change < 0.05
+    (True, True)
     """
-
-    n_centers: int
-    n_before: int
-    function_error: float
-    typical_change: float
-    largest_change: float
-
-
-class Compresses:
-    """What an estimator inherits to have :meth:`compressed`."""
-
-    blend_: Blend
-    row_index_: NDArray[np.intp]
-
-    def compressed(self: T, n_centers: Any, X: Any = None) -> T:
-        """A copy of the fitted model that stands on fewer training rows: smaller, and faster to predict with.
-
-        Parameters
-        ----------
-        n_centers : int
-            Rows to keep, chosen for this function among at most ``max(4000, 4 n_centers)`` random ones.
-        X : array or frame, optional
-            Rows to state the change of predictions on; the training rows among which centres were chosen by default.
-
-        Returns
-        -------
-        model
-            With a record ``compression_`` (:class:`Compression`) of what was lost. Probabilities and intervals keep
-            the calibration of the whole model; averages over training rows (``agop_``) are over the centres.
-
-        >>> import numpy as np
-        >>> from gramian import RFMRegressor
-        >>> A = np.random.default_rng(0).normal(size=(300, 3))
-        >>> model = RFMRegressor(kernel="gaussian", update="agop").fit(A, A[:, 0] * A[:, 1])
-        >>> small = model.compressed(100)
-        >>> small.compression_.n_centers <= 100, small.compression_.typical_change < 0.05
-        (True, True)
-        """
-        check_is_fitted(self)
-        if isinstance(self.blend_.best, TreeMachine):
-            raise ValueError('a tree of machines cannot be put on fewer centers; fit with solver="nystrom" instead')
-        before = self.blend_.best.n
-        if not (isinstance(n_centers, int | np.integer) and 0 < n_centers <= before):
-            raise ValueError(
-                f"n_centers must be an integer from 1 to {before}, the rows it stands on; got {n_centers!r}"
-            )
-        model: Any = copy.copy(self)
-        model._judged()  # of the whole model, where nobody has asked yet: it is the same but for what is stated
-        with threads(model._threads(before)):
-            candidates = _candidates(before, int(n_centers)).to(self.blend_.best.X.device)
-            model.blend_, error, chosen = project(self.blend_, candidates, int(n_centers))
-        model.machine_ = model.blend_.best
-        model.row_index_ = self.row_index_[chosen.cpu().numpy()]
-        rows = self.blend_.best.X[candidates] if X is None else model._tensor(model._scaled(X))
-        with threads(model._threads(before)):
-            typical, largest = _change(self.blend_.predict(rows), model.blend_.predict(rows))
-        model.compression_ = Compression(len(chosen), before, error, typical, largest)
-        return model
+    machine = model.machine
+    if isinstance(machine, TreeMachine):
+        raise ValueError('a tree of kernel machines cannot be compressed; fit with solver="nystrom" instead')
+    if not (isinstance(n_centers, int | np.integer) and 0 < n_centers <= machine.n):
+        raise ValueError(
+            f"n_centers must be an integer from 1 to {machine.n}, the present number of centres; got {n_centers!r}"
+        )
+    candidates = _draw_candidates(machine.n, int(n_centers)).to(machine.X.device)
+    rows = machine.X[candidates] if X is None else model.tensor(model.preprocessing.transform(X))
+    held_out = model.holdout  # of the whole model: the compressed one is meant to predict the same
+    with threads(model.n_threads):
+        ensemble, error, centers = project(model.ensemble, candidates, int(n_centers))
+        typical, largest = _changes(model.ensemble.predict(rows), ensemble.predict(rows))
+    return replace(
+        model,
+        ensemble=ensemble,
+        row_index=model.row_index[centers.cpu().numpy()],
+        held_out=held_out,
+        compression=Compression(len(centers), machine.n, error, typical, largest),
+    )
 
 
-def project(blend: Blend, candidates: Int[Tensor, " q"], n_centers: int) -> tuple[Blend, float, Int[Tensor, " m"]]:
-    """The blend with each machine projected onto the same centres, the relative error, and the centres' indices.
+def project(
+    ensemble: Ensemble, candidates: Int[Tensor, " q"], n_centers: int
+) -> tuple[Ensemble, float, Int[Tensor, " m"]]:
+    """Project all members of an ensemble onto the same centres, selected among training rows ``candidates``.
 
-    Fewer centres come back where fewer represent every candidate already.
+    Returns the new ensemble, its relative error ``‖f − f̃‖ / ‖f‖``, and the indices of the centres, which are fewer
+    than ``n_centers`` where fewer represent every candidate.
+
+    >>> from gramian.kernels import Gaussian, KernelOperator
+    >>> X = torch.tensor([[0.0], [3.0], [3.0]])
+    >>> machine = KernelMachine(KernelOperator(Gaussian(1.0), X), torch.ones(3, 1))
+    >>> _, error, centers = project(Ensemble((machine,), (1.0,)), torch.arange(3), 3)
+    >>> round(error, 6), sorted(centers.tolist())
+    (0.0, [0, 1])
     """
-    parts = [_Newton(m, candidates, n_centers) for m in blend.machines if isinstance(m, KernelMachine)]
-    # Each machine's gain as a part of its own norm, times its share.
+    parts = [_NewtonBasis(m, candidates, n_centers) for m in ensemble.machines if isinstance(m, KernelMachine)]
+    # The gain of each machine is divided by its own squared norm, and multiplied by its share.
     scales = [
         share**2 / max(part.norm, torch.finfo(torch.float64).tiny)
-        for part, share in zip(parts, blend.shares, strict=True)
+        for part, share in zip(parts, ensemble.shares, strict=True)
     ]
     picked: list[int] = []
     for _ in range(n_centers):
@@ -123,15 +112,18 @@ def project(blend: Blend, candidates: Int[Tensor, " q"], n_centers: int) -> tupl
         picked = [0]
         for part in parts:
             part.add(0)
-    chosen = candidates[torch.tensor(picked, device=candidates.device)]
-    machines = tuple(part.machine_on(chosen) for part in parts)
+    centers = candidates[torch.tensor(picked, device=candidates.device)]
+    machines = tuple(part.machine_on(centers) for part in parts)
     lost = sum(scale * part.lost for part, scale in zip(parts, scales, strict=True))
     total = sum(scale * part.norm for part, scale in zip(parts, scales, strict=True))
-    return Blend(machines, blend.shares), float(np.sqrt(max(lost, 0.0) / (total or 1.0))), chosen
+    return Ensemble(machines, ensemble.shares), float(np.sqrt(max(lost, 0.0) / (total or 1.0))), centers
 
 
-class _Newton:
-    """The projection of one machine while centres are added to it, in the wide format."""
+class _NewtonBasis:
+    """The projection of one machine while centres are added to it, in the wide format.
+
+    ``norm`` is ``‖f‖² = αᵀKα``, over all outputs.
+    """
 
     def __init__(self, machine: KernelMachine, candidates: Int[Tensor, " q"], most: int) -> None:
         self.machine = machine
@@ -139,25 +131,24 @@ class _Newton:
         coef = machine.coef.to(operator.wide)
         values = operator.matmul(coef)
         self.norm = float((coef * values).sum())
-        """``‖f‖² = αᵀKα``, over all outputs."""
         self.kernel, self.points = operator.kernel, operator.points[candidates]
         self.residual: Float[Tensor, "q c"] = values[candidates].clone()
         self.power: Float[Tensor, " q"] = self.kernel.diagonal(self.points).to(operator.wide).clone()
-        self.floor = _FLOOR[machine.X.dtype] * self.power
+        self.least_power = _LEAST_POWER[machine.X.dtype] * self.power
         self.basis = values.new_zeros(len(candidates), most)
         self.coef = values.new_zeros(most, values.shape[1])
         self.picked: list[int] = []
 
     def gains(self) -> Float[Tensor, " q"]:
-        """``Σ_c r_c(x)²/P²(x)`` of each candidate; 0 where it is as good as a centre already."""
+        """Return ``Σ_c r_c(x)²/P²(x)`` of each candidate; 0 where the present centres represent it."""
         gain = self.residual.square().sum(dim=1) / self.power.clamp_min(torch.finfo(self.power.dtype).tiny)
-        return torch.where(self.power > self.floor, gain, 0.0)
+        return torch.where(self.power > self.least_power, gain, 0.0)
 
     def add(self, at: int) -> None:
-        """Make a candidate a centre: one more column of the Newton basis. One that adds nothing gets a zero column."""
+        """Make a candidate a centre: one more column of the basis, which is 0 where it is represented already."""
         m = len(self.picked)
         self.picked.append(at)
-        if not float(self.power[at]) > float(self.floor[at]):
+        if not float(self.power[at]) > float(self.least_power[at]):
             return
         column = self.kernel.block(self.points, self.points[torch.tensor([at])])[:, 0].to(self.basis.dtype)
         column = column - self.basis[:, :m] @ self.basis[at, :m]
@@ -169,28 +160,29 @@ class _Newton:
 
     @property
     def lost(self) -> float:
-        """``‖f − f̃‖²``."""
+        """The squared error ``‖f − f̃‖²``."""
         return self.norm - float(self.coef.square().sum())
 
-    def machine_on(self, chosen: Int[Tensor, " m"]) -> KernelMachine:
-        """The projection as a machine on the centres: ``β = L⁻ᵀ c`` with L the basis at the centres."""
+    def machine_on(self, centers: Int[Tensor, " m"]) -> KernelMachine:
+        """Return the projection as a machine on the centres: ``β = L⁻ᵀ c`` with L the basis at the centres."""
         m = len(self.picked)
-        L = self.basis[torch.tensor(self.picked, device=chosen.device), :m]
-        empty = L.diagonal() == 0  # of no use to this machine: its coefficient is 0
-        L = torch.where(torch.diag(empty), 1.0, L)
+        L = self.basis[torch.tensor(self.picked, device=centers.device), :m]
+        unused = L.diagonal() == 0  # the coefficient of such a centre is 0
+        L = torch.where(torch.diag(unused), 1.0, L)
         beta = torch.linalg.solve_triangular(L.mT, self.coef[:m], upper=True)
         weights = self.machine.weights
-        operator = replace(self.machine.operator, X=self.machine.X[chosen])
-        return KernelMachine(operator, beta, None if weights is None else weights[chosen])
+        operator = replace(self.machine.operator, X=self.machine.X[centers])
+        return KernelMachine(operator, beta, None if weights is None else weights[centers])
 
 
-def _candidates(n: int, n_centers: int) -> Int[Tensor, " q"]:
+def _draw_candidates(n: int, n_centers: int) -> Int[Tensor, " q"]:
     most = max(_CANDIDATES, 4 * n_centers)
     order = torch.randperm(n, generator=torch.Generator().manual_seed(0))
     return order[:most].sort().values
 
 
-def _change(before: Float[Tensor, "m c"], after: Float[Tensor, "m c"]) -> tuple[float, float]:
+def _changes(before: Float[Tensor, "m c"], after: Float[Tensor, "m c"]) -> tuple[float, float]:
+    """Return root mean square and maximum of the change, divided by the standard deviation before it."""
     spread = float((before - before.mean(dim=0)).square().sum(dim=1).mean().sqrt()) or 1.0
-    change: Array = (after - before).square().sum(dim=1).sqrt().cpu().numpy().astype(np.float64)
+    change = (after - before).square().sum(dim=1).sqrt().cpu().numpy().astype(np.float64)
     return float(np.sqrt(np.mean(change**2))) / spread, float(change.max()) / spread

@@ -10,9 +10,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from gramian.core import wide_dtype
+from gramian.core import symmetrize, wide_dtype
 from gramian.core.tiles import spans
-from gramian.features import agop, agop_from_moments
+from gramian.features import agop_from_moments, fact_from_moments, gradient_second_moment
 from gramian.kernels import Kernel, KernelOperator, Metric, fact_sum, gradient_moments
 
 _AGOP_ROWS, _BLOCK = 2000, 128
@@ -113,7 +113,8 @@ class KernelMachine:
 
     def fact(self) -> Float[Tensor, "d d"]:
         """The FACT matrix, for coefficients that solve a ridge regression."""
-        return fact_sum(self.operator, self.coef)
+        # At the ridge solution ∇ₓℓᵢ = −λ Σ_c α_ic g_ic, so for λ = 1 the sum of ∇ₓℓᵢ xᵢᵀ is −fact_sum.
+        return fact_from_moments(-fact_sum(self.operator, self.coef), samples=1, weight_decay=1.0)
 
     def embedded(
         self, X: Float[Tensor, "N d"], rows: Int[Tensor, " n"], weights: Float[Tensor, " N"] | None
@@ -142,5 +143,5 @@ def sampled_agop(
     total = torch.zeros(X.shape[1], X.shape[1], dtype=wide_dtype(X.device), device=X.device)
     for part in spans(len(rows), _BLOCK):
         G = gradient(X[rows[part]]).to(total.dtype)
-        total += agop(G, weights=None if weights is None else weights[part], reduction="sum")
-    return total / (len(rows) if weights is None else weights.sum())
+        total += symmetrize(gradient_second_moment(G, None if weights is None else weights[part]))
+    return agop_from_moments(total, None, len(rows) if weights is None else float(weights.sum()))

@@ -1,38 +1,54 @@
-"""The estimator for numbers: scikit-learn at the border, torch inside."""
+"""The estimator for numbers."""
 
 from __future__ import annotations
 
-from typing import Any
+import os
+from typing import Literal
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils import Tags
 
 from gramian.core import threads
-from gramian.rfm.arguments import with_arguments
-from gramian.rfm.base import BaseRFM, Ready, seed_of
-from gramian.rfm.callbacks import watch_for, with_callbacks
-from gramian.rfm.conformal import check_coverage, conformal_quantile
-from gramian.rfm.data import Array
-from gramian.rfm.streams import Numbers
-from gramian.rfm.targets import TargetTransform, choose_transform
-from gramian.tables import read_target
+from gramian.features import Update
+from gramian.kernels import Kernel
+from gramian.rfm.attributes import FittedAttribute
+from gramian.rfm.documentation import documented
+from gramian.rfm.estimator import BaseRFM
+from gramian.rfm.model import FittedRFM
+from gramian.rfm.options import AnySolver, KernelName, PresetName, RandomState, SolverName, UpdateName, resolve_seed
+from gramian.rfm.training.context import with_callbacks
+from gramian.rfm.training.plan import threads_for
+from gramian.rfm.training.target_scale import choose_transform
+from gramian.rfm.uncertainty.conformal import check_coverage, conformal_quantile
+from gramian.tables import TableEncoder, read_target
 from gramian.tables.blocks import Blocks
+from gramian.tables.prepare import RawTarget
+from gramian.tables.scaling import Array
+from gramian.tables.targets import NumericTarget, TargetTransform
+from gramian.tables.types import EvalSet, TableLike, TargetLike, WeightsLike
 
 
-@with_arguments
-class RFMRegressor(RegressorMixin, BaseRFM):
+@documented
+class RFMRegressor(RegressorMixin, BaseRFM):  # type: ignore[misc]
     """Recursive feature machine for regression, with one or several targets.
 
     A kernel machine that learns a feature matrix M from the average gradient outer product of its own predictor, and
     is fitted again with the kernel ``φ(r)``, ``r² = (x − z)ᵀM(x − z)``, a few times. Takes raw frames, and needs no
     validation set.
 
-    {arguments}
+    Parameters
+    ----------
+    {parameters}
+    target_transform : "auto", "log", "shifted-log" or None, default="auto"
+        The scale on which the target is fitted. ``"auto"`` takes a shifted logarithm of a single skewed target where
+        that predicts left-out rows better on the target's own scale.
+
+    Attributes
+    ----------
+    {attributes}
     target_transform_ : TargetTransform
-        The scale the target was fitted on; see ``target_transform``, an argument of the regressor alone: ``"auto"``
-        (default) takes a shifted logarithm of a single skewed target where that predicts left-out rows better on the
-        target's own scale, ``"log"`` and ``"shifted-log"`` always do, None never.
+        The scale on which the target was fitted.
 
     Examples
     --------
@@ -44,40 +60,46 @@ class RFMRegressor(RegressorMixin, BaseRFM):
     [0, 1]
     """
 
-    target_transform: Any
+    target_transform: Literal["auto", "log", "shifted-log"] | None
+
+    target_transform_ = FittedAttribute(
+        lambda model: _target(model).transform, "The scale on which the target was fitted."
+    )
 
     def __init__(
         self,
         *,
-        preset: Any = "default",
-        kernel: Any = "auto",
-        update: Any = "auto",
-        n_rounds: Any = "auto",
-        select_round: Any = "best",
-        ridge: Any = "auto",
-        ridge_scaling: Any = None,
-        solver: Any = "auto",
-        encoder: Any = "auto",
-        standardize: Any = True,
-        fit_intercept: Any = True,
-        threshold: Any = None,
-        bagging: Any = "auto",
-        time_limit: Any = None,
-        checkpoint: Any = None,
-        dtype: Any = "auto",
-        device: Any = "auto",
-        max_memory: Any = None,
-        n_threads: Any = None,
-        n_jobs: Any = None,
-        cluster: Any = "auto",
-        random_state: Any = 0,
-        verbose: Any = 0,
-        target_transform: Any = "auto",
+        preset: PresetName = "default",
+        kernel: KernelName | Kernel = "auto",
+        update: UpdateName | Update = "auto",
+        n_rounds: int | Literal["auto"] = "auto",
+        select_round: Literal["best", "last"] = "best",
+        ridge: float | Literal["auto"] = "auto",
+        ridge_scaling: Literal["n"] | None = None,
+        solver: SolverName | AnySolver = "auto",
+        encoder: Literal["auto"] | TableEncoder = "auto",
+        standardize: bool = True,
+        fit_intercept: bool = True,
+        feature_threshold: float | None = None,
+        bagging: bool | Literal["auto"] = "auto",
+        time_limit: float | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        dtype: Literal["auto", "float32", "float64"] = "auto",
+        device: str = "auto",
+        max_memory: int | str | None = None,
+        n_threads: int | None = None,
+        n_jobs: int | None = None,
+        cluster: Literal["auto"] | None = "auto",
+        random_state: RandomState = 0,
+        verbose: int = 0,
+        target_transform: Literal["auto", "log", "shifted-log"] | None = "auto",
     ) -> None:
-        self._keep(locals())
+        self._store_params(locals())
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, eval_set: Any = None) -> RFMRegressor:
+    @with_callbacks  # type: ignore[untyped-decorator]
+    def fit(
+        self, X: TableLike, y: TargetLike, sample_weight: WeightsLike = None, eval_set: EvalSet = None
+    ) -> RFMRegressor:
         """Fit to rows X (n, d) and targets y (n,) or (n, c).
 
         Parameters
@@ -88,46 +110,23 @@ class RFMRegressor(RegressorMixin, BaseRFM):
         y : array (n,) or (n, c)
             Or the name of a column of a file or Dask frame.
         sample_weight : array (n,), optional
-            A weight of 2 is the same as having the row twice.
+            A weight of 2 is the same as a repeated row.
         eval_set : pair (X, y), optional
-            Rows to choose the round by, instead of folds.
+            Rows on which rounds and candidates are compared, instead of folds.
         """
-        watch = watch_for(self, X, y, sample_weight)
-        self._fit_any(X, y, sample_weight, eval_set, watch)
-        watch.end()
+        self._fit(X, y, sample_weight, eval_set)
         return self
 
-    def _ready(self, X: Any, y: Any, sample_weight: Any = None, eval_set: Any = None) -> Ready:
-        y = read_target(y)
-        X = self._read_X_y(X, y)
-        self._flat = y.ndim == 1
-        rows = self._merged(X, y, sample_weight)
-        self._fit_scaler(rows)
-        self.target_transform_ = self._transform(rows.y, self._scaler.apply(rows.X), rows.weights_or_ones)
-        evaluation = self._read_eval_set(eval_set)
-        if evaluation is not None:
-            target = read_target(evaluation[1])
-            if target.shape[1:] != y.shape[1:]:
-                raise ValueError(f"eval_set has a target of shape {target.shape}, and y has {y.shape}")
-            evaluation = evaluation[0], self.target_transform_.apply(target).reshape(len(target), -1)
-        return Ready(rows, self.target_transform_.apply(rows.y).reshape(len(rows), -1), None, evaluation)
+    def predict(self, X: TableLike) -> Array:
+        """Return predictions (n,) or (n, c), in the units of y."""
+        model = self.fitted()
+        return _target(model).predictions(model.outputs(X))
 
-    def _target_of(self, blocks: Blocks, y: Any, X: Array) -> Numbers:
-        """How targets become numbers, from those of some standardised rows X."""
-        y = read_target(y)
-        self._flat = y.ndim == 1
-        self.target_transform_ = self._transform(y, X, np.ones(len(y)))
-        return Numbers(self.target_transform_)
+    def predict_interval(self, X: TableLike, coverage: float = 0.9) -> Array:
+        """Return intervals that contain a new row's target with probability ``coverage``: (n, 2), or (n, c, 2).
 
-    def predict(self, X: Any) -> Array:
-        """Predictions (n,) or (n, c), in the units of y."""
-        return self._on_y_scale(self._outputs(X))
-
-    def predict_interval(self, X: Any, coverage: float = 0.9) -> Array:
-        """Intervals that hold a new row's target with probability ``coverage``: (n, 2), or (n, c, 2).
-
-        ``f(x) ± q``, q the conformal quantile of absolute errors on rows the model had not seen (folds or evaluation
-        set; leave-one-out given M where there were none), on the scale the target was fitted on.
+        ``f(x) ± q``, where q is the conformal quantile of absolute errors on held-out rows (folds or evaluation set;
+        leave-one-out given M where there are none), on the scale on which the target was fitted.
 
         >>> import numpy as np
         >>> rng = np.random.default_rng(0)
@@ -137,28 +136,40 @@ class RFMRegressor(RegressorMixin, BaseRFM):
         >>> bool(0.7 < np.mean((low <= y[200:]) & (y[200:] <= high)) < 0.9)
         True
         """
-        check_is_fitted(self)
-        judged = self._judged()
-        errors = np.abs(judged.outputs - judged.targets)
+        model = self.fitted()
+        held = model.holdout
+        errors = np.abs(held.outputs - held.targets)
         coverage = check_coverage(coverage)
-        reach = [conformal_quantile(column, judged.weights, coverage) for column in errors.T]
-        outputs = self._outputs(X)
-        ends = [self._on_y_scale(outputs + side * np.array(reach), clip=False) for side in (-1, 1)]
+        reach = np.array([conformal_quantile(column, held.weights, coverage) for column in errors.T])
+        outputs = model.outputs(X)
+        ends = [_target(model).predictions(outputs + side * reach, clip=False) for side in (-1, 1)]
         return np.stack(ends, axis=-1)
 
-    def _on_y_scale(self, outputs: Array, clip: bool = True) -> Array:
-        return self.target_transform_.undo(outputs[:, 0] if self._flat else outputs, clip=clip)
+    def read_target(self, y: TargetLike) -> RawTarget:
+        return RawTarget(read_target(y))
 
-    def _transform(self, y: Array, X: Array, weights: Array) -> TargetTransform:
+    def fit_target(self, raw: RawTarget, values: Array, Z: Array, weights: Array) -> NumericTarget:
+        return NumericTarget(self._transform(values, Z, weights), flat=values.ndim == 1)
+
+    def stream_target(self, blocks: Blocks, y: TargetLike, Z: Array) -> NumericTarget:
+        values = read_target(y)
+        return NumericTarget(self._transform(values, Z, np.ones(len(values))), flat=values.ndim == 1)
+
+    def _transform(self, y: Array, Z: Array, weights: Array) -> TargetTransform:
         name = "none" if self.target_transform is None else self.target_transform
         if name != "auto":
-            return TargetTransform.learn(name, y)
+            return TargetTransform.fit(name, y)
         if y.ndim > 1:
             return TargetTransform("none")
-        with threads(self._threads(len(y))):
-            return choose_transform(X, y, weights, seed_of(self.random_state))
+        with threads(threads_for(len(y), self.n_threads, self.n_jobs)):
+            return choose_transform(Z, y, weights, resolve_seed(self.random_state))
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
+
+
+def _target(model: FittedRFM) -> NumericTarget:
+    assert isinstance(model.target, NumericTarget)
+    return model.target

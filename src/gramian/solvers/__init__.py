@@ -12,12 +12,18 @@ May import ``core`` and ``kernels``.
 
 from gramian.solvers.base import SingularKernelError, Solution, SolveInfo, Solver, Workspace
 from gramian.solvers.cg import ConjugateGradient
-from gramian.solvers.choose import BY_NAME, choose, fit_forecast
 from gramian.solvers.direct import Direct, RidgePoint
 from gramian.solvers.eigenpro import EigenPro
 from gramian.solvers.nystrom import Nystrom
-from gramian.solvers.partition import Partition
 from gramian.solvers.system import RidgeSystem, StreamedSystem
+
+BY_NAME: dict[str, Solver] = {
+    "direct": Direct(),
+    "cg": ConjugateGradient(),
+    "nystrom": Nystrom(),
+    "eigenpro": EigenPro(),
+}
+"""Solvers by name: each object with its defaults."""
 
 __all__ = [
     "BY_NAME",
@@ -25,7 +31,6 @@ __all__ = [
     "Direct",
     "EigenPro",
     "Nystrom",
-    "Partition",
     "RidgePoint",
     "RidgeSystem",
     "SingularKernelError",
@@ -34,6 +39,4 @@ __all__ = [
     "Solver",
     "StreamedSystem",
     "Workspace",
-    "choose",
-    "fit_forecast",
 ]

@@ -1,4 +1,4 @@
-"""Paper C's targets, networks and measures."""
+"""Targets, networks and measurements of paper C."""
 
 import math
 
@@ -7,11 +7,9 @@ import torch
 from torch.testing import assert_close
 
 from gramian.core import cosine, psd_power
-from gramian.experiments.c_deep_nfa.printed import COLUMNS, PRINTED
 from gramian.experiments.c_deep_nfa.setting import (
-    DECAYS,
     DEPTHS,
-    Training,
+    StackTraining,
     alignment_by_power,
     alignments,
     data,
@@ -20,7 +18,6 @@ from gramian.experiments.c_deep_nfa.setting import (
     random_target,
     rule,
 )
-from gramian.experiments.c_deep_nfa.tables import NOISES, cell_name, claims, specs
 from gramian.features import nfm
 
 
@@ -41,7 +38,7 @@ def test_target_varies_along_its_rank_only(rank, rng):
 
 
 def test_alignment_is_the_cosine_of_the_matrices():
-    stack = network(Training(5, "gd", 3, 1e-3, 1, decays=(0.0, 0.0)), seed=3)
+    stack = network(StackTraining(5, "gd", 3, 1e-3, 1, decays=(0.0, 0.0)), seed=3)
     J, V = stack.jacobian()[1].double(), stack.weights[0][1].double()
     for power in (0.2, 1 / 3, 1.0):
         expected = cosine(nfm(V.mT), psd_power(J @ J.mT, power))
@@ -49,7 +46,7 @@ def test_alignment_is_the_cosine_of_the_matrices():
 
 
 def test_alignment_of_a_network_that_diverged_is_nan_and_of_the_other_is_not():
-    stack = network(Training(5, "gd", 2, 1e-3, 1, decays=(0.0, 0.0)), seed=0)
+    stack = network(StackTraining(5, "gd", 2, 1e-3, 1, decays=(0.0, 0.0)), seed=0)
     stack.values[0] = torch.inf
     first, second = alignments(stack, 0.5)
     assert math.isnan(first)
@@ -58,46 +55,31 @@ def test_alignment_of_a_network_that_diverged_is_nan_and_of_the_other_is_not():
 
 @pytest.mark.parametrize("depth", DEPTHS)
 def test_balanced_start_is_aligned(depth):
-    assert alignments(network(Training(5, "sgd", depth, 1e-4, 1, balanced=True), 0), 1 / depth)[0] > 1 - 1e-6
+    assert alignments(network(StackTraining(5, "sgd", depth, 1e-4, 1, balanced=True), 0), 1 / depth)[0] > 1 - 1e-6
 
 
 def test_noise_is_added_to_the_same_target():
-    X, Y = data(Training(2, "gd", 2, 1e-3, 1, decays=(0.1, 0.2), noises=(0.0, 1.0)), seed=0)
+    X, Y = data(StackTraining(2, "gd", 2, 1e-3, 1, decays=(0.1, 0.2), noises=(0.0, 1.0)), seed=0)
     assert X.shape == (2048, 20)
     assert_close(Y[0], Y[1])
     assert float((Y[2] - Y[0]).std()) == pytest.approx(1, abs=0.05)
 
 
 def test_linear_networks_have_all_units_as_outputs():
-    training = Training(5, "sgd", 3, 1e-3, 1, decays=(0.1,), head=False, link="identity")
+    training = StackTraining(5, "sgd", 3, 1e-3, 1, decays=(0.1,), head=False, link="identity")
     assert network(training, 0).linear == 3
     assert data(training, 0)[1].shape == (1, 2048, 21)
 
 
-def test_course_has_its_start_and_end():
-    course = fit(Training(2, "gdm", 2, 1e-3, 12, decays=(1e-3,), tail=2, rows=64), seed=0, moments=3)
+def test_alignments_are_measured_at_the_start_and_the_end():
+    course = fit(StackTraining(2, "gdm", 2, 1e-3, 12, decays=(1e-3,), tail=2, rows=64), seed=0, moments=3)
     assert course.epochs == [0, 2, 5, 8, 12]
-    assert course.alignments[0] == pytest.approx(alignments(network(Training(2, "gdm", 2, 1e-3, 1, (1e-3,)), 0), 0.5))
+    assert course.alignments[0] == pytest.approx(
+        alignments(network(StackTraining(2, "gdm", 2, 1e-3, 1, (1e-3,)), 0), 0.5)
+    )
     assert course.final == alignments(course.stack, 0.5)
 
 
-def test_unknown_optimiser_is_named():
+def test_an_unknown_optimiser_is_named():
     with pytest.raises(ValueError, match="optimiser must be one of"):
-        rule(Training(2, "lion", 2, 1e-3, 1))
-
-
-def test_every_printed_cell_is_claimed_and_has_a_spec():
-    for rank, cells in PRINTED.items():
-        assert len(cells) == len(COLUMNS) * len(DEPTHS) * len(DECAYS) * len(NOISES)
-        made = [
-            cell_name(spec.optimiser, depth, decay, noise)
-            for spec in specs(rank)["paper"]
-            for depth in spec.depths
-            for decay in spec.decays
-            for noise in spec.noises
-        ]
-        assert len(made) == len(set(made))
-        assert {claim.key for claim in claims(rank) if claim.scales == ("paper",)} == set(made)
-    failed = {(rank, cell) for rank, cells in PRINTED.items() for cell, value in cells.items() if math.isnan(value)}
-    assert {(rank, cell[:2]) for rank, cell in failed} == {(20, ("gdm", 5))}
-    assert len(failed) == 5
+        rule(StackTraining(2, "lion", 2, 1e-3, 1))

@@ -1,21 +1,21 @@
-"""The networks of paper D: one training is torch's own, and does not depend on the machine's threads."""
+"""Networks of paper D: training equals torch's SGD and does not depend on the number of threads."""
 
 import pytest
 import torch
 from torch import nn
 
-from gramian.core import cosine, pearson, psd_power, threads
-from gramian.experiments.d_fact.pictures import pictures
-from gramian.experiments.d_fact.training import BACKWARD, FORWARD, Trained, Training, correlations, mlp, train
+from gramian.core import pearson, psd_power, threads
+from gramian.experiments.d_fact.images import images
+from gramian.experiments.d_fact.training import BACKWARD, FORWARD, ImageTraining, Trained, correlations, mlp, train
 
-TINY = Training("digits", 96, hidden=2, width=16, weight_decay=1e-3, epochs=3, batch=32)
+TINY = ImageTraining("digits", 96, hidden=2, width=16, weight_decay=1e-3, epochs=3, batch=32)
 
 
 def test_training_is_plain_sgd():
     """The same rows, start and batches under torch's own loop, momentum and decay by hand."""
     run = train(TINY, seed=3)
     rng = torch.Generator().manual_seed(3)
-    X, Y = pictures("digits", 96, rng)
+    X, Y = images("digits", 96, rng)
     model = mlp((64, 16, 16, 10), rng)
     velocity = [torch.zeros_like(p) for p in model.parameters()]
     for epoch in range(3):
@@ -30,7 +30,7 @@ def test_training_is_plain_sgd():
         torch.testing.assert_close(ours.detach(), theirs.detach(), rtol=1e-4, atol=1e-6)
 
 
-def test_threads_do_not_matter():
+def test_the_number_of_threads_does_not_matter():
     with threads(2):
         two = train(TINY, seed=0)
         assert torch.get_num_threads() == 2
@@ -40,7 +40,7 @@ def test_threads_do_not_matter():
         assert torch.equal(a, b)
 
 
-def test_the_start_is_watched_and_the_end():
+def test_watch_is_called_at_the_start_and_after_every_epoch():
     seen = []
     run = train(TINY, seed=0, watch=lambda epoch, at: seen.append((epoch, len(at.losses))))
     assert seen == [(0, 0), (1, 1), (2, 2), (3, 3)]
@@ -88,8 +88,8 @@ def test_correlations_match_their_definitions():
     assert set(found) == set(FORWARD + BACKWARD)
 
 
-def test_fact_is_the_gram_matrix_at_rest():
-    """Full batches until nothing moves (tanh, as a ReLU may rest on its kink): FACT holds in every layer, both ways."""
+def test_fact_is_the_gram_matrix_at_a_stationary_point():
+    """With tanh, since ReLU networks may have their minimum in a kink: FACT holds in every layer, both ways."""
     rng = torch.Generator().manual_seed(0)
     X = torch.randn(40, 5, generator=rng, dtype=torch.float64)
     Y = torch.nn.functional.one_hot(torch.randint(3, (40,), generator=rng), 3).double()
@@ -107,10 +107,3 @@ def test_fact_is_the_gram_matrix_at_rest():
     found = correlations(Trained(model, X, Y, ()), 1e-2, layers=None, backward=True)
     for name in ("fact", "fact_polar", "bfact", "bfact_polar"):
         assert min(found[name]) > 0.9999, name
-
-
-def test_pictures_are_drawn_by_the_seed():
-    one, two = (pictures("digits", 30, torch.Generator().manual_seed(seed))[0] for seed in (0, 1))
-    assert cosine(one, two) < 0.99
-    with pytest.raises(ValueError, match="name must be one of digits, mnist, cifar10"):
-        pictures("faces", 3, torch.Generator())

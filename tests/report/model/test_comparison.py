@@ -61,7 +61,7 @@ def test_the_page_names_the_rows_on_which_each_model_is_evaluated(two, tmp_path)
     X, y = rows()
     other = RFMRegressor(n_rounds=2, update="agop", kernel="laplace").fit(X[:80], y[:80])
     _, checked = read(two[0], other, tmp_path, names=("plain", "held out"))
-    first, second = (predictions_for(model).description for model in (two[0], other))
+    first, second = (predictions_for(model.model_).description for model in (two[0], other))
     assert f"plain is evaluated on {first}; held out is evaluated on {second}." in checked.text
     assert first != second
     assert "Without such errors of several rounds, and not drawn: plain." in checked.text
@@ -92,7 +92,7 @@ def test_rows_without_targets_show_where_classifiers_disagree(tmp_path):
 def test_few_rows_give_no_verdict(two, tmp_path):
     X, y = rows(n=400, seed=1)
     for n in (19, 20):
-        found = predictions_for(two[1], X[:n], y[:n])
+        found = predictions_for(two[1].model_, X[:n], y[:n])
         assert all(np.isfinite(score.low) == (n == 20) for score in scores(found))
         _, checked = read(*two, tmp_path, X=X[:n], y=y[:n])
         assert ("is better" in checked.text) == (n == 20)

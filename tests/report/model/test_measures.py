@@ -23,7 +23,7 @@ def two():
 
 def test_paired_intervals_are_narrower_than_unpaired_ones(two):
     X, y = rows(n=400, seed=1)
-    found = [predictions_for(model, X, y) for model in two]
+    found = [predictions_for(model.model_, X, y) for model in two]
     measure = measures(found[0])[1]
     drawn = resampled(measure, found)
     low, high = interval(drawn[:, 1] - drawn[:, 0])
@@ -40,7 +40,7 @@ def test_measures_equal_those_of_scikit_learn():
     labels = np.digitize(y, [-0.5, 0.5])
     for target in (labels > 0, labels):
         model = RFMClassifier(preset="fast", n_rounds=0).fit(X[::2], target[::2])
-        found = predictions_for(model, X[1::2], target[1::2])
+        found = predictions_for(model.model_, X[1::2], target[1::2])
         p, said = model.predict_proba(X[1::2]), model.predict(X[1::2])
         auc = p[:, 1] if p.shape[1] == 2 else p
         wanted = [
@@ -62,12 +62,13 @@ def test_measures_equal_those_of_scikit_learn():
         metrics.root_mean_squared_error(y[1::2], said),
         metrics.mean_absolute_error(y[1::2], said),
     ]
-    assert [score.value for score in scores(predictions_for(model, X[1::2], y[1::2]))] == pytest.approx(wanted)
+    assert [score.value for score in scores(predictions_for(model.model_, X[1::2], y[1::2]))] == pytest.approx(wanted)
 
 
 def test_an_accuracy_of_one_has_an_interval():
     X = np.linspace(-1, 1, 60)[:, None]
-    found = predictions_for(RFMClassifier(preset="fast", n_rounds=0).fit(X, X[:, 0] > 0), X[::2], X[::2, 0] > 0)
+    model = RFMClassifier(preset="fast", n_rounds=0).fit(X, X[:, 0] > 0)
+    found = predictions_for(model.model_, X[::2], X[::2, 0] > 0)
     accuracy = scores(found)[0]
     assert accuracy.value == accuracy.high == 1
     assert accuracy.low == pytest.approx(binomtest(30, 30).proportion_ci(method="wilson").low)

@@ -1,5 +1,8 @@
 """The page about a model: every kind of model has one that is well formed, escaped and complete."""
 
+from dataclasses import replace
+from importlib import import_module
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,8 +13,8 @@ from gramian import RFMClassifier, RFMRegressor
 from gramian.report import write_report
 from gramian.report.model.predictions import predictions_for
 from gramian.report.web import number
-from gramian.rfm import directions
-from gramian.solvers import Nystrom, Partition
+from gramian.rfm import TreePartition
+from gramian.solvers import Nystrom
 from html_checks import check
 
 TITLES = (
@@ -61,7 +64,7 @@ def test_without_rows_the_scores_are_those_of_holdout_rows(tmp_path):
     )
     assert "These are training rows" in checked.text
     assert "Training rows with the largest contributions" in checked.text
-    found = predictions_for(model)
+    found = predictions_for(model.model_)
     assert found.y.shape == (90, 1)
     assert np.sort(found.y[:, 0]) == pytest.approx(np.sort(y))
     judged = RFMRegressor(preset="fast", n_rounds=1).fit(X[:60], y[:60], eval_set=(X[60:], y[60:]))
@@ -83,7 +86,8 @@ def test_a_saved_and_loaded_model_has_the_same_page(tmp_path):
 def test_the_page_of_a_model_without_matrices_of_rounds_says_so(tmp_path):
     X, y = rows()
     model = RFMRegressor(preset="fast", n_rounds=1).fit(X, y)
-    del model.evolution_
+    history = replace(model.model_.history, evolution=None)
+    model.model_ = replace(model.model_, history=history)
     assert "saved without M of each round" in read(model, tmp_path)[1].text
 
 
@@ -118,6 +122,7 @@ def test_directions_are_computed_once(tmp_path, monkeypatch):
     X, y = rows()
     model = RFMRegressor(preset="fast", n_rounds=1).fit(X, y)
     wanted = model.partial_dependence_along(1, grid=30, rows=100)
+    directions = import_module("gramian.rfm.explain.directions")
     seen, original = [], directions.psd_eigh
     monkeypatch.setattr(directions, "psd_eigh", lambda *given: seen.append(1) or original(*given))
     _, checked = read(model, tmp_path)
@@ -203,10 +208,10 @@ def test_the_page_of_many_columns_is_small(tmp_path):
     assert model.evolution_.blocks.shape[1:] == (24, 24)
 
 
-@pytest.mark.parametrize("solver", ["nystrom", "partition"])
+@pytest.mark.parametrize("solver", ["nystrom", "tree"])
 def test_models_with_few_centres_have_every_section(tmp_path, solver):
     X, y = rows(n=700)
-    solver = Nystrom(centers=100) if solver == "nystrom" else Partition(leaf_rows=200)
+    solver = Nystrom(centers=100) if solver == "nystrom" else TreePartition(leaf_rows=200)
     model = RFMRegressor(kernel="laplace", update="agop", n_rounds=1, solver=solver, ridge=1e-3).fit(X, y)
     _, checked = read(model, tmp_path, X=X[:50], y=y[:50])
     assert sections(checked) == TITLES.split()
@@ -220,7 +225,9 @@ def test_compression_and_threshold_are_warnings(tmp_path):
     small = model.compressed(30)
     _, checked = read(small, tmp_path)
     assert "Compressed from 90 to 30 rows" in checked.text
-    cut = RFMRegressor(kernel="laplace", update="agop", n_rounds=1, threshold=0.3, select_round="last").fit(X, y)
+    cut = RFMRegressor(kernel="laplace", update="agop", n_rounds=1, feature_threshold=0.3, select_round="last").fit(
+        X, y
+    )
     _, checked = read(cut, tmp_path)
     assert "columns were removed by the threshold" in checked.text
 

@@ -10,8 +10,7 @@ from torch import Tensor
 from gramian.core import resolve_memory
 from gramian.features import Agop, Fact, Update
 from gramian.kernels import Kernel
-from gramian.rfm import KernelMachine, Problem, Rows, rounds
-from gramian.rfm.choice import Fixed
+from gramian.rfm import Candidate, FixedParams, KernelMachine, Rows, rounds
 from gramian.solvers import Direct
 
 UPDATES: dict[str, Update] = {
@@ -34,6 +33,6 @@ def learn(
     >>> len(steps), steps[-1].matrix().shape
     (3, torch.Size([3, 3]))
     """
-    problem = Problem(kernel, update, Direct(), n_rounds, resolve_memory(None, X.device), seed=0)
-    for _, machine in rounds(problem, Rows(X, Y), Fixed(ridge)):
+    candidate = Candidate(kernel, update, Direct(), Direct(), n_rounds, resolve_memory(None, X.device), seed=0)
+    for _, machine in rounds(candidate, Rows(X, Y), FixedParams(ridge)):
         yield machine

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from gramian.core import pearson, threads
 from gramian.experiments.d_fact.images import CLASSES, images
 from gramian.features import fact_symmetric
-from gramian.nets import inspect
+from gramian.nets import InspectOptions, inspect
 
 FORWARD = ("fact", "fact_polar", "agop", "agop_half", "enfa", "enfa_half")
 """Compared with ``WᵀW``: F, (F Fᵀ)^½, AGOP, AGOP^½, eNFA, eNFA^½."""
@@ -149,7 +149,7 @@ def correlations(
             "mse",
             layers=names,
             weight_decay=weight_decay,
-            geometry=False,
+            options=InspectOptions(geometry=False),
         )
         found: dict[str, list[float]] = {key: [] for key in FORWARD + (BACKWARD if backward else ())}
         for name in names:
@@ -160,6 +160,6 @@ def correlations(
                     F = torch.from_numpy(report.matrix(name, base))
                     value = pearson(torch.from_numpy(report.matrix(name, nfm)), fact_symmetric(F))
                 else:
-                    value = report.similarity(name, nfm, base, power=0.5 if how == "half" else 1.0, metric="pearson")
+                    value = report.similarity(name, nfm, base, power=0.5 if how == "half" else 1.0, measure="pearson")
                 found[key].append(value)
     return {key: tuple(values) for key, values in found.items()}

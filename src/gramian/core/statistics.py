@@ -1,0 +1,55 @@
+"""Small statistics: paired comparison of errors, intervals for shares, the number of rows that weights amount to."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from jaxtyping import Float
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import norm
+from torch import Tensor
+
+
+def within_standard_error(errors: Float[Tensor, " m"], best: Float[Tensor, " m"], share: Float[Tensor, " m"]) -> bool:
+    """Tell whether mean errors exceed the best by at most one standard error of the difference.
+
+    The difference is taken row by row; ``share`` are the rows' weights, which sum to 1.
+
+    >>> import torch
+    >>> share = torch.full((4,), 0.25)
+    >>> best = torch.zeros(4)
+    >>> within_standard_error(torch.tensor([1.0, -1.0, 1.0, -0.5]), best, share)
+    True
+    >>> within_standard_error(torch.ones(4), best, share)
+    False
+    """
+    gap = errors - best
+    mean = float(gap @ share)
+    variance = float(((gap - mean).square() @ share) * share.square().sum())
+    return mean <= math.sqrt(max(variance, 0.0))
+
+
+def wilson_interval(
+    share: float | ArrayLike, count: float | ArrayLike, level: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return Wilson's interval at ``level`` for a share of ``count`` rows: numbers, or arrays of equal shape.
+
+    >>> [round(float(end), 3) for end in wilson_interval(1.0, 10, 0.95)]
+    [0.722, 1.0]
+    """
+    share, count = np.asarray(share, dtype=np.float64), np.asarray(count, dtype=np.float64)
+    z = norm.ppf((1 + level) / 2)
+    middle = (share + z**2 / (2 * count)) / (1 + z**2 / count)
+    half = z / (1 + z**2 / count) * np.sqrt(share * (1 - share) / count + z**2 / (4 * count**2))
+    low, high = np.minimum(middle - half, share).clip(min=0), np.maximum(middle + half, share).clip(max=1)
+    return np.asarray(low), np.asarray(high)
+
+
+def effective_rows(weights: Float[np.ndarray, " n"]) -> float:
+    """Return the number of rows that weights amount to, ``(Σ w)² / Σ w²``: n where all are equal.
+
+    >>> effective_rows(np.array([2.0, 2.0, 0.0]))
+    2.0
+    """
+    return float(weights.sum() ** 2 / (weights @ weights))

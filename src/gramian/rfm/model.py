@@ -1,0 +1,312 @@
+"""A fitted recursive feature machine as a value: frozen, typed, and complete.
+
+Explanations, intervals, reports, compression and files take a :class:`FittedRFM`; the estimators hold one as ``model_``
+and replace it at the end of a fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float
+from numpy.typing import NDArray
+from torch import Tensor
+
+from gramian.core import psd_eigh, threads, wide_dtype
+from gramian.core.tiles import spans
+from gramian.features import Update
+from gramian.rfm.machine import KernelMachine, sampled_agop
+from gramian.rfm.training.plan import Plan
+from gramian.rfm.training.rounds import Evolution, Rounds
+from gramian.rfm.tree import TreeMachine
+from gramian.rfm.uncertainty.calibration import fit_temperature, log_probabilities
+from gramian.rfm.uncertainty.holdout import HoldoutPredictions, ScoredRows, leave_one_out
+from gramian.tables.blocks import Block, as_blocks
+from gramian.tables.column_map import ColumnMap
+from gramian.tables.preprocessing import Preprocessing
+from gramian.tables.scaling import Array, Scaler
+from gramian.tables.targets import ClassTarget, Target
+from gramian.tables.types import Labels, TableLike
+
+_BATCH_ROWS = 2**16
+Machine = KernelMachine | TreeMachine
+
+
+@dataclass(frozen=True, eq=False)
+class Ensemble:
+    """A weighted average of kernel machines with the same centres, ``f(x) = Σ_k share_k f_k(x)``; shares sum to 1.
+
+    Since the centres are the same, the prediction is still one sum over training rows:
+    ``f(x) = Σⱼ Σ_k share_k α_kj k_k(x, xⱼ)``.
+
+    >>> from gramian.kernels import Gaussian, KernelOperator
+    >>> one = KernelMachine(KernelOperator(Gaussian(1.0), torch.zeros(1, 1)), torch.ones(1, 1))
+    >>> Ensemble((one, one), (0.25, 0.75)).predict(torch.zeros(1, 1))
+    tensor([[1.]], dtype=torch.float64)
+    """
+
+    machines: tuple[Machine, ...]
+    shares: tuple[float, ...]
+
+    @property
+    def best(self) -> Machine:
+        """The member that was best on held-out rows: the first."""
+        return self.machines[0]
+
+    def mean(self, part: Callable[[Machine], Tensor]) -> Tensor:
+        """Return ``Σ_k share_k part(machine_k)``, for anything that is linear in the members."""
+        parts = [share * part(machine) for machine, share in zip(self.machines, self.shares, strict=True)]
+        return torch.stack(parts).sum(dim=0)
+
+    def predict(self, X: Float[Tensor, "m d"]) -> Float[Tensor, "m c"]:
+        """Return ``f(X)``; a row's prediction does not depend on its batch."""
+        return self.mean(lambda machine: machine.predict(X))
+
+    def gradient(self, X: Float[Tensor, "m d"]) -> Float[Tensor, "m c d"]:
+        """Return ``∂f_c/∂x`` at new rows."""
+        return self.mean(lambda machine: machine.gradient(X))
+
+    @cached_property
+    def agop(self) -> Float[Tensor, "d d"]:
+        """Average gradient outer product of f over the training rows; of several members over at most 2,000 rows."""
+        first = self.machines[0]
+        if len(self.machines) == 1:
+            return first.agop
+        return sampled_agop(self.gradient, first.X, first.weights)
+
+    def __getstate__(self) -> dict[str, object]:
+        return {"machines": self.machines, "shares": self.shares}
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedFeatures:
+    """The learned matrix ``M (d, d)`` on standardised columns, and the columns in use, ``support (d,)``."""
+
+    matrix: Array
+    support: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, matrix: Float[Tensor, "d d"], support: Bool[Tensor, " d"] | None) -> LearnedFeatures:
+        """Take M and the support from tensors; all columns are in use without a support."""
+        M = matrix.cpu().numpy().astype(np.float64)
+        return cls(M, np.ones(len(M), dtype=bool) if support is None else support.cpu().numpy())
+
+    @cached_property
+    def eigen(self) -> tuple[Array, Array]:
+        """Eigenvalues ``(k,)``, largest first, and eigenvectors ``(k, d)`` of M, without those that are zero."""
+        values, vectors = psd_eigh(torch.from_numpy(self.matrix))
+        positive = values > len(self.matrix) * np.finfo(float).eps * values[0]
+        return values[positive].numpy(), vectors[:, positive].T.contiguous().numpy()
+
+    def expand(self, part: Array) -> Array:
+        """Put values ``(…, columns in use)`` at their places among all columns; the others are 0."""
+        out = np.zeros((*part.shape[:-1], len(self.support)))
+        out[..., self.support] = part
+        return out
+
+    def __getstate__(self) -> dict[str, object]:
+        return {"matrix": self.matrix, "support": self.support}
+
+
+@dataclass(frozen=True, eq=False)
+class FitHistory:
+    """The plan of a fit, the records of the selected run's rounds, and what was selected."""
+
+    plan: Plan
+    rounds: Rounds
+    best_round: int
+    update: Update
+    ridge: float
+    evolution: Evolution | None = None
+
+
+@dataclass(frozen=True)
+class Compression:
+    """The cost of fewer centres; see :func:`gramian.rfm.compression.compress`.
+
+    ``function_error`` is ``‖f − f̃‖ / ‖f‖`` in the kernel's own space, a bound: ``|f(x) − f̃(x)| ≤ ‖f − f̃‖ √k(x, x)``.
+    ``typical_change`` and ``largest_change`` are root mean square and maximum of ``|f − f̃|`` on some rows, divided by
+    the standard deviation of f on them.
+    """
+
+    n_centers: int
+    n_before: int
+    function_error: float
+    typical_change: float
+    largest_change: float
+
+
+@dataclass(frozen=True, eq=False)
+class FittedRFM:
+    """Preprocessing, target coding, ensemble, learned features, history and holdout predictions of one fit.
+
+    Attributes
+    ----------
+    preprocessing : Preprocessing
+        From a user's table to standardised columns.
+    target : NumericTarget or ClassTarget
+    target_scaler : Scaler
+        Outputs of the ensemble are centred and scaled; this map returns them to the units of the target codes.
+    ensemble : Ensemble
+    features : LearnedFeatures
+    history : FitHistory
+    row_index : ndarray of int
+        The position of each centre in the training table.
+    held_out : HoldoutPredictions or None
+        Predictions for held-out rows; None where the fit held none out.
+    temperature : float or None
+        Divides a classifier's scores before the softmax; see :attr:`softmax_temperature`.
+    n_threads : int or None
+        Torch threads of predictions; None leaves torch's own.
+    compression : Compression or None
+    """
+
+    preprocessing: Preprocessing
+    target: Target
+    target_scaler: Scaler
+    ensemble: Ensemble
+    features: LearnedFeatures
+    history: FitHistory
+    row_index: NDArray[np.intp]
+    held_out: HoldoutPredictions | None = None
+    temperature: float | None = None
+    n_threads: int | None = None
+    compression: Compression | None = None
+
+    @property
+    def machine(self) -> Machine:
+        """The best member of the ensemble."""
+        return self.ensemble.best
+
+    @property
+    def columns(self) -> ColumnMap:
+        """The user's columns behind the encoded ones."""
+        return self.preprocessing.columns
+
+    @property
+    def classes(self) -> Labels | None:
+        """The labels of a classifier, sorted; None for a regression."""
+        return self.target.classes if isinstance(self.target, ClassTarget) else None
+
+    @cached_property
+    def holdout(self) -> HoldoutPredictions:
+        """Predictions for held-out rows; exact leave-one-out given M where the fit held none out."""
+        if self.held_out is not None:
+            return self.held_out
+        assert isinstance(self.machine, KernelMachine), "the fit of a tree holds rows out"
+        with threads(self.n_threads):
+            found = leave_one_out(self.machine, self.history.ridge, self.target_scaler)
+        return replace(found, weights=self.target.unweighted(found.weights, found.targets))
+
+    def scored_holdout(self) -> ScoredRows:
+        """Return the holdout predictions in the user's terms: labels or targets, predictions, probabilities."""
+        held = self.holdout
+        y, predicted = (self.target.predictions(values) for values in (held.targets, held.outputs))
+        probabilities = None if self.classes is None else np.exp(self.log_probabilities(held.outputs))
+        return ScoredRows(y, predicted, probabilities, held.weights, held.source)
+
+    def log_probabilities(self, outputs: Array) -> Array:
+        """Return a classifier's log probabilities ``(m, classes)`` for outputs ``(m, c)``."""
+        return log_probabilities(outputs, 1 / self.softmax_temperature)
+
+    @cached_property
+    def softmax_temperature(self) -> float:
+        """The temperature of a classifier; fitted to the holdout predictions where that is not done yet."""
+        if self.temperature is not None:
+            return self.temperature
+        assert isinstance(self.target, ClassTarget), "only a classifier has a temperature"
+        held = self.holdout
+        return 1 / fit_temperature(held.outputs, self.target.indices(held.targets), held.weights)
+
+    def outputs(self, X: TableLike) -> Array:
+        """Return outputs ``(n, c)`` in the units of the target codes for a table, which may be outside memory."""
+        blocks = as_blocks(X)
+        if blocks is not None:
+            return np.concatenate(list(blocks.each(_BlockOutputs(self))))
+        rows = self.preprocessing.encode(X)
+        scaler = self.preprocessing.scaler
+        # A bounded number of rows at a time: there is never a second copy of a large table.
+        parts = [self.outputs_at(scaler.transform(rows[part])) for part in spans(len(rows), _BATCH_ROWS)]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    # ---- the fitted function of standardised columns Z ---------------------------------------------------------
+
+    def outputs_at(self, Z: Array) -> Array:
+        """Return outputs ``(m, c)`` in the units of the target codes."""
+        with threads(self.n_threads):
+            out = self.ensemble.predict(self.tensor(Z))
+        return self.target_scaler.inverse_transform(out.cpu().numpy().astype(np.float64))
+
+    def gradients_at(self, Z: Array) -> Float[np.ndarray, "m c d"]:
+        """Return gradients of the outputs along standardised columns, in the units of the target codes."""
+        with threads(self.n_threads):
+            part = self.ensemble.gradient(self.tensor(Z))
+        return self.features.expand(part.cpu().numpy()) * self.target_scaler.scale[:, None]
+
+    def mean_gradient(self, start: Array, end: Array, output: int, nodes: int) -> Array:
+        """Return the gradient ``(d,)`` of one output averaged on the line between two rows."""
+        ends = self.tensor(np.stack([start, end]))
+        with threads(self.n_threads):
+            part = self.ensemble.mean(lambda machine: machine.mean_gradient(ends, output, nodes))
+        return self.features.expand(part.cpu().numpy()) * float(self.target_scaler.scale[output])
+
+    def row_parts(self, z: Array) -> Float[np.ndarray, "n c"]:
+        """Return the part of each centre in the outputs at one row; with ``target_scaler.center`` they sum to these."""
+        x = self.tensor(z[None])
+        with threads(self.n_threads):
+            parts = self.ensemble.mean(lambda machine: machine.row_parts(x))[0]
+        out: Array = parts.cpu().numpy().astype(np.float64) * self.target_scaler.scale
+        return out
+
+    def similarity(self, z: Array, centers: NDArray[np.intp]) -> Array:
+        """Return the kernel values of one row with some centres, divided by those of equal rows."""
+        x, at = self.tensor(z[None]), torch.from_numpy(centers).to(self.machine.X.device)
+        out: Array = self.ensemble.mean(lambda machine: machine.similarity(x, at)).cpu().numpy().astype(np.float64)
+        return out
+
+    @property
+    def agop(self) -> Array:
+        """Average gradient outer product of the fitted function ``(d, d)``; computed when first asked for."""
+        with threads(self.n_threads):
+            part = self.ensemble.agop.cpu().numpy().astype(np.float64)
+        out = np.zeros_like(self.features.matrix)
+        out[np.ix_(self.features.support, self.features.support)] = part
+        return out
+
+    def center_rows(self, most: int | None = None) -> tuple[Array, Array]:
+        """Return standardised columns and weights of the centres: all, or ``most`` random ones, always the same."""
+        machine = self.machine
+        order = torch.randperm(machine.n, generator=torch.Generator().manual_seed(0))
+        selected = order[:most].sort().values.to(machine.X.device)
+        Z = self.features.expand(machine.X[selected].cpu().numpy())
+        weights = machine.weights
+        return Z, np.ones(len(Z)) if weights is None else weights[selected].cpu().numpy().astype(np.float64)
+
+    def mean_row(self) -> Array:
+        """Return the mean centre in standardised columns: the origin, unless a column is not centred at its mean."""
+        machine = self.machine
+        X = machine.X.to(wide_dtype(machine.X.device))
+        w = X.new_ones(machine.n) if machine.weights is None else machine.weights.to(X.dtype)
+        return self.features.expand((w @ X / w.sum()).cpu().numpy())
+
+    def tensor(self, Z: Array) -> Float[Tensor, "m k"]:
+        """Return standardised rows as a tensor of the columns in use, where the ensemble is."""
+        X = self.machine.X
+        return torch.from_numpy(Z[:, self.features.support]).to(X.device, X.dtype)
+
+    def __getstate__(self) -> dict[str, object]:
+        return {name: self.__dict__[name] for name in self.__dataclass_fields__}
+
+
+@dataclass(frozen=True, eq=False)
+class _BlockOutputs:
+    """Outputs for a block of rows; the model is sent to where the block is."""
+
+    model: FittedRFM
+
+    def __call__(self, block: Block) -> Array:
+        return self.model.outputs(block.X)

@@ -1,0 +1,266 @@
+"""State shared by all stages of one fit: time limit, workspace, progress, callbacks, checkpoint, worker pool.
+
+A checkpoint stores finished rounds on disk, so that an interrupted fit continues from them. There is one file per round
+and per fold (safetensors and JSON: see :mod:`gramian.files`), in a folder named after the fingerprint of everything the
+rounds depend on: data, options, version. Another fit therefore never finds them.
+
+Callbacks are scikit-learn's (1.9 and later): each round is a task that they are notified of, and one may ask to stop.
+Older versions have no callbacks, and the estimators then have no ``set_callbacks``.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import threading
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from gramian.core.clock import Clock, TimeLimitReached
+from gramian.core.pool import Pool, Serial
+from gramian.core.progress import Tick, progress
+from gramian.core.rows import Rows
+from gramian.files import ModelFileError, fingerprint, read, write
+from gramian.rfm.machine import KernelMachine
+from gramian.rfm.training.rounds import Candidate, RoundPredictions, Step
+from gramian.rfm.training.tuning import RoundParams
+from gramian.solvers import Workspace
+from gramian.tables.types import TableLike, TargetLike, WeightsLike
+
+try:
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ImportError:
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """A stand-in for scikit-learn's class of that name, which older versions do not have."""
+
+    def with_callbacks(method: Any) -> Any:
+        """Return a method unchanged."""
+        return method
+
+
+__all__ = ["CallbackSupportMixin", "Checkpoint", "FitContext", "FitObserver", "SklearnCallbacks", "with_callbacks"]
+
+log = logging.getLogger(__name__)
+
+Snapshot = Callable[[Candidate, Sequence[Step], Tensor | None], dict[str, object]]
+"""The attributes of an estimator whose fit had ended with the last of these rounds, on some of the rows (None: all)."""
+
+
+class FitObserver:
+    """Is notified of the rounds of a fit; this one ignores them."""
+
+    def begin(self, steps: int, part: Int[Tensor, " p"] | None) -> None:
+        """At most ``steps`` rounds follow, on the rows ``part`` or (None) on all rows."""
+
+    def after_round(self, candidate: Candidate, steps: Sequence[Step]) -> bool:
+        """The last of these rounds is finished; True asks to stop and to select among the finished rounds."""
+        return False
+
+    def after_fold_round(self) -> None:
+        """A round of a fold is finished."""
+
+    def end(self) -> None:
+        """The estimator is fitted."""
+
+
+class SklearnCallbacks(FitObserver):
+    """Notifies the callbacks of an estimator: a task "fit" whose subtasks are the rounds, in the order they are run.
+
+    A round passes on the training data and the attributes of an estimator as if the fit had ended there. Rounds of
+    folds pass on nothing; they are only counted. Folds may run in several threads, so notifications take a lock.
+    """
+
+    def __init__(self, estimator: Any, X: TableLike, y: TargetLike, sample_weight: WeightsLike) -> None:
+        self.estimator = estimator
+        self.data = {"X": X, "y": y, "metadata": None if sample_weight is None else {"sample_weight": sample_weight}}
+        self.snapshot: Snapshot | None = None
+        self.lock = threading.Lock()
+        self.task: Any = None
+
+    def begin(self, steps: int, part: Int[Tensor, " p"] | None) -> None:
+        """Open the task "fit" and its first subtask."""
+        self.part = part
+        self.ahead = steps
+        self.root = self.estimator._init_callback_context(max_subtasks=steps)
+        self.root.call_on_fit_task_begin(estimator=self.estimator, **self.data)
+        self._open()
+
+    def after_round(self, candidate: Candidate, steps: Sequence[Step]) -> bool:
+        """Close the subtask of a round, with the estimator as of this round."""
+        done, snapshot = list(steps), self.snapshot
+        assert snapshot is not None, "the estimator provides snapshots before it trains"
+        return self._close(**self.data, reconstruction_attributes=lambda: snapshot(candidate, done, self.part))
+
+    def after_fold_round(self) -> None:
+        """Close the subtask of a round of a fold."""
+        self._close()
+
+    def end(self) -> None:
+        """Close the task "fit", and a subtask that is left where there were fewer rounds than possible."""
+        if self.task is not None:
+            self.task.call_on_fit_task_end(estimator=self.estimator)
+        self.root.call_on_fit_task_end(
+            estimator=self.estimator, **self.data, reconstruction_attributes=lambda: vars(self.estimator)
+        )
+
+    def _open(self) -> None:
+        self.task = None
+        if self.ahead:
+            self.ahead -= 1
+            self.task = self.root.subcontext(task_name="round").call_on_fit_task_begin(estimator=self.estimator)
+
+    def _close(self, **passed: Any) -> bool:
+        with self.lock:
+            stop = self.task.call_on_fit_task_end(estimator=self.estimator, **passed)
+            self._open()
+        return bool(stop)
+
+
+FoldResult = list[tuple[RoundPredictions, tuple[KernelMachine, ...]]]
+"""The result of one fold: for each run its predictions of the held-out rows and, for bagging, its machines."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Stores finished work and finds it again; without a folder it does neither.
+
+    >>> Checkpoint().steps("run-0", Rows(torch.zeros(1, 1), torch.zeros(1, 1)))
+    ([], [])
+    """
+
+    folder: Path | None = None
+
+    @classmethod
+    def open(cls, folder: str | os.PathLike[str], fit: object) -> Checkpoint:
+        """Open the checkpoint of one fit inside the user's folder, which is created if it does not exist.
+
+        Parameters
+        ----------
+        folder : path
+        fit : value
+            Everything the rounds depend on, as :func:`gramian.files.fingerprint` takes it.
+        """
+        if not isinstance(folder, str | os.PathLike) or (Path(folder).exists() and not Path(folder).is_dir()):
+            raise ValueError(f"checkpoint must be the path of a folder, got {folder!r}")
+        own = Path(folder) / f"fit-{fingerprint(fit, 'checkpoint')[:16]}"
+        own.mkdir(parents=True, exist_ok=True)
+        return cls(own)
+
+    def steps(self, run: str, data: Rows) -> tuple[list[Step], list[RoundParams]]:
+        """Return the finished rounds of a run on these rows, from round 0 on, and the parameters of each."""
+        steps: list[Step] = []
+        path: list[RoundParams] = []
+        while (found := self.recall(f"{run}-round-{len(steps)}")) is not None:
+            record, machine, params = found
+            steps.append((record, _with_rows(machine, data)))
+            path.append(params)
+        if steps:
+            log.info("%s: rounds 0 to %d were finished before", run, len(steps) - 1)
+        return steps, path
+
+    def store_step(self, run: str, step: Step, params: RoundParams, data: Rows) -> None:
+        """Store a round of a run on these rows, unless it is stored already."""
+        if self.folder is not None:
+            record, machine = step
+            self.store(f"{run}-round-{record.index}", (record, _without_rows(machine, data), params))
+
+    def fold(self, number: int, data: Rows) -> FoldResult | None:
+        """Return a finished fold, or None."""
+        found = self.recall(f"fold-{number}")
+        if found is None:
+            return None
+        return [(predictions, tuple(_with_rows(m, data) for m in machines)) for predictions, machines in found]
+
+    def store_fold(self, number: int, fold: FoldResult, data: Rows) -> None:
+        """Store a finished fold, unless it is stored already."""
+        if self.folder is not None:
+            stripped = [
+                (predictions, tuple(_without_rows(m, data) for m in machines)) for predictions, machines in fold
+            ]
+            self.store(f"fold-{number}", stripped)
+
+    def close(self) -> None:
+        """Delete the checkpoint of a complete fit."""
+        if self.folder is not None:
+            shutil.rmtree(self.folder)
+
+    def recall(self, name: str) -> Any:
+        """Return the value stored under a name, or None."""
+        path = self._path(name)
+        if path is None or not path.exists():
+            return None
+        try:
+            return read(path)
+        except ModelFileError as error:
+            warnings.warn(f"a checkpoint cannot be used, and its work is repeated: {error}", stacklevel=2)
+            path.unlink()
+            return None
+
+    def store(self, name: str, value: object) -> None:
+        """Store a value under a name, unless one is stored already."""
+        path = self._path(name)
+        if path is not None and not path.exists():
+            write(value, path, "checkpoint")
+
+    def _path(self, name: str) -> Path | None:
+        return None if self.folder is None else self.folder / f"{name}.gramian"
+
+
+def _without_rows(machine: KernelMachine, data: Rows) -> KernelMachine:
+    """Remove the training rows from a machine on all rows of the data, which a resumed fit has anyway."""
+    X = machine.X
+    if len(X) != len(data) or not torch.equal(X, data.X.to(X.dtype)):
+        return machine
+    return KernelMachine(replace(machine.operator, X=X[:0]), machine.coef)
+
+
+def _with_rows(machine: KernelMachine, data: Rows) -> KernelMachine:
+    if machine.n or not len(machine.coef):
+        return machine
+    return KernelMachine(replace(machine.operator, X=data.X.to(machine.X.dtype)), machine.coef, data.weights)
+
+
+@dataclass
+class FitContext:
+    """Time limit, workspace, progress, callbacks, checkpoint and worker pool of one fit.
+
+    ``interrupted`` is True once Ctrl-C or the time limit has ended a stage early.
+    """
+
+    clock: Clock = field(default_factory=Clock)
+    workspace: Workspace = field(default_factory=Workspace)
+    observer: FitObserver = field(default_factory=FitObserver)
+    checkpoint: Checkpoint = field(default_factory=Checkpoint)
+    pool: Pool = field(default_factory=Serial)
+    show_progress: bool = False
+    tick: Tick = field(default_factory=Tick)
+    interrupted: bool = False
+
+    @contextmanager
+    def steps(self, count: int, part: Int[Tensor, " p"] | None) -> Iterator[None]:
+        """Show a progress bar of ``count`` steps and notify the observer that they begin."""
+        with progress("fitting", count, self.show_progress) as self.tick:
+            self.observer.begin(count, part)
+            yield
+
+    def fold_round(self) -> None:
+        """Count a finished round of a fold; once the fit is interrupted, this is where the other folds end."""
+        if self.interrupted:
+            raise TimeLimitReached
+        self.tick()
+        self.observer.after_fold_round()
+
+    def close(self) -> None:
+        """Delete the checkpoint, unless something is left to continue from it."""
+        if not self.interrupted:
+            self.checkpoint.close()

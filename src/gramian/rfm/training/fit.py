@@ -1,0 +1,178 @@
+"""From prepared rows to a fitted value: task and plan, training, and the model with its holdout predictions."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+from jaxtyping import Int
+from torch import Tensor
+
+from gramian.core import threads
+from gramian.core.clock import Clock
+from gramian.core.pool import Pool
+from gramian.core.rows import MemoryRows, RowSource
+from gramian.rfm.machine import KernelMachine
+from gramian.rfm.model import Ensemble, FitHistory, FittedRFM, LearnedFeatures
+from gramian.rfm.options import FitOptions, resolve_updates
+from gramian.rfm.training.context import Checkpoint, FitContext, FitObserver
+from gramian.rfm.training.plan import Plan, threads_for
+from gramian.rfm.training.rounds import Candidate, Rounds, Step, rounds
+from gramian.rfm.training.train import Task, Trained, train
+from gramian.rfm.uncertainty.holdout import HoldoutPredictions
+from gramian.solvers import Workspace
+from gramian.solvers.base import warn_numbers
+from gramian.tables.prepare import Prepared
+from gramian.tables.scaling import Array
+from gramian.tables.targets import ClassTarget
+
+log = logging.getLogger(__name__)
+
+
+def fit_model(options: FitOptions, prepared: Prepared, observer: FitObserver, checkpoint: Checkpoint) -> FittedRFM:
+    """Plan the fit, train, and package the result."""
+    task, plan = make_task_and_plan(options, prepared)
+    if plan.forced:
+        warn_numbers(f"{plan.n} rows: {plan.why}")
+    log.info("solver %s", plan.why)
+    with threads(threads_for(plan.n, options.n_threads, options.compute.n_jobs)):
+        pool = options.compute.pool()
+        source = _on_workers(prepared.source, pool) if plan.large else prepared.source
+        clock = Clock(options.time_limit)
+        context = FitContext(clock, Workspace(), observer, checkpoint, pool, options.show_progress)
+        trained = train(task, plan, source, context)
+        model = _package(options, prepared, plan, trained)
+    if isinstance(model.target, ClassTarget):  # calibrated now, so that predictions change nothing
+        return replace(model, held_out=model.holdout, temperature=model.softmax_temperature)
+    return model
+
+
+def make_task_and_plan(options: FitOptions, prepared: Prepared) -> tuple[Task, Plan]:
+    """Resolve what is to be learned, and what is done with this number of rows."""
+    source = prepared.source
+    n, d, outputs = source.n_rows, source.n_columns, source.n_outputs
+    task = Task(
+        kernels=options.kernels,
+        updates=resolve_updates(options.update, options.preset, d, None),
+        n_rounds=options.n_rounds,
+        select_last=options.select_last,
+        ridge=options.ridge,
+        ridge_per_row=options.ridge_per_row,
+        feature_threshold=options.feature_threshold,
+        cautious=isinstance(prepared.target, ClassTarget),
+        max_members=options.preset.max_members,
+        bagging=options.bagging,
+        seed=options.seed,
+        strata=prepared.strata,
+        evaluation=prepared.evaluation,
+    )
+    plan = Plan.for_size(
+        n,
+        d,
+        outputs,
+        options.compute.max_bytes,
+        dtype=source.dtype,
+        solver=options.solver,
+        compare=task.compares,
+        evaluation_set=prepared.evaluation is not None,
+        streamed=prepared.streamed,
+    )
+    return replace(task, updates=resolve_updates(options.update, options.preset, d, plan.agop_rows)), plan
+
+
+def _on_workers(source: RowSource, pool: Pool) -> RowSource:
+    """Spread rows that are in memory over the workers of a cluster, where there is one."""
+    spread = getattr(pool, "source", None)
+    if spread is None or not isinstance(source, MemoryRows):
+        return source
+    on_workers: RowSource = spread(source.rows)
+    return on_workers
+
+
+def _package(options: FitOptions, prepared: Prepared, plan: Plan, trained: Trained) -> FittedRFM:
+    index = prepared.row_index if trained.rows is None else prepared.row_index[trained.rows.numpy()]
+    return FittedRFM(
+        preprocessing=prepared.preprocessing,
+        target=prepared.target,
+        target_scaler=prepared.target_scaler,
+        ensemble=trained.ensemble,
+        features=LearnedFeatures.of(trained.matrix, trained.support),
+        history=FitHistory(
+            plan=plan,
+            rounds=Rounds(trained.records),
+            best_round=trained.best_round,
+            update=trained.candidate.update,
+            ridge=trained.ridge,
+            evolution=trained.evolution,
+        ),
+        row_index=index,
+        held_out=_holdout(prepared, plan, trained),
+        n_threads=threads_for(trained.ensemble.best.n, options.n_threads, options.compute.n_jobs),
+    )
+
+
+def _holdout(prepared: Prepared, plan: Plan, trained: Trained) -> HoldoutPredictions | None:
+    def in_units(values: Tensor) -> Array:
+        return prepared.target_scaler.inverse_transform(values.cpu().numpy().astype(np.float64))
+
+    if trained.evaluated is not None and prepared.evaluation is not None:
+        codes = prepared.evaluation_codes
+        targets = in_units(prepared.evaluation.Y) if codes is None else codes
+        return HoldoutPredictions(in_units(trained.evaluated), targets, np.ones(len(targets)), "evaluation set")
+    if trained.holdout is None:
+        return None
+    rows, outputs = trained.holdout
+    at = rows.cpu().numpy()
+    if prepared.codes is not None and prepared.weights is not None:
+        targets, weights = prepared.codes[at], prepared.weights[at]
+    else:
+        taken = prepared.source.take(rows)
+        targets = in_units(taken.Y)
+        weights = np.ones(len(taken)) if taken.weights is None else taken.weights.numpy()
+    weights = prepared.target.unweighted(weights, targets)
+    return HoldoutPredictions(in_units(outputs), targets, weights, "folds" if plan.validation == "folds" else "split")
+
+
+def snapshot(
+    prepared: Prepared,
+    plan: Plan,
+    candidate: Candidate,
+    steps: Sequence[Step],
+    part: Int[Tensor, " p"] | None,
+    n_threads: int | None = None,
+) -> FittedRFM:
+    """Return the model of a fit that had ended with the last of these rounds, on the rows ``part`` (None: all)."""
+    records, machines = zip(*steps, strict=True)
+    machine: KernelMachine = machines[-1]
+    index = prepared.row_index
+    return FittedRFM(
+        preprocessing=prepared.preprocessing,
+        target=prepared.target,
+        target_scaler=prepared.target_scaler,
+        ensemble=Ensemble((machine,), (1.0,)),
+        features=LearnedFeatures.of(machine.matrix(), None),
+        history=FitHistory(plan, Rounds(records), len(steps) - 1, candidate.update, records[-1].ridge),
+        row_index=index if part is None else index[part.cpu().numpy()],
+        n_threads=n_threads,
+    )
+
+
+def fit_stages(options: FitOptions, prepared: Prepared, workspace: Workspace) -> Iterator[FittedRFM]:
+    """Yield the model after round 0, 1, …, for one kernel and one update: nothing is compared or selected."""
+    task, plan = make_task_and_plan(options, prepared)
+    if len(task.pairs) > 1:
+        raise ValueError('rounds can be followed one by one for a given kernel and update only, not for "auto"')
+    data = prepared.source.load()
+    (candidate,) = task.candidates(*plan.screen_solvers(data, coarse=False), plan.max_bytes)
+    steps: list[Step] = []
+    coming = rounds(candidate, data, task.tuner(candidate.kernel), workspace)
+    n_threads = threads_for(len(data), options.n_threads, options.compute.n_jobs)
+    while True:
+        with threads(n_threads):
+            step = next(coming, None)
+        if step is None:
+            return
+        steps.append(step)
+        yield snapshot(prepared, plan, candidate, steps, None, n_threads)

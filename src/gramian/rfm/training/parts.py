@@ -1,0 +1,220 @@
+"""Fits of many rows: M is learned on growing parts of the rows, and one last solve uses all of them.
+
+Early rounds need only a rough estimate of M, so their parts are small. Some rows are held out of the whole fit: they
+compare the candidates, and then measure the error of the final model.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from gramian.core.clock import TimeLimitReached
+from gramian.core.rows import Rows, RowSource, SelectedColumns, SelectedRows
+from gramian.kernels import Identity, Kernel, Metric
+from gramian.rfm.machine import KernelMachine
+from gramian.rfm.model import Ensemble
+from gramian.rfm.options import TreePartition
+from gramian.rfm.training.context import FitContext
+from gramian.rfm.training.grow_tree import fit_tree
+from gramian.rfm.training.plan import Plan
+from gramian.rfm.training.refit import Refitted, select_columns
+from gramian.rfm.training.rounds import Candidate, Round, RoundPredictions, Run, make_record, next_metric, solve_round
+from gramian.rfm.training.tuning import ReplayedParams, RoundParams, RoundTuner, with_median_bandwidth
+from gramian.rfm.training.validation import Member, squared_errors
+from gramian.rfm.tree import TreeMachine
+from gramian.solvers import SolveInfo, StreamedSystem, Workspace
+
+
+@dataclass(frozen=True, eq=False)
+class _Final:
+    """The final machine, the record of its round, and which rows are its centres (None: all)."""
+
+    machine: KernelMachine | TreeMachine
+    record: Round
+    rows: Int[Tensor, " m"] | None
+
+
+@dataclass(frozen=True, eq=False)
+class PartsLearner:
+    """Learns M of the selected run on growing parts of the rows, and the coefficients from all rows.
+
+    ``order`` is a random order of the rows that are not held out.
+    """
+
+    plan: Plan
+    run: Run
+    member: Member
+    tuner: Callable[[Kernel], RoundTuner]
+    feature_threshold: float | None
+    ridge_grows: bool
+    source: RowSource
+    order: Int[Tensor, " n"]
+    context: FitContext
+
+    def refit(
+        self, screened: Int[Tensor, " p"], held_out: Int[Tensor, " q"] | None, holdout: Rows, screened_error: float
+    ) -> Refitted:
+        """Learn the features, solve the last round, and fall back to the screened model where that is better.
+
+        ``screened_error`` is the error of the screened model on the rows ``holdout``.
+        """
+        context, last = self.context, self.member.round
+        rest = self.source if held_out is None else SelectedRows(self.source, self.order.sort().values)
+        metric, support = self.learn_metric(), None
+        context.workspace = Workspace()  # the parts' matrix is freed before all rows are solved for
+        context.tick()
+        try:
+            if self.feature_threshold is None:
+                growth = _total_weight(rest) / self.screened_weight if self.ridge_grows else 1.0
+                final = self.solve_last_round(rest, metric, self.replayed_params(metric, growth))
+            else:
+                basis = metric.matrix() if last else self.run.machines[0].agop
+                support = select_columns(basis, self.feature_threshold)
+                final = self.solve_thresholded(rest, support)
+                holdout = Rows(holdout.X[:, support], holdout.Y, holdout.weights)
+        except KeyboardInterrupt as error:
+            final, support = self.screened_model(rest, screened, error), None
+        if context.clock.left == 0 and support is None:  # a solve without time may be worse than the screened model
+            outputs = final.machine.predict(holdout.X, batch_invariant=False)
+            if mean_squared_error(outputs, holdout) > screened_error:
+                final = self.screened_model(rest, screened, TimeLimitReached())
+        context.tick()
+        outputs = final.machine.predict(holdout.X, batch_invariant=False)
+        rows = torch.arange(rest.n_rows) if final.rows is None else final.rows.cpu()
+        return Refitted(
+            ensemble=Ensemble((final.machine,), (1.0,)),
+            metric=metric if support is not None else final.machine.metric,
+            ridge=final.record.ridge,
+            support=support,
+            record=replace(final.record, score=mean_squared_error(outputs, holdout)),
+            rows=rest.index[rows] if isinstance(rest, SelectedRows) else rows,
+            holdout_outputs=None if held_out is None else outputs,
+        )
+
+    def learn_metric(self) -> Metric:
+        """Return M of the last round, learned on growing parts; what is learned by the time limit or Ctrl-C."""
+        context, candidate = self.context, self.run.candidate
+        metric: Metric = Identity(self.source.n_columns, self.source.device)
+        last = self.member.round
+        try:
+            for index, count in enumerate(self.plan.growing_parts(last, len(self.order))):
+                name = f"features-{self.member.run}-{last}-round-{index}"
+                if (before := context.checkpoint.recall(name)) is not None:
+                    metric = before
+                    continue
+                rows = self.source.take(self.order[:count].sort().values)
+                growth = rows.total_weight / self.screened_weight if self.ridge_grows else 1.0
+                tuner = ReplayedParams(self.run.path, candidate.seed, growth)
+                params = tuner.tune(index, candidate.kernel, metric, rows, context.workspace)
+                _, solver = self.plan.part_solvers(rows)
+                machine, _ = solve_round(solver, candidate.max_bytes, rows, params, metric, None, context.workspace)
+                learned = next_metric(candidate, machine, index, context.pool)
+                if learned is None:
+                    break
+                metric = learned
+                context.checkpoint.store(name, metric)
+                context.clock.check(0.5)
+        except (KeyboardInterrupt, TimeLimitReached) as error:
+            context.interrupted = True
+            warnings.warn(f"{context.clock.reason(error)}: the features are those of round {index}", stacklevel=2)
+        return metric
+
+    def replayed_params(self, metric: Metric, growth: float) -> RoundParams:
+        """Return ridge and bandwidth of the last round, as they were selected in the screening."""
+        sample = self.source.take(self.order[: self.plan.screen_rows])
+        tuner = ReplayedParams(self.run.path, self.run.candidate.seed, growth)
+        return tuner.tune(self.member.round, self.run.candidate.kernel, metric, sample, self.context.workspace)
+
+    def solve_last_round(self, rest: RowSource, metric: Metric, params: RoundParams) -> _Final:
+        """Solve for all rows, for centres, or leaf by leaf, with the learned features."""
+        solver = self.plan.solver
+        if isinstance(solver, TreePartition):
+            return self.fit_tree(solver, rest, metric, params)
+        begin = time.perf_counter()
+        system = StreamedSystem(params.kernel, metric, rest, params.ridge, self.run.candidate.max_bytes)
+        solution = solver.solve(system, clock=self.context.clock)
+        record = make_record(self.member.round, params, metric, solution.info, time.perf_counter() - begin)
+        machine = KernelMachine(solution.operator, solution.coef, solution.weights).released()
+        return _Final(machine, record, solution.rows)
+
+    def screened_model(self, rest: RowSource, screened: Int[Tensor, " p"], why: BaseException) -> _Final:
+        """Return the model of the screening, for a fit that ends in its last round."""
+        self.context.interrupted = True
+        rows = f"{len(screened)} of {self.source.n_rows} rows"
+        warnings.warn(f"{self.context.clock.reason(why)}: the model is fitted to {rows}", stacklevel=3)
+        at = torch.searchsorted(rest.index, screened) if isinstance(rest, SelectedRows) else screened
+        return _Final(self.run.machines[self.member.round], self.run.records[self.member.round], at)
+
+    def solve_thresholded(self, rest: RowSource, support: Bool[Tensor, " d"]) -> _Final:
+        """Fit the base kernel to the selected columns (RFM-T)."""
+        sample = SelectedColumns(self.source, support).take(self.order[: self.plan.screen_rows])
+        identity = Identity(sample.X.shape[1], self.source.device)
+        kernel = self.run.candidate.kernel
+        params = self.tuner(kernel).tune(0, kernel, identity, sample, self.context.workspace)
+        if self.ridge_grows:  # it was selected for the sample's weight
+            params = replace(params, ridge=params.ridge * _total_weight(rest) / sample.total_weight)
+        return self.solve_last_round(SelectedColumns(rest, support), identity, params)
+
+    def fit_tree(self, partition: TreePartition, rest: RowSource, metric: Metric, params: RoundParams) -> _Final:
+        """Fit a machine to each leaf of a tree, with the learned features."""
+        begin = time.perf_counter()
+        total = _total_weight(rest) if self.ridge_grows else None
+        fit_leaf = LeafSolver(self.plan, self.run.candidate, params, metric, total, partition.at_once)
+        rng = torch.Generator().manual_seed(self.run.candidate.seed)
+        few = torch.randperm(rest.n_rows, generator=rng)[: self.plan.screen_rows].sort().values
+        fallback = fit_leaf(rest.take(few))[0], few
+        machine, info, rows = fit_tree(partition, rest, metric, fit_leaf, fallback, self.context)
+        if rows is not None:  # leaves are missing: the checkpoint is still needed
+            self.context.interrupted = True
+        record = make_record(self.member.round, params, metric, info, time.perf_counter() - begin)
+        return _Final(machine, record, rows)
+
+    @property
+    def screened_weight(self) -> float:
+        """Total weight of the rows of the screening."""
+        return self.source.take(self.order[: self.plan.screen_rows].sort().values).total_weight
+
+
+@dataclass(frozen=True, eq=False)
+class LeafSolver:
+    """Solves exactly for the rows of a leaf, with a multiple of their own median distance as bandwidth.
+
+    ``at_once`` leaves are solved at a time; it is a field because torch has one thread inside each of them.
+    """
+
+    plan: Plan
+    candidate: Candidate
+    params: RoundParams
+    metric: Metric
+    total_weight: float | None
+    at_once: int
+
+    def __call__(self, rows: Rows) -> tuple[KernelMachine, SolveInfo]:
+        """Return the machine of a leaf, and how its system was solved."""
+        part = 1.0 if self.total_weight is None else rows.total_weight / self.total_weight
+        base = with_median_bandwidth(self.candidate.kernel, self.metric, rows.X, self.candidate.seed)
+        params = replace(self.params, kernel=base.times(self.params.bandwidth_scale), ridge=part * self.params.ridge)
+        solver, _ = self.plan.part_solvers(rows, self.at_once)
+        return solve_round(solver, self.candidate.max_bytes, rows, params, self.metric, None, Workspace())
+
+
+def mean_squared_error(outputs: Float[Tensor, "m c"], rows: Rows) -> float:
+    """Return the weighted mean over rows of the squared error of outputs."""
+    every = torch.arange(len(rows), device=rows.X.device)
+    (errors,), weights = squared_errors([RoundPredictions(every, outputs[None])], rows.Y, rows.weights)
+    return float(errors @ (weights / weights.sum()))
+
+
+def _total_weight(source: RowSource) -> float:
+    return float(source.reduce(_weight)[0])
+
+
+def _weight(rows: Rows) -> tuple[Float[Tensor, ""], ...]:
+    return (torch.tensor(rows.total_weight, dtype=torch.float64),)

@@ -1,0 +1,99 @@
+"""The user's columns behind the encoded ones: names, sums over encoded columns, and the values of one row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+from numpy.typing import NDArray
+
+Values = Float[np.ndarray, "*batch d"]
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnMap:
+    """The ``p`` columns of the user, each behind one or more of the ``d`` encoded columns a model works on.
+
+    ``groups[j]`` is the number of the user's column behind encoded column j; ``numeric`` tells which of the user's
+    columns hold numbers.
+
+    >>> columns = ColumnMap(("age", "city"), ("age", "city=Bonn", "city=Rome"), np.array([0, 1, 1]), (True, False))
+    >>> columns.fold(np.array([1.0, 2.0, 3.0]))
+    array([1., 5.])
+    >>> columns.own(np.array([1.0, 2.0, 3.0]))
+    array([ 1., nan])
+    """
+
+    names: tuple[str, ...]
+    encoded: tuple[str, ...]
+    groups: Int[np.ndarray, " d"]
+    numeric: tuple[bool, ...]
+
+    def fold(self, values: Values) -> Float[np.ndarray, "*batch p"]:
+        """Sum over the encoded columns behind each of the user's columns: ``(…, d) → (…, p)``."""
+        indicator = np.zeros((len(self.groups), len(self.names)))
+        indicator[np.arange(len(self.groups)), self.groups] = 1.0
+        return values @ indicator
+
+    def own(self, values: Values) -> Float[np.ndarray, "*batch p"]:
+        """Return the value at the encoded column that is the user's number, in its own units; NaN if there is none.
+
+        An encoder gives that column the user's name. Where further encoded columns depend on the same number (a rank
+        score, say) no single one represents it; an indicator of missing values does not depend on it.
+        """
+        out = np.full((*values.shape[:-1], len(self.names)), np.nan)
+        for group, name in enumerate(self.names):
+            behind = np.flatnonzero(self.groups == group)
+            dependent = [j for j in behind if self.encoded[j] != f"{name}__missing"]
+            if self.numeric[group] and [self.encoded[j] for j in dependent] == [name]:
+                out[..., group] = values[..., dependent[0]]
+        return out
+
+    def cells(self, X: Any, row: int) -> tuple[Any, ...]:
+        """Return the entries of one row of the user's table, in the order of ``names``."""
+        if getattr(X, "columns", None) is None:
+            return tuple(np.asarray(X)[row].tolist())
+        return tuple(self.column(X, p)[row] for p in range(len(self.names)))
+
+    def column(self, X: Any, p: int) -> NDArray[Any]:
+        """Return the user's column ``p`` of a table: by name, or by position where the fit has seen no names.
+
+        >>> import pandas as pd
+        >>> ColumnMap(("x0",), ("x0",), np.array([0]), (True,)).column(pd.DataFrame([[7.0]]), 0)
+        array([7.])
+        """
+        called = getattr(X, "columns", None)
+        if called is None:
+            return np.asarray(X)[:, p]
+        keys = {str(key): key for key in called}
+        return np.asarray(X[keys.get(self.names[p], list(called)[p])])
+
+    def select(self, X: Any, at: list[int]) -> Any:
+        """Return the part of a table that holds some of the user's columns."""
+        called = getattr(X, "columns", None)
+        if called is None:
+            return np.asarray(X)[:, at]
+        keys = {str(key): key for key in called}
+        return X[[keys[self.names[j]] for j in at]]
+
+
+def is_missing(value: object) -> bool:
+    """Tell NaN, None, NaT and pandas' NA from all other values.
+
+    >>> is_missing(float("nan")), is_missing("")
+    (True, False)
+    """
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)
+
+
+def row_as_table(X: Any) -> Any:
+    """Return one row (a list, an array or a pandas Series) as a table of one row, and a table unchanged."""
+    if hasattr(X, "to_frame") and hasattr(X, "index"):  # a row of a pandas frame: its entries are the columns
+        return X.to_frame().T.infer_objects()
+    if hasattr(X, "columns"):
+        return X
+    if not hasattr(X, "shape"):
+        X = np.asarray(X, dtype=object)  # a list may hold numbers and texts
+    return X[None, :] if X.ndim == 1 else X

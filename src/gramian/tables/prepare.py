@@ -1,0 +1,301 @@
+"""Training data of an estimator, read once: preprocessing, target coding, and rows as tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.utils import check_consistent_length
+
+from gramian.core import resolve_dtype, wide_dtype
+from gramian.core.rows import MemoryRows, Rows, RowSource
+from gramian.tables.blocks import Blocks, as_blocks
+from gramian.tables.encoder import TableEncoder
+from gramian.tables.merging import check_weights, merge_rows
+from gramian.tables.preprocessing import Preprocessing, TableReader
+from gramian.tables.scaling import Array, Scaler
+from gramian.tables.streaming import PrepareBlock, prepared_rows, sum_columns
+from gramian.tables.targets import Target
+from gramian.tables.types import EvalSet, TableLike, TargetLike, WeightsLike
+
+
+@dataclass(frozen=True, eq=False)
+class RawTarget:
+    """A target as numbers to merge rows by: values of a regression, or indices of ``classes``.
+
+    ``factors`` are the weights of the classes, if there are any.
+    """
+
+    values: NDArray[np.float64]
+    classes: NDArray[Any] | None = None
+    factors: Array | None = None
+
+
+@dataclass(frozen=True)
+class ReadingOptions:
+    """The arguments of an estimator that concern reading.
+
+    Attributes
+    ----------
+    owner : str
+        The estimator's class, which error messages name.
+    encoder : "auto" or TableEncoder
+    standardize, center : bool
+        Divide columns by their standard deviation; subtract their means.
+    fit_intercept, scale_target : bool
+        Subtract the mean of target codes; divide them by their standard deviation.
+    device : torch.device
+    dtype : "auto", "float32" or "float64"
+    on_cluster : bool
+        Rows of a table on a cluster may stay there.
+    sample_rows : int
+        Rows that the encoder of a streamed table is fitted to.
+    seed : int
+    """
+
+    owner: str
+    encoder: str | TableEncoder
+    standardize: bool
+    center: bool
+    fit_intercept: bool
+    scale_target: bool
+    device: torch.device
+    dtype: str
+    on_cluster: bool
+    sample_rows: int
+    seed: int
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """Training rows that are read, encoded, merged, standardised and on torch.
+
+    Attributes
+    ----------
+    preprocessing, target, target_scaler
+        The fitted maps of inputs and targets.
+    source : RowSource
+        Inputs in the working format, targets centred and scaled.
+    row_index : ndarray of int (n,)
+        The position of each row in the user's table.
+    codes, weights, strata : arrays or None
+        Target codes (n, c) and weights (n,) before scaling, where rows are in memory; labels of a classification.
+    evaluation : Rows or None
+    evaluation_codes : array or None
+    identity : tuple
+        Everything about the rows that a checkpoint depends on.
+    streamed : bool
+        The rows are not in memory.
+    """
+
+    preprocessing: Preprocessing
+    target: Target
+    target_scaler: Scaler
+    source: RowSource
+    row_index: NDArray[np.intp]
+    codes: Array | None
+    weights: Array | None
+    strata: NDArray[np.intp] | None
+    evaluation: Rows | None
+    evaluation_codes: Array | None
+    identity: tuple[object, ...]
+    streamed: bool = False
+
+
+@runtime_checkable
+class TargetReader(Protocol):
+    """An estimator's own part of reading: how its targets become numbers."""
+
+    def read_target(self, y: TargetLike) -> RawTarget:
+        """Return a target as numbers to merge rows by."""
+
+    def fit_target(self, raw: RawTarget, values: NDArray[np.float64], Z: Array, weights: Array) -> Target:
+        """Fit the target coding to merged targets ``values`` and standardised rows ``Z``."""
+
+    def stream_target(self, blocks: Blocks, y: TargetLike, Z: Array) -> Target:
+        """Fit the target coding of a streamed table, from a sample's targets and standardised rows."""
+
+
+@contextmanager
+def open_table(
+    X: TableLike,
+    y: TargetLike,
+    sample_weight: WeightsLike,
+    eval_set: EvalSet,
+    options: ReadingOptions,
+    targets: TargetReader,
+    *,
+    stream: Callable[[Blocks], bool] = lambda blocks: False,
+    folder: Path | None = None,
+) -> Iterator[Prepared]:
+    """Read a training table wherever it is stored.
+
+    A table outside memory is read whole, unless ``stream(blocks)`` asks to read it in blocks; the temporary file of a
+    streamed table lies in ``folder``.
+    """
+    blocks = as_blocks(X, y, sample_weight)
+    if blocks is None:
+        yield prepare_table(X, y, sample_weight, eval_set, options, targets)
+    elif stream(blocks):
+        with prepare_blocks(blocks, eval_set, options, targets, folder) as prepared:
+            yield prepared
+    else:
+        whole = blocks.whole()
+        yield prepare_table(whole.X, whole.y, whole.weights, eval_set, options, targets)
+
+
+def prepare_table(
+    X: TableLike,
+    y: TargetLike,
+    sample_weight: WeightsLike,
+    eval_set: EvalSet,
+    options: ReadingOptions,
+    targets: TargetReader,
+) -> Prepared:
+    """Read a table that is in memory."""
+    raw = targets.read_target(y)
+    reader, table = TableReader.fit(X, options.encoder, options.owner)
+    check_consistent_length(table, raw.values)
+    weights = check_weights(sample_weight, len(table))
+    if raw.factors is not None:
+        factors = raw.factors[raw.values.astype(np.intp)]
+        weights = factors if weights is None else weights * factors
+    rows = merge_rows(table, raw.values, weights)
+    scaler = Scaler.fit(rows.X, rows.weights_or_ones, center=options.center, scale=options.standardize)
+    means = np.average(rows.X, axis=0, weights=rows.weights_or_ones)
+    preprocessing = Preprocessing(reader, reader.column_scaler(scaler, options.standardize), means)
+    Z = preprocessing.scaler.transform(rows.X)
+    target = targets.fit_target(raw, rows.y, Z, rows.weights_or_ones)
+    Y = target.codes_at(rows.y)
+    target_scaler = Scaler.fit(Y, rows.weights_or_ones, center=options.fit_intercept, scale=options.scale_target)
+    device = options.device
+    dtype, wide = working_dtype(options.dtype, Z, device), wide_dtype(device)
+    data = Rows(
+        torch.as_tensor(Z, dtype=dtype, device=device),
+        torch.as_tensor(target_scaler.transform(Y), dtype=wide, device=device),
+        None if rows.weights is None else torch.as_tensor(rows.weights, dtype=wide, device=device),
+    )
+    table_and_codes = _read_evaluation(eval_set, preprocessing, target, Y.shape[1])
+    strata = rows.y.astype(np.intp) if raw.classes is not None else None
+    return Prepared(
+        preprocessing=preprocessing,
+        target=target,
+        target_scaler=target_scaler,
+        source=MemoryRows(data),
+        row_index=rows.index,
+        codes=Y,
+        weights=rows.weights_or_ones,
+        strata=strata,
+        evaluation=_evaluation_rows(table_and_codes, preprocessing, target_scaler, dtype, device),
+        evaluation_codes=None if table_and_codes is None else table_and_codes[1],
+        identity=(rows.X, Y, rows.weights, strata, table_and_codes),
+    )
+
+
+@contextmanager
+def prepare_blocks(
+    blocks: Blocks,
+    eval_set: EvalSet,
+    options: ReadingOptions,
+    targets: TargetReader,
+    folder: Path | None,
+) -> Iterator[Prepared]:
+    """Read a table that is not in memory: the encoder is fitted to a sample, sums and rows come from passes over it.
+
+    The rows are written to a temporary file in ``folder``, or stay on the cluster that holds the blocks.
+    """
+    n = blocks.n_rows
+    chosen = np.random.default_rng(options.seed).choice(n, min(n, options.sample_rows), replace=False)
+    sample = blocks.rows(np.sort(chosen))
+    reader, table = TableReader.fit(sample.X, options.encoder, options.owner)
+    means = table.mean(axis=0)
+    target = targets.stream_target(blocks, sample.y, Scaler.fit(table, np.ones(len(table))).transform(table))
+    about = np.concatenate([means, target.codes(sample.y).mean(axis=0)])
+    sums = sum_columns(blocks, reader, means, target, about)
+    d = len(means)
+    scaler = sums.scaler(about, slice(0, d), options.center, options.standardize)
+    column_means = means + sums.first[:d] / sums.weight
+    preprocessing = Preprocessing(reader, reader.column_scaler(scaler, options.standardize), column_means)
+    target_scaler = sums.scaler(about, slice(d, None), options.fit_intercept, options.scale_target)
+    device = torch.device("cpu")  # blocks come from files and other processes
+    dtype = working_dtype(options.dtype, preprocessing.scaler.transform(table), device)
+    table_and_codes = _read_evaluation(eval_set, preprocessing, target, len(about) - d)
+    evaluation = _evaluation_rows(table_and_codes, preprocessing, target_scaler, dtype, device)
+    prepare = PrepareBlock(reader, means, target, preprocessing.scaler, target_scaler, dtype)
+    with prepared_rows(blocks, prepare, folder, local=not options.on_cluster) as source:
+        yield Prepared(
+            preprocessing=preprocessing,
+            target=target,
+            target_scaler=target_scaler,
+            source=source,
+            row_index=np.arange(n),
+            codes=None,
+            weights=None,
+            strata=None,
+            evaluation=evaluation,
+            evaluation_codes=None if table_and_codes is None else table_and_codes[1],
+            identity=(sums.digest, None if evaluation is None else (evaluation.X, evaluation.Y)),
+            streamed=True,
+        )
+
+
+def working_dtype(dtype: str, Z: Array, device: torch.device) -> torch.dtype:
+    """Return the working format for standardised rows; entries whose squares float32 cannot hold need float64.
+
+    >>> working_dtype("auto", np.ones((2000, 1)), torch.device("cpu"))
+    torch.float32
+    """
+    size = float(max(Z.max(initial=0.0), -Z.min(initial=0.0)))
+    found = resolve_dtype(dtype, len(Z), device)
+    if found == torch.float32 and not (size == 0 or 1e-12 < size < 1e12):
+        if dtype != "auto" or device.type == "mps":
+            raise ValueError(
+                f'X has entries of size {size:.1g}, out of reach for float32: use standardize=True or dtype="float64"'
+            )
+        return torch.float64
+    return found
+
+
+def _read_evaluation(
+    eval_set: EvalSet, preprocessing: Preprocessing, target: Target, outputs: int
+) -> tuple[Array, Array] | None:
+    """Return encoded rows and target codes of an evaluation set, checked against the training table."""
+    if eval_set is None:
+        return None
+    try:
+        X, y = eval_set
+    except (TypeError, ValueError) as error:
+        raise ValueError("eval_set must be a pair (X, y)") from error
+    rows = preprocessing.reader.encode(X)
+    if np.isnan(rows).any():
+        raise ValueError("eval_set has missing entries in columns where no training row has any: leave them out")
+    check_consistent_length(rows, y)
+    try:
+        codes = target.codes(y)
+    except ValueError as error:
+        raise ValueError(f"eval_set: {error}") from error
+    if codes.shape[1] != outputs:
+        raise ValueError(f"eval_set has a target of shape {np.shape(y)}, and y has {outputs} column(s)")
+    return rows, codes
+
+
+def _evaluation_rows(
+    table_and_codes: tuple[Array, Array] | None,
+    preprocessing: Preprocessing,
+    target_scaler: Scaler,
+    dtype: torch.dtype,
+    device: torch.device,
+) -> Rows | None:
+    if table_and_codes is None:
+        return None
+    Z = preprocessing.scaler.transform(table_and_codes[0])
+    Y = target_scaler.transform(table_and_codes[1])
+    return Rows(
+        torch.as_tensor(Z, dtype=dtype, device=device), torch.as_tensor(Y, dtype=wide_dtype(device), device=device)
+    )

@@ -1,0 +1,52 @@
+"""Column-wise centring and scaling with weights, safe for columns of any magnitude."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+_BLOCK_ROWS = 65_536
+"""Rows processed at a time, so that no second copy of a large table is made."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scaler:
+    """The map ``(X − center) / scale``, column by column; a constant column becomes exactly 0.
+
+    >>> X = np.array([[1.0, 5.0], [3.0, 5.0]])
+    >>> Scaler.fit(X, np.ones(2)).transform(X)
+    array([[-1.,  0.],
+           [ 1.,  0.]])
+    """
+
+    center: Array
+    scale: Array
+
+    @classmethod
+    def fit(cls, X: Array, weights: Array, center: bool = True, scale: bool = True) -> Scaler:
+        """Compute the weighted mean and standard deviation of each column of ``X (n, d)``."""
+        d = X.shape[1]
+        low, high = X.min(axis=0, initial=np.inf), X.max(axis=0, initial=-np.inf)
+        size = np.maximum(np.abs(low), np.abs(high))
+        size = np.where(size > 0, size, 1.0)
+        share = weights / weights.sum()
+        parts = [slice(start, start + _BLOCK_ROWS) for start in range(0, len(X), _BLOCK_ROWS)]
+        mean = np.sum([share[part] @ (X[part] / size) for part in parts], axis=0)
+        spread = np.sqrt(np.sum([share[part] @ (X[part] / size - mean) ** 2 for part in parts], axis=0))
+        constant = high / size - low / size <= 4 * np.finfo(float).eps
+        mean = np.where(constant, X[0] / size, mean)
+        spread = np.where(constant | (spread == 0), 1.0, spread)
+        return cls(mean * size if center else np.zeros(d), spread * size if scale else np.ones(d))
+
+    def transform(self, X: Array) -> Array:
+        """Scale rows ``(n, d)``."""
+        out = X - self.center
+        out /= self.scale  # in place: a large table is not copied twice
+        return out
+
+    def inverse_transform(self, Z: Array) -> Array:
+        """Return scaled rows ``(n, d)`` to the user's units."""
+        return Z * self.scale + self.center

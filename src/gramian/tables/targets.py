@@ -1,0 +1,171 @@
+"""Targets as numbers a model is fitted to, and model outputs as targets again."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gramian.tables.labels import label_codes, read_target
+from gramian.tables.scaling import Array
+
+NAMES = ("none", "log", "shifted-log")
+_MARGIN = 0.5
+"""Predictions may exceed the range of the training targets by this share of it: an exponential must stay bounded."""
+
+
+@dataclass(frozen=True)
+class TargetTransform:
+    """An increasing map of a target to the scale on which it is fitted.
+
+    ``"log"`` is ``log y``. ``"shifted-log"`` is ``log(1 + u)`` with ``u = (y − min y)/(median y − min y)``, so that
+    neither an offset nor the unit of y matters; for a tail to the left the same map is applied to ``−y``.
+
+    >>> to = TargetTransform.fit("log", np.array([1.0, 10.0, 100.0]))
+    >>> to.inverse_transform(to.transform(np.array([5.0]))).round(6)
+    array([5.])
+    """
+
+    name: str
+    sign: float = 1.0
+    shift: float = 0.0
+    scale: float = 1.0
+    low: float = -math.inf
+    high: float = math.inf
+
+    @classmethod
+    def fit(cls, name: str, y: Array) -> TargetTransform:
+        """Take the constants from training targets ``(n,)``; several targets ``(n, c)`` allow only ``"log"``."""
+        if name not in NAMES:
+            raise ValueError(f"target_transform must be 'auto', None or one of {NAMES}, got {name!r}")
+        if name == "none":
+            return cls(name)
+        if name == "log" and not (y > 0).all():
+            raise ValueError(f'target_transform="log" needs a positive target, and the smallest is {y.min():g}')
+        if y.ndim > 1:
+            if name == "log":
+                return cls(name)
+            raise ValueError(f'target_transform="{name}" takes a single target, and y has {y.shape[1]}')
+        margin = _MARGIN * float(np.ptp(y))
+        low, high = float(y.min()) - margin, float(y.max()) + margin
+        if name == "log":
+            return cls(name, low=low, high=high)
+        sign = 1.0 if skewness(y) >= 0 else -1.0
+        least, middle = float((sign * y).min()), float(np.median(sign * y))
+        scale = middle - least or float(np.ptp(y)) or 1.0
+        return cls(name, sign, least, scale, low, high)
+
+    def transform(self, y: Array) -> Array:
+        """Map targets from the user's scale to the fitted one."""
+        if self.name == "none":
+            return y
+        if self.name == "log":
+            if not (y > 0).all():
+                raise ValueError(f"the target was fitted as a logarithm, and {y.min():g} has none")
+            return np.log(y)
+        # Targets of an evaluation set may lie below all training targets; they are clipped halfway to the pole.
+        return self.sign * np.log1p(np.maximum((self.sign * y - self.shift) / self.scale, -0.5))
+
+    def inverse_transform(self, z: Array, *, clip: bool = True) -> Array:
+        """Map values back to the user's scale; by default at most half the training range beyond that range."""
+        if self.name == "none":
+            return z
+        with np.errstate(over="ignore"):
+            y = np.exp(z) if self.name == "log" else self.sign * (self.shift + self.scale * np.expm1(self.sign * z))
+        if self.name == "shifted-log":
+            y = np.where(np.isinf(z), z, y)
+        return np.clip(y, self.low, self.high) if clip else y
+
+
+def skewness(y: Array) -> float:
+    """Return the third standardised moment; 0 where the target is constant up to rounding.
+
+    >>> skewness(np.array([0.0, 0.0, 3.0])) > 0
+    True
+    """
+    centered = y - y.mean()
+    spread = float(np.sqrt(np.mean(centered**2)))
+    if spread <= 1e-12 * float(np.abs(y).max(initial=0.0)) or spread == 0:
+        return 0.0
+    return float(np.mean((centered / spread) ** 3))
+
+
+@dataclass(frozen=True, eq=False)
+class NumericTarget:
+    """Targets of a regression on the fitted scale; ``flat`` tells a target ``(n,)`` from targets ``(n, c)``."""
+
+    transform: TargetTransform
+    flat: bool
+
+    def codes(self, y: Any) -> Array:
+        """Return targets ``(n, c)`` on the fitted scale, before they are centred and scaled."""
+        return self.codes_at(read_target(y))
+
+    def codes_at(self, values: Array) -> Array:
+        """Return the codes ``(n, c)`` of targets that are numbers already."""
+        return self.transform.transform(values).reshape(len(values), -1)
+
+    def weights(self, y: Any, weights: Any) -> Array | None:
+        """Return the weights of rows with these targets."""
+        return None if weights is None else np.asarray(weights, dtype=np.float64)
+
+    def unweighted(self, weights: Array, codes: Array) -> Array:
+        """Return the rows' weights; a regression has no class weights to divide out."""
+        return weights
+
+    def predictions(self, outputs: Array, clip: bool = True) -> Array:
+        """Return outputs ``(n, c)`` in the units and shape of y; see :meth:`TargetTransform.inverse_transform`."""
+        return self.transform.inverse_transform(outputs[:, 0] if self.flat else outputs, clip=clip)
+
+
+@dataclass(frozen=True, eq=False)
+class ClassTarget:
+    """Classes as codes: ±1 for two classes, one-hot for more. ``factors`` are class weights, if there are any.
+
+    >>> ClassTarget(np.array(["no", "yes"])).codes(["yes", "no"])
+    array([[ 1.],
+           [-1.]])
+    """
+
+    classes: NDArray[Any]
+    factors: Array | None = None
+
+    def codes(self, y: Any) -> Array:
+        """Return the codes ``(n, c)`` of labels."""
+        return self.codes_at(label_codes(y, self.classes))
+
+    def codes_at(self, values: NDArray[Any]) -> Array:
+        """Return the codes ``(n, c)`` of class indices."""
+        indices = values.astype(np.intp)
+        if len(self.classes) == 2:
+            return np.where(indices == 1, 1.0, -1.0)[:, None]
+        return np.eye(len(self.classes))[indices]
+
+    def weights(self, y: Any, weights: Any) -> Array | None:
+        """Return sample weights times the class weights of these labels."""
+        own = None if weights is None else np.asarray(weights, dtype=np.float64)
+        if self.factors is None:
+            return own
+        factors = self.factors[label_codes(y, self.classes)]
+        return factors if own is None else own * factors
+
+    def unweighted(self, weights: Array, codes: Array) -> Array:
+        """Divide class weights out of the weights of rows with these codes."""
+        return weights if self.factors is None else weights / self.factors[self.indices(codes)]
+
+    @staticmethod
+    def indices(scores: Array) -> NDArray[np.intp]:
+        """Return the index of the class with the highest score in each row; codes give the class itself."""
+        return (scores[:, 0] > 0).astype(np.intp) if scores.shape[1] == 1 else scores.argmax(axis=1)
+
+    def predictions(self, outputs: Array) -> NDArray[Any]:
+        """Return the label with the highest score in each row of outputs ``(n, c)``."""
+        labels: NDArray[Any] = self.classes[self.indices(outputs)]
+        return labels
+
+
+Target = NumericTarget | ClassTarget
+"""A fitted target coding."""

@@ -1,0 +1,98 @@
+"""``gramian reproduce`` as a user runs it, with toy experiments."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from gramian.cli.main import cli
+from gramian.experiments import papers, registry
+from gramian.experiments.store import ExperimentStore
+from toy_experiments import CLAIMS, SPECS, Walk, toy
+
+
+@pytest.fixture
+def known(monkeypatch):
+    """A registry of toy experiments in place of the papers'."""
+    made = [toy(), toy("x/twin", SPECS[:1], title="Twin"), toy("y/failing", (Walk(5, how="raise"),)), toy("y/lonely")]
+    monkeypatch.setattr(registry, "_REGISTRY", {experiment.id: experiment for experiment in made})
+    monkeypatch.setattr(papers, "PAPERS", {"X": "json", "Y": "math"})  # modules whose import registers nothing
+    return registry._REGISTRY
+
+
+@pytest.fixture
+def run(known, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    runner = CliRunner()
+    return lambda *arguments: runner.invoke(cli, ["reproduce", *map(str, arguments)], env={"COLUMNS": "200"})
+
+
+def test_a_run_writes_records_verdicts_and_page_and_is_not_repeated(run, tmp_path, known):
+    result = run("x/*", "--scale", "small", "--seeds", 1, "--jobs", 2)
+    assert result.exit_code == 0, result.output
+    assert len(ExperimentStore("reproduction").all()) == 3
+    for part in ("a number < 4", "close", "differs", "cannot run here: the moon is too far", "as printed: −∞"):
+        assert part in result.output
+    assert "16 numbers and statements: 6 reproduced, 2 close, 2 differs, 2 cannot run here" in result.output
+    assert "A walk, at &lt;random&gt;" in (tmp_path / "reproduction/index.html").read_text()
+    assert "\x1b" not in result.output
+
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.json")}
+    again = run("x/walk", "--paper", "x", "--scale", "small", "--seeds", 1)
+    assert again.exit_code == 0
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.json")} == before
+
+    listed = json.loads(run("--list", "--json").output)
+    assert [entry["id"] for entry in listed] == sorted(known)
+    assert listed[1]["scales"] == {"smoke": 4, "small": 4, "paper": 4}
+    assert listed[1]["verdict"]["reproduced"] == 3
+    assert listed[2]["verdict"] == {}
+    assert "6 reproduced" not in run("--list", "--paper", "Y").output
+
+    (tmp_path / "reproduction/index.html").unlink()
+    other = run("--merge", "reproduction", "--out", "elsewhere")
+    assert "3 records copied from reproduction" in other.output
+    assert (tmp_path / "elsewhere/figures/x-walk-paper.svg").exists()
+    assert run("--page").exit_code == 0
+    assert (tmp_path / "reproduction/index.html").exists()
+
+
+def test_a_failure_is_shown_and_the_exit_code_is_1(run):
+    result = run("y/failing", "--scale", "smoke", "--seeds", 1)
+    assert result.exit_code == 1
+    assert "failed y/failing, seed 0: RuntimeError: no luck today" in result.output
+    stored = run("y/failing", "--scale", "smoke", "--seeds", 1, "--keep-failed")
+    assert stored.exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "no experiment is given"),
+        (("x/walks",), "no experiment matches 'x/walks'; did you mean x/walk"),
+        (("qq/*",), "no experiment matches 'qq/*'; gramian reproduce --list shows all of them"),
+        (("--paper", "Q"), "there is no paper 'Q'; there are X, Y"),
+        (("--all", "--scale", "huge"), "'huge' is not one of"),
+        (("--merge", "."), "holds no folder 'records'"),
+    ],
+)
+def test_mistakes_are_one_line(run, arguments, message):
+    result = run(*arguments)
+    assert result.exit_code in (1, 2)
+    assert message in result.output
+    assert "Traceback" not in result.output
+
+
+def test_experiments_without_records_are_listed_as_not_run(run):
+    assert run("--list").output.count("not run") == 4
+    assert len(CLAIMS) == 8
+
+
+def test_a_flag_that_did_nothing_is_gone(run):
+    assert run("--all", "--resume").exit_code == 2
+
+
+def test_json_of_the_list_names_the_papers_experiments(tmp_path):
+    result = CliRunner().invoke(cli, ["reproduce", "--list", "--json", "--out", str(tmp_path)])
+    rows = json.loads(result.stdout)
+    assert {"id", "title", "scales", "verdict"} <= set(rows[0])

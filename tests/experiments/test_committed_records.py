@@ -1,0 +1,77 @@
+"""The committed records: each is found by its key, docs quote their verdicts, every difference is explained."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from gramian.experiments import papers
+from gramian.experiments.cell import cells
+from gramian.experiments.page import page
+from gramian.experiments.registry import SCALES
+from gramian.experiments.store import ExperimentStore
+from gramian.experiments.verdict import DIFFERS, OUTCOMES, count, findings
+from html_checks import check
+
+ROOT = Path(__file__).parents[2]
+EXPERIMENTS = papers.load()
+
+
+STORE = ExperimentStore(ROOT / "reproduction")
+SEEDS = 10
+"""At least the number of seeds of every committed record."""
+
+
+@pytest.fixture(scope="module")
+def found():
+    return {experiment.id: findings(experiment, STORE) for experiment in EXPERIMENTS}
+
+
+def test_every_committed_record_is_found_by_its_recomputed_key():
+    """A change of a spec, of a class name or of the key's formula would lose records."""
+    files = list((ROOT / "reproduction/records").glob("*/*/*.json"))
+    wanted = [cell for e in EXPERIMENTS for scale in SCALES for cell in cells(e, scale, SEEDS)]
+    found = STORE.find({cell.key: cell for cell in wanted}.values())
+    assert len(files) == len(STORE.all()) >= 355
+    assert {path.stem for path in files} == set(found)
+    assert all(record["key"] == key for key, record in found.items())
+
+
+def test_the_page_of_the_committed_records_is_valid(found):
+    text = page(list(found.values()), {})
+    claims = sum(len(entry.best) for entry in found.values())
+    assert sum("data-outcome" in attributes for _, attributes in check(text).elements) == claims
+    for id, entry in found.items():
+        assert f'id="{id.replace("/", "-")}"' in text
+        assert entry.experiment.notes is not None or not entry.experiment.read_notes()
+
+
+def test_notes_belong_to_experiments():
+    """Every file of notes is that of an experiment of the paper's package."""
+    folder = ROOT / "src/gramian/experiments"
+    used = {experiment.notes for experiment in EXPERIMENTS}
+    assert set(folder.glob("*/notes/*.md")) == used - {None}
+
+
+def _row(name, verdicts):
+    counts = count(verdicts)
+    return f"| {name} | " + " | ".join(str(counts.get(outcome, 0)) for outcome in OUTCOMES) + " |"
+
+
+def test_the_docs_quote_the_counts(found):
+    groups = {f"paper {letter}": [] for letter in papers.PAPERS} | {"explanations": []}
+    for id, entry in found.items():
+        groups["explanations" if id.endswith("-why") else f"paper {id[0].upper()}"] += entry.best
+    text = (ROOT / "docs/reproduce.md").read_text()
+    missing = [row for row in (_row(name, verdicts) for name, verdicts in groups.items()) if row not in text]
+    assert not missing, "docs/reproduce.md should say\n" + "\n".join(missing)
+
+
+def test_every_difference_is_explained_by_an_experiment_that_has_run(found):
+    unexplained = []
+    for id, entry in found.items():
+        if any(verdict.outcome == DIFFERS for verdict in entry.best) and not id.endswith("-why"):
+            others = set(re.findall(r"\b[a-z]/[a-z0-9-]+-why\b", entry.experiment.read_notes()))
+            if not any(found[other].records for other in others if other in found):
+                unexplained.append(id)
+    assert not unexplained

@@ -1,0 +1,45 @@
+"""Papers are imported only when they are needed."""
+
+import subprocess
+import sys
+
+import pytest
+
+from gramian.experiments import papers
+
+MODULES = (
+    "import sys\n"
+    "loaded = [n.split('.') for n in sys.modules if n.startswith('gramian.experiments.')]\n"
+    "names = sorted(parts[2] for parts in loaded if len(parts) == 3)\n"
+    "print(names, 'matplotlib' in sys.modules)"
+)
+
+
+def imported(code):
+    """Run code in a new process, and return the modules of gramian.experiments that it imported."""
+    program = f"{code}\n{MODULES}"
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def test_importing_experiments_imports_no_paper_and_no_matplotlib():
+    assert imported("import gramian.experiments") == "['claims', 'registry'] False"
+
+
+@pytest.mark.parametrize("selection", ["['d/table2'], []", "['d/*'], []", "[], ['D']"])
+def test_a_selection_imports_only_its_papers(selection):
+    found = imported(f"from gramian.experiments import papers; assert papers.select({selection})")
+    assert "d_fact" in found
+    assert "a_alignment" not in found
+    assert "c_deep_nfa" not in found
+
+
+def test_a_pattern_without_a_letter_searches_all_papers():
+    assert {e.paper for e in papers.select(["*/fig1"])} == {"A", "C", "D"}
+    assert [e.id for e in papers.select(["a/fig1", "d/lemma-d2"], ["a"])][-1] == "d/lemma-d2"
+
+
+def test_an_unknown_pattern_or_paper_is_named():
+    with pytest.raises(ValueError, match=r"no experiment matches 'd/tabel2'; did you mean d/table2"):
+        papers.select(["d/tabel2"])
+    with pytest.raises(ValueError, match="there is no paper 'Q'; there are A, C, D"):
+        papers.select([], ["Q"])

@@ -1,0 +1,104 @@
+"""Data in every form."""
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+from gramian.nets import InspectOptions, inspect
+from nets.models import mlp, seeded
+
+G = torch.Generator().manual_seed(5)
+X = torch.randn(10, 5, generator=G, dtype=torch.float64)
+Y = torch.randn(10, 3, generator=G, dtype=torch.float64)
+LABELS = torch.randint(0, 3, (10,), generator=G)
+
+
+class Dictionary(nn.Module):
+    """Takes and returns mappings, and computes its own loss, as Hugging Face models do."""
+
+    def __init__(self):
+        super().__init__()
+        self.net = mlp()
+
+    def forward(self, x, labels=None, mask=None):
+        logits = self.net(x if mask is None else x * mask)
+        loss = None if labels is None else F.cross_entropy(logits, labels)
+        return {"loss": loss, "logits": logits}
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        (X, Y),
+        (X.numpy(), Y.numpy()),
+        [(X[:4], Y[:4]), (X[4:], Y[4:])],
+        [[X[:4], Y[:4]], [X[4:], Y[4:]]],
+        DataLoader(TensorDataset(X, Y), batch_size=3),
+        ({"input": x, "target": y} for x, y in zip(X.split(5), Y.split(5), strict=True)),
+    ],
+    ids=["tensors", "arrays", "tuples", "lists", "loader", "generator of dicts"],
+)
+def test_every_form_of_data_gives_the_same(data):
+    expected = inspect(seeded(mlp), (X, Y), "mse", weight_decay=0.1)
+    report = inspect(seeded(mlp), data, "mse", weight_decay=0.1)
+    assert report.settings["samples"] == 10
+    for name in ("agop", "enfa", "fact"):
+        np.testing.assert_allclose(report.matrix("0", name), expected.matrix("0", name), rtol=1e-9, atol=1e-13)
+
+
+def test_dictionaries_and_the_models_own_loss():
+    model = seeded(Dictionary)
+    batches = [
+        {"x": X[:4], "labels": LABELS[:4], "mask": None},
+        {"x": X[4:], "labels": LABELS[4:], "mask": None},
+    ]
+    expected = inspect(model.net, (X, LABELS), "cross_entropy", weight_decay=0.1)
+    for loss in ("model", "cross_entropy", nn.CrossEntropyLoss()):
+        report = inspect(model, batches, loss, weight_decay=0.1)
+        np.testing.assert_allclose(report.matrix("net.0", "fact"), expected.matrix("0", "fact"), rtol=1e-9, atol=1e-13)
+    with pytest.raises(ValueError, match="do the batches hold labels"):
+        inspect(model, [{"x": X}], "model")
+    with pytest.raises(ValueError, match="wrap a single dict"):
+        inspect(model, batches[0])
+
+
+def test_unpack_output_and_max_samples():
+    class Two(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.net = mlp()
+
+        def forward(self, x, *, scale):
+            return None, scale * self.net(x).T
+
+    report = inspect(
+        seeded(Two),
+        [{"both": (X, 2.0)}],
+        max_samples=7,
+        options=InspectOptions(
+            unpack=lambda b: ((b["both"][0],), {"scale": b["both"][1]}, None), output=lambda out: out[1].T
+        ),
+    )
+    expected = inspect(seeded(mlp), X[:7])
+    np.testing.assert_allclose(report.matrix("net.0", "agop"), 4 * expected.matrix("0", "agop"), rtol=1e-10)
+    assert report.settings["samples"] == 7
+
+
+@pytest.mark.parametrize(
+    ("data", "loss", "words"),
+    [
+        (X, "mse", "hold no target"),
+        ((X, Y[:3]), "mse", "must agree"),
+        (3, None, "iterable of batches"),
+        ([], None, "no batch"),
+        ([("a", "b")], None, "unpack="),
+        ((X, Y), "huber", "loss must be one of"),
+        ((X, Y), lambda f, y: (f - y) ** 2, r"return one loss per sample \(10,\)"),
+    ],
+)
+def test_wrong_data_and_losses_are_explained(data, loss, words):
+    with pytest.raises(ValueError, match=words):
+        inspect(seeded(mlp), data, loss)

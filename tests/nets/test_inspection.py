@@ -1,0 +1,43 @@
+"""inspect as a whole: models that it refuses, the generator, and weights at initialisation."""
+
+import pytest
+import torch
+from torch import nn
+
+from gramian.nets import inspect
+from nets.models import mlp, seeded
+
+
+def data(n=6, d=5):
+    return torch.randn(n, d, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+
+
+def test_model_that_draws_random_numbers_does_not_advance_the_generator():
+    class Noisy(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a = nn.Linear(5, 2)
+
+        def forward(self, x):
+            return self.a(x + torch.randn_like(x))
+
+    state = torch.get_rng_state()
+    inspect(seeded(Noisy), data())
+    assert torch.equal(torch.get_rng_state(), state)
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        (lambda: nn.ReLU(), "no weight matrix"),
+        (lambda: nn.Sequential(nn.Linear(5, 2), nn.Flatten(0)), "first dimension must be"),
+    ],
+)
+def test_models_that_cannot_be_measured_say_so(model, words):
+    with pytest.raises(ValueError, match=words):
+        inspect(seeded(model), data())
+
+
+def test_non_finite_output_is_refused():
+    with pytest.raises(ValueError, match="not finite in batch 0"):
+        inspect(seeded(mlp), data() * float("inf"))

@@ -1,0 +1,406 @@
+"""Contributions add up, equal their naive twins, and refer to the user's columns."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from jaxtyping import config
+from sklearn.exceptions import NotFittedError
+
+from gramian import RFMClassifier, RFMRegressor
+from gramian.kernels import Gaussian, Laplace, Lp, Polynomial
+from gramian.rfm.explain import Explanations, explain, explain_standardised
+from gramian.rfm.model import Ensemble
+from gramian.tables import TableEncoder
+from gramian.tables.preprocessing import Preprocessing
+
+QUICK = {"preset": "fast", "n_rounds": 1, "select_round": "last", "update": "agop", "ridge": 1e-2, "dtype": "float64"}
+KERNELS = [Laplace(3.0), Gaussian(3.0), Lp(6.0), Lp(6.0, 1.5, 1.2), Polynomial(2)]
+
+
+def quick(kernel, **options):
+    update = "agop-diagonal" if isinstance(kernel, Lp) else "agop"
+    return RFMRegressor(kernel=kernel, **QUICK | {"update": update} | options)
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 5)) * [1, 2, 30, 0.1, 1] + [0, 5, 100, 0, -3]
+    y = 50 + 3 * X[:, 0] * X[:, 4] + np.sin(X[:, 1]) + 0.1 * X[:, 2]
+    return X[:100], y[:100], X[100:]
+
+
+@pytest.fixture(scope="module")
+def model(data):
+    X, y, _ = data
+    return quick(Laplace(3.0)).fit(X, y)
+
+
+@pytest.fixture(scope="module", params=KERNELS, ids=str)
+def each(data, request):
+    """One model per kernel."""
+    X, y, _ = data
+    return quick(request.param).fit(X, y)
+
+
+@pytest.fixture(scope="module")
+def classifiers(data):
+    X, y, _ = data
+    three = np.array(["low", "middle", "high"])[np.digitize(y, np.quantile(y, [0.3, 0.7]))]
+    two = np.where(y > np.median(y), "yes", "no")
+    return RFMClassifier(**QUICK).fit(X, two), RFMClassifier(**QUICK).fit(X, three)
+
+
+def total(explanation):
+    near = explanation.neighbours
+    return near.offset + near.parts.sum() + near.others
+
+
+@pytest.mark.parametrize("count", [0, 3, 100, 1000])
+def test_parts_of_rows_add_up_to_the_prediction(data, each, count):
+    new = data[2][:3]
+    for explanation, expected in zip(each.explain(new, n_neighbours=count), each.predict(new), strict=True):
+        assert len(explanation.neighbours.rows) == min(count, 100)
+        assert explanation.prediction == pytest.approx(expected, rel=1e-10)
+        assert total(explanation) == pytest.approx(expected, rel=1e-10)
+
+
+def test_contributions_add_up_to_the_difference_within_a_small_gap(data, each):
+    X, _, new = data
+    at_mean = each.predict(X.mean(axis=0, keepdims=True))[0]
+    for explanation, value in zip(each.explain(new), each.predict(new), strict=True):
+        assert explanation.reference_score == pytest.approx(at_mean, abs=1e-8)
+        assert explanation.contributions.sum() + explanation.gap == pytest.approx(value - at_mean, abs=1e-8)
+        size = np.abs(explanation.contributions).sum()
+        assert abs(explanation.gap) <= max(0.01 * abs(value - at_mean), 1e-3 * size)
+
+
+def test_path_equals_a_naive_mean_of_gradients(data, each):
+    new = data[2]
+    z = each.model_.preprocessing.transform(new[:1])[0]
+    t = (np.arange(4000) + 0.5) / 4000
+    naive = each.model_.gradients_at(t[:, None] * z)[:, 0].mean(axis=0) * z
+    found = each.explain(new[0]).contributions
+    np.testing.assert_allclose(found, naive, atol=5e-3 * np.abs(naive).sum())
+
+
+def test_gradient_method_equals_finite_differences(data, each):
+    X, _, new = data
+    step = 1e-5 * X.std(axis=0)
+    slopes = [
+        (each.predict([new[0] + step[j] * e]) - each.predict([new[0] - step[j] * e]))[0] / (2 * step[j])
+        for j, e in enumerate(np.eye(5))
+    ]
+    explanation = each.explain(new[0], method="gradient")
+    np.testing.assert_allclose(explanation.sensitivity, slopes, rtol=1e-4)
+    np.testing.assert_allclose(explanation.contributions, slopes * (new[0] - X.mean(axis=0)), rtol=1e-4)
+    np.testing.assert_allclose(each.explain(new[0]).sensitivity, slopes, rtol=1e-4)
+
+
+def test_contributions_to_an_additive_function_are_its_terms():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2, 2, size=(500, 3))
+    terms = np.stack([2 * X[:, 0], np.sin(X[:, 1]), 0 * X[:, 2]], axis=1)
+    model = RFMRegressor(preset="fast", kernel=Gaussian(), ridge=1e-6, n_rounds=0, dtype="float64").fit(
+        X, terms.sum(axis=1)
+    )
+    mean = X.mean(axis=0)
+    at_mean = np.array([2 * mean[0], np.sin(mean[1]), 0])
+    found = np.stack([e.contributions for e in model.explain(X[:20])])
+    np.testing.assert_allclose(found, terms[:20] - at_mean, atol=0.02)
+
+
+def test_permuted_columns_permute_contributions(data):
+    X, y, new = data
+    order = [3, 0, 4, 1, 2]
+    one, other = (quick(Laplace(3.0)).fit(A, y).explain(B) for A, B in ((X, new[0]), (X[:, order], new[0, order])))
+    np.testing.assert_allclose(other.contributions, one.contributions[order], rtol=1e-6)
+    np.testing.assert_allclose(other.sensitivity, one.sensitivity[order], rtol=1e-6)
+    assert other.values == tuple(np.array(one.values)[order])
+
+
+def test_the_reversed_path_reverses_contributions(data, model):
+    new = data[2]
+    there, back = model.explain(new[0], reference=new[1]), model.explain(new[1], reference=new[0])
+    np.testing.assert_allclose(there.contributions, -back.contributions, rtol=1e-9)
+    itself = model.explain(new[0], reference=new[0])
+    assert not itself.contributions.any()
+    assert itself.gap == 0
+
+
+def test_the_reference_is_the_mean_row_where_columns_are_not_centred(data):
+    X, y, new = data
+    model = quick(Polynomial(2), standardize=False).fit(X, y)
+    assert model.explain(new[0]).reference_score == pytest.approx(model.predict([X.mean(axis=0)])[0], rel=1e-9)
+
+
+def test_neighbours_are_rows_of_the_users_table(data, model):
+    X = data[0]
+    near = model.explain(X[7], n_neighbours=100).neighbours
+    assert sorted(near.rows) == list(range(100))
+    assert near.rows[near.similarity.argmax()] == 7
+    assert near.similarity.max() == pytest.approx(1.0, abs=1e-12)
+    assert (np.diff(np.abs(near.parts)) <= 0).all()
+    assert near.others == 0
+
+
+def test_similarity_of_a_kernel_of_inner_products_is_a_cosine(data):
+    X, y, _ = data
+    near = quick(Polynomial(2)).fit(X, y).explain(X[7], n_neighbours=100).neighbours
+    assert near.similarity[list(near.rows).index(7)] == pytest.approx(1.0)
+    assert np.abs(near.similarity).max() <= 1 + 1e-12
+
+
+def test_equal_rows_count_as_one_neighbour(data):
+    X, y, _ = data
+    near = quick(Laplace(3.0)).fit(np.vstack([X, X[:1]]), np.append(y, y[0])).explain(X[0], n_neighbours=200).neighbours
+    assert len(near.rows) == 100
+
+
+def test_an_ensemble_is_explained_like_one_machine(data):
+    X, y, new = data
+    one, other = (quick(kernel).fit(X, y).model_ for kernel in (Laplace(3.0), Lp(6.0)))
+    single = [explain(model, new[0], n_neighbours=100) for model in (one, other)]
+    average = replace(one, ensemble=Ensemble((one.machine, other.machine), (0.25, 0.75)))
+    both = explain(average, new[0], n_neighbours=100)
+    np.testing.assert_allclose(both.contributions, 0.25 * single[0].contributions + 0.75 * single[1].contributions)
+    assert total(both) == pytest.approx(average.outputs(new[:1])[0, 0], rel=1e-10)
+
+
+def test_several_targets_are_explained_one_at_a_time(data):
+    X, y, new = data
+    model = quick(Laplace(3.0)).fit(X, np.stack([y, -2 * y + X[:, 2]], axis=1))
+    for output in (0, 1):
+        explanation = model.explain(new[0], output=output)
+        assert explanation.prediction == pytest.approx(model.predict(new[:1])[0, output], rel=1e-10)
+        np.testing.assert_allclose(explanation.sensitivity, model.gradients(new[:1])[0, output], rtol=1e-6)
+    with pytest.raises(ValueError, match="output must be the number of a target, 0 to 1, got None"):
+        model.explain(new[0])
+
+
+class TestClasses:
+    def test_prediction_and_probabilities_are_those_of_the_model(self, data, classifiers):
+        new = data[2]
+        for model in classifiers:
+            for explanation, label, shares in zip(
+                model.explain(new), model.predict(new), model.predict_proba(new), strict=True
+            ):
+                assert explanation.prediction == label
+                np.testing.assert_allclose(list(explanation.probabilities.values()), shares, rtol=1e-8)
+                assert list(explanation.probabilities) == model.classes_.tolist()
+
+    def test_two_classes_share_the_decision_score(self, data, classifiers):
+        new, model = data[2], classifiers[0]
+        plain, second, first = (model.explain(new[0], output=label) for label in (None, "yes", "no"))
+        assert plain.score == pytest.approx(model.decision_function(new[:1])[0], rel=1e-9)
+        np.testing.assert_array_equal(plain.contributions, second.contributions)
+        np.testing.assert_array_equal(plain.contributions, -first.contributions)
+        assert first.score == -second.score
+        assert total(first) == pytest.approx(first.score, rel=1e-9)
+
+    def test_the_predicted_one_of_several_classes_is_explained(self, data, classifiers):
+        new, model = data[2], classifiers[1]
+        scores = model.decision_function(new)
+        for explanation, row in zip(model.explain(new), scores, strict=True):
+            assert explanation.output.label == explanation.prediction
+            assert explanation.score == pytest.approx(row.max(), rel=1e-8)
+        low = model.explain(new[0], output="low")
+        assert low.score == pytest.approx(scores[0, model.classes_.tolist().index("low")], rel=1e-8)
+
+    def test_labels_that_look_like_numbers_are_labels(self, data):
+        X, y, new = data
+        model = RFMClassifier(**QUICK).fit(X, np.digitize(y, np.quantile(y, [0.3, 0.7])) + 5)
+        assert model.explain(new[0], output=7).output.index == 2
+        with pytest.raises(ValueError, match=r"output must be one of the classes 5, 6, 7, got 0"):
+            model.explain(new[0], output=0)
+
+
+class TestInputs:
+    def test_one_row_may_be_a_frame_or_a_series(self, data):
+        pd = pytest.importorskip("pandas")
+        X, y, new = data
+        frame = pd.DataFrame(X, columns=list("abcde"))
+        model = quick(Laplace(3.0)).fit(frame, y)
+        rows = pd.DataFrame(new, columns=list("abcde"))
+        forms = [rows.iloc[[0]], rows.iloc[0], rows[:1]]
+        found = [model.explain(form) for form in forms]
+        for explanation in found:
+            assert explanation.columns == tuple("abcde")
+            np.testing.assert_array_equal(explanation.contributions, found[0].contributions)
+            np.testing.assert_array_equal(explanation.values, new[0])
+        table = found[0].to_pandas()
+        assert table.index.tolist() == list("abcde")
+        assert table["contribution"].sum() + found[0].gap == pytest.approx(
+            found[0].score - found[0].reference_score, rel=1e-9
+        )
+
+    def test_rows_may_be_lists_or_arrays(self, data, model):
+        new = data[2]
+        one, other, many = model.explain(new[0].tolist()), model.explain(new[:1]), model.explain(new[:2])
+        np.testing.assert_array_equal(one.contributions, other.contributions)
+        assert len(many) == 2
+        np.testing.assert_array_equal(many[0].contributions, one.contributions)
+        assert one.columns == ("x0", "x1", "x2", "x3", "x4")
+
+    @pytest.mark.parametrize(
+        ("options", "words"),
+        [
+            ({"method": "shap"}, 'method must be "path" or "gradient"'),
+            ({"n_neighbours": -1}, "n_neighbours must be a non-negative integer"),
+            ({"output": 1}, "output must be the number of a target, 0 to 0"),
+            ({"reference": np.zeros((2, 5))}, "reference must be one row, got 2"),
+        ],
+    )
+    def test_bad_arguments_are_named(self, data, model, options, words, monkeypatch):
+        monkeypatch.setattr(config, "jaxtyping_disable", True)  # wrong types reach our own check, as outside the tests
+        with pytest.raises(ValueError, match=words):
+            model.explain(data[2][0], **options)
+
+    def test_an_unfitted_model_raises(self):
+        with pytest.raises(NotFittedError):
+            RFMRegressor().explain([[0.0]])
+
+
+class ThreeColours(TableEncoder):
+    """Encodes the number age, and the colour as three columns, without a fit."""
+
+    columns_ = ("colour", "age", "empty")
+    kinds_ = ("category", "number", "constant")
+    groups_ = np.array([0, 0, 0, 1, 1])
+
+    def get_feature_names_out(self, input_features=None):
+        return np.array(["colour=b", "colour=g", "colour=r", "age", "age__missing"], dtype=object)
+
+    def transform(self, X):
+        colour = np.array([[row[0] == level for level in "bgr"] for row in X], dtype=float)
+        age = np.array([[2.0, 1.0] if row[1] is None else [row[1], 0.0] for row in X])
+        return np.hstack([colour, age])
+
+
+@pytest.fixture(scope="module")
+def encoded():
+    """A model of encoded columns, and the same model that takes raw rows."""
+    rng = np.random.default_rng(0)
+    ages = rng.uniform(0, 4, size=80)
+    rows = [("bgr"[rng.integers(3)], None if i % 9 == 0 else age, 1) for i, age in enumerate(ages)]
+    encoder = ThreeColours()
+    X = encoder.transform(rows)
+    plain = RFMRegressor(kernel=Laplace(3.0), **QUICK).fit(X, 3 * X[:, 2] + X[:, 3]).model_
+    reader = replace(plain.preprocessing.reader, n_features=3, encoder=encoder)
+    raw = Preprocessing(reader, plain.preprocessing.scaler, plain.preprocessing.column_means)
+    return replace(plain, preprocessing=raw), plain, encoder
+
+
+class TestFolding:
+    def test_contributions_are_those_of_the_encoded_columns_summed(self, encoded):
+        model, plain, encoder = encoded
+        row = [["r", 1.5, 1]]
+        explanation, apart = explain(model, row), explain(plain, encoder.transform(row))
+        assert explanation.columns == ("colour", "age", "empty")
+        assert explanation.values == ("r", 1.5, 1)
+        expected = [apart.contributions[:3].sum(), apart.contributions[3:].sum(), 0]
+        np.testing.assert_allclose(explanation.contributions, expected, rtol=1e-9, atol=1e-12)
+        assert explanation.contributions[0] > 1
+
+    def test_only_numbers_have_a_sensitivity(self, encoded):
+        model, plain, encoder = encoded
+        row = [["r", 1.5, 1]]
+        apart = explain(plain, encoder.transform(row))
+        np.testing.assert_allclose(explain(model, row).sensitivity, [np.nan, apart.sensitivity[3], np.nan])
+        assert np.isnan(explain(model, [["r", None, 1]]).sensitivity).all()
+
+
+def test_a_raw_frame_is_explained_in_its_own_columns():
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"size": rng.uniform(1, 9, 150), "colour": rng.choice(["red", "blue", "green"], 150)})
+    y = np.exp(frame["size"] / 3 + 2 * (frame["colour"] == "red") + 0.05 * rng.normal(size=150))
+    frame.loc[::10, "size"] = np.nan
+    model = RFMRegressor(**QUICK, target_transform="log").fit(frame, y)
+    explanation = model.explain(frame.iloc[1])
+    assert explanation.columns == ("size", "colour")
+    assert explanation.values == tuple(frame.iloc[1])
+    assert explanation.prediction == pytest.approx(model.predict(frame.iloc[[1]])[0], rel=1e-9)
+    assert explanation.score == pytest.approx(np.log(explanation.prediction), rel=1e-9)
+    assert total(explanation) == pytest.approx(explanation.score, rel=1e-9)
+    assert explanation.contributions.sum() + explanation.gap == pytest.approx(
+        explanation.score - explanation.reference_score, abs=1e-9
+    )
+    assert np.isfinite(explanation.sensitivity).tolist() == [True, False]
+    assert np.isnan(model.explain(frame.iloc[0]).sensitivity).all()
+    assert "prediction on the log scale" in str(explanation)
+    np.testing.assert_allclose(model.importances().shares, model.feature_importances_, rtol=1e-9)
+    assert model.refit_on_top_columns(frame, y, k=1).n_features_in_ == 1
+
+
+def test_columns_below_the_feature_threshold_contribute_nothing(data):
+    X, _, new = data
+    model = RFMRegressor(kernel=Laplace(3.0), feature_threshold=0.3, **QUICK).fit(X, X[:, 0] + 0.5 * X[:, 4])
+    assert 0 < model.support_.sum() < 5
+    explanation = model.explain(new[0])
+    assert not explanation.contributions[~model.support_].any()
+    assert total(explanation) == pytest.approx(model.predict(new[:1])[0], rel=1e-10)
+    assert abs(explanation.gap) <= 0.01 * abs(explanation.score - explanation.reference_score)
+
+
+def test_parts_add_up_in_float32(data):
+    X, y, new = data
+    model = quick(Laplace(3.0), dtype="float32").fit(X, y)
+    assert total(model.explain(new[0])) == pytest.approx(model.predict(new[:1])[0], rel=1e-6)
+
+
+class TestDisplay:
+    def test_text_names_columns_values_and_rows(self, data, model):
+        text = str(model.explain(data[2][0]))
+        for word in ("x0", "x4", "contribution", "sensitivity", "similarity", "all other rows", "offset", "reference"):
+            assert word in text
+        assert "caus" not in text
+
+    def test_columns_beyond_the_first_twelve_are_summed(self):
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(40, 20))
+        explanation = RFMRegressor(kernel=Laplace(9.0), **QUICK).fit(X, X.sum(axis=1)).explain(X[0])
+        assert "8 more columns" in str(explanation)
+
+    def test_html_escapes_names(self, data):
+        pd = pytest.importorskip("pandas")
+        X, y, new = data
+        names = ["<b>", "a&b", "c", "d", "e"]
+        model = quick(Laplace(3.0)).fit(pd.DataFrame(X, columns=names), y)
+        html = model.explain(pd.DataFrame(new[:1], columns=names))._repr_html_()
+        assert "&lt;b&gt;" in html
+        assert "<b>" not in html
+        assert "a&amp;b" in html
+
+    def test_text_names_the_class_and_its_probability(self, data, classifiers):
+        explanation = classifiers[1].explain(data[2][0])
+        assert f"class {explanation.prediction} ({explanation.probabilities[explanation.prediction]:.1%})" in str(
+            explanation
+        )
+
+    def test_several_explanations_display_the_first_ten_rows(self, data, model):
+        X = data[0]
+        found = model.explain(X[:12])
+        assert isinstance(found, list)
+        assert isinstance(found, Explanations)
+        assert len(found) == 12
+        html = found._repr_html_()
+        assert html.count("<caption>row ") == 10
+        assert "2 more rows are in the list" in html
+        assert str(model.explain(X[:2])).count("row ") == 2
+
+
+@pytest.mark.parametrize("estimator", [RFMRegressor, RFMClassifier])
+def test_standardised_rows_are_explained_like_rows_of_the_user(estimator):
+    rng = np.random.default_rng(0)
+    X = 5 + 3 * rng.normal(size=(60, 3))
+    y = X[:, 0] * X[:, 1]
+    fitted = estimator(preset="fast", n_rounds=1).fit(X, y if estimator is RFMRegressor else y > np.median(y))
+    Z, _ = fitted.model_.center_rows(60)
+    row = X[fitted.row_index_[1]]
+    standardised, plain = explain_standardised(fitted.model_, Z[:2])[1], fitted.explain(row)
+    assert standardised.score == pytest.approx(plain.score)
+    assert standardised.contributions == pytest.approx(plain.contributions, rel=1e-6, abs=1e-9)
+    assert standardised.values == pytest.approx(row.tolist())
+    assert standardised.neighbours.rows.tolist() == plain.neighbours.rows.tolist()
