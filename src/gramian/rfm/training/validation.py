@@ -95,7 +95,7 @@ def squared_errors(
 class Comparison:
     """Errors ``(t, m)`` of each run on held-out rows with their weights, and the predictions behind them."""
 
-    errors: list[Float[Tensor, "t m"]]
+    errors: list[Float[Tensor, "_ m"]]
     weights: Float[Tensor, " m"]
     predictions: list[list[RoundPredictions]]
     folds: list[FoldResult]
@@ -116,7 +116,7 @@ def compare_runs(runs: list[Run], data: Rows, holdout: Rows | None, folds: list[
 
 
 def select(
-    errors: list[Float[Tensor, "t m"]], weights: Float[Tensor, " m"], *, last: bool = False, most: int = 1
+    errors: list[Float[Tensor, "_ m"]], weights: Float[Tensor, " m"], *, last: bool = False, most: int = 1
 ) -> Selection:
     """Select the predictors: one round of one run, or up to ``most`` of them with equal shares.
 
@@ -252,7 +252,7 @@ def cross_validate(
             if len(found) < len(folds):
                 context.clock.check(0.8)
     except (KeyboardInterrupt, TimeLimitReached) as error:
-        context.interrupted = True
+        context.interrupted = context.folds_cancelled = True
         done = f"the round is selected on {len(found)} of {len(folds)} folds"
         outcome = done if found else "no fold is finished, so the last round is selected"
         warnings.warn(f"{context.clock.reason(error)}: {outcome}", stacklevel=2)
