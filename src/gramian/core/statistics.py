@@ -42,7 +42,8 @@ def wilson_interval(
     z = norm.ppf((1 + level) / 2)
     middle = (share + z**2 / (2 * count)) / (1 + z**2 / count)
     half = z / (1 + z**2 / count) * np.sqrt(share * (1 - share) / count + z**2 / (4 * count**2))
-    return np.minimum(middle - half, share).clip(min=0), np.maximum(middle + half, share).clip(max=1)
+    low, high = np.minimum(middle - half, share).clip(min=0), np.maximum(middle + half, share).clip(max=1)
+    return np.asarray(low), np.asarray(high)
 
 
 def effective_rows(weights: Float[np.ndarray, " n"]) -> float:
