@@ -12,6 +12,7 @@ import joblib
 import numpy as np
 import pytest
 import torch
+from gramian.rfm.blend import Blend
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_friedman1
 from sklearn.exceptions import NotFittedError
@@ -23,7 +24,6 @@ from gramian.features import Agop
 from gramian.files import ModelFileError, read, registered, write
 from gramian.kernels import BY_NAME as KERNELS
 from gramian.kernels import Gaussian, KernelOperator, Laplace, Metric
-from gramian.rfm.blend import Blend
 from gramian.rfm.machine import KernelMachine
 from gramian.tables import TableEncoder
 from gramian.tables.encodings import Encoding
@@ -87,7 +87,7 @@ def test_every_kernel_predicts_the_same_bits(path, kernel):
         {"threshold": 0.05},
         {"n_rounds": 0},
         {"ridge": "auto", "select_round": "best", "update": "auto"},
-        {"kernel": Gaussian("median", factor=2.0), "update": "fact"},
+        {"kernel": Gaussian("median", bandwidth_scale=2.0), "update": "fact"},
         {"standardize": False, "fit_intercept": False},
     ],
     ids=str,

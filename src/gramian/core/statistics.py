@@ -12,7 +12,7 @@ from torch import Tensor
 
 
 def within_standard_error(errors: Float[Tensor, " m"], best: Float[Tensor, " m"], share: Float[Tensor, " m"]) -> bool:
-    """Tell whether mean errors exceed the best by at most one standard error of the difference.
+    """Return True if mean errors exceed the best by at most one standard error of the difference.
 
     The difference is taken row by row; ``share`` are the rows' weights, which sum to 1.
 
