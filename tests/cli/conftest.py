@@ -1,4 +1,4 @@
-"""A folder with a network of a user's, and gramian inspect in it."""
+"""Tables, models and networks on disk, and the commands that use them."""
 
 import sys
 import uuid
@@ -7,8 +7,52 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+import gramian
+import gramian.cli.fit as fit_module
 from example_network import NET, N
 from gramian.cli.main import cli
+from quick_models import QUICK, houses
+
+
+@pytest.fixture
+def run():
+    """Run a command with arguments of any type."""
+    runner = CliRunner()
+    return lambda *arguments: runner.invoke(cli, [str(a) for a in arguments])
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Make ``gramian fit`` quick: kernel ridge with nothing to select."""
+    for name in ("RFMClassifier", "RFMRegressor"):
+        made = getattr(gramian, name)
+        monkeypatch.setattr(fit_module, name, lambda made=made, **options: made(**{**QUICK, **options}))
+
+
+@pytest.fixture
+def table(tmp_path):
+    """A CSV file with the table of houses."""
+    path = tmp_path / "houses.csv"
+    houses().to_csv(path, index=False)
+    return path
+
+
+@pytest.fixture
+def model(tmp_path, table, run, quick):
+    """A regressor of the price, as ``gramian fit`` saves it."""
+    path = tmp_path / "m.gramian"
+    result = run("fit", table, "--target", "price", "--drop", "sold", "--out", path)
+    assert result.exit_code == 0, result.output
+    return path
+
+
+@pytest.fixture
+def classifier(tmp_path, table, run, quick):
+    """A classifier of the sale, as ``gramian fit`` saves it."""
+    path = tmp_path / "c.gramian"
+    result = run("fit", table, "--target", "sold", "--drop", "price", "--out", path, "--json")
+    assert result.exit_code == 0, result.output
+    return path
 
 
 @pytest.fixture

@@ -1,64 +1,107 @@
-"""The commands as a user runs them: output, errors, pipes, JSON, figures."""
+"""The list of commands: help, version and completion import no numerical library."""
 
 import json
-import logging
 import os
+import signal
 import subprocess
 import sys
+import time
 
+import click
 import pytest
 from click.testing import CliRunner
 
 import gramian
+from gramian.cli.commands import ENTRIES
 from gramian.cli.main import cli
 
-
-@pytest.fixture
-def run():
-    runner = CliRunner()
-    return lambda *arguments: runner.invoke(cli, [str(a) for a in arguments])
-
-
-def test_version(run):
-    result = run("--version")
-    assert result.exit_code == 0
-    assert result.output == f"gramian {gramian.__version__}\n"
+HEAVY = ("torch", "sklearn", "scipy", "numpy", "matplotlib", "pandas")
+RUN = f"""
+import atexit, json, sys
+from gramian.cli.main import main
+atexit.register(lambda: print(json.dumps([m for m in {HEAVY} if m in sys.modules]), file=sys.stderr))
+main()
+"""
 
 
-def test_help_lists_the_commands_and_hides_the_picture(run):
-    text = run("--help").output
-    assert "demo" in text
-    assert "info" in text
-    assert "picture" not in text
+def heavy(*arguments, **environment) -> tuple[list[str], str]:
+    """The libraries that a command imports in a process of its own, and what it prints."""
+    command = [sys.executable, "-c", RUN, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, **environment})
+    return json.loads(done.stderr), done.stdout
 
 
-def test_info(run):
-    text = run("info").output
-    assert gramian.__version__ in text
-    assert "torch" in text
-    assert "threads" in text
+def tab(words: str) -> dict[str, str]:
+    """What bash tells the command when Tab is pressed at the end of a line."""
+    return {"_GRAMIAN_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
 
 
-def test_info_as_json(run):
-    facts = json.loads(run("info", "--json").output)
-    assert facts["gramian"] == gramian.__version__
-    assert facts["packages"]["torch"]
-    assert facts["free_bytes"] >= facts["budget_bytes"] > 0
+class TestNothingHeavy:
+    def test_help(self):
+        imported, text = heavy("--help")
+        assert imported == []
+        assert all(entry.short_help in text for entry in ENTRIES.values() if not entry.hidden)
+
+    @pytest.mark.parametrize("command", ["predict", "explain", "report"])
+    def test_help_of_a_command(self, command):
+        imported, text = heavy(command, "--help")
+        assert set(imported) <= {"numpy"}
+        assert f"gramian {command}" in text
+
+    def test_version(self):
+        assert heavy("--version") == ([], f"gramian {gramian.__version__}\n")
+
+    def test_the_script_of_a_shell(self):
+        imported, text = heavy("completion", "bash")
+        assert imported == []
+        assert "_GRAMIAN_COMPLETE" in text
+
+    def test_tab_after_part_of_a_command(self):
+        assert heavy(**tab("gramian in")) == ([], "plain,inspect\nplain,info\n")
+
+    def test_a_command_that_works_with_numbers_does_import_them(self):
+        imported, _ = heavy("info")
+        assert {"torch", "numpy"} <= set(imported), "or this file proves nothing"
 
 
-def test_verbose_logs_and_leaves_no_handler_behind(run, monkeypatch, tmp_path):
-    log = logging.getLogger("gramian")
-    before = list(log.handlers), log.level
-    assert run("-vv", "info").exit_code == 0
-    assert (list(log.handlers), log.level) == before
+def test_tab_offers_columns(tmp_path):
+    (tmp_path / "t.csv").write_text("area,rent\n1,2\n")
+    assert heavy(**tab(f"gramian fit {tmp_path / 't.csv'} --target r"))[1] == "plain,rent\n"
 
 
-def test_the_script_runs_in_a_pipe():
-    done = subprocess.run(
-        [sys.executable, "-c", "from gramian.cli.main import main; main()", "info"],
-        capture_output=True,
-        check=True,
-        env={**os.environ, "PYTHONIOENCODING": "ascii"},
-    )
-    assert b"\x1b" not in done.stdout
-    assert gramian.__version__.encode() in done.stdout
+@pytest.mark.parametrize("entry", ENTRIES.values(), ids=ENTRIES)
+class TestEveryEntry:
+    def test_loads_the_command_of_its_name(self, entry):
+        command = entry.load()
+        assert isinstance(command, click.Command)
+        assert command.name == entry.name
+        context = click.Context(cli)
+        assert cli.resolve_command(context, [entry.name, "--json"]) == (entry.name, command, ["--json"])
+
+    def test_has_the_only_words_about_itself(self, entry):
+        command = entry.load()
+        assert command.short_help is None, "its line in the list is written in the table"
+        assert not command.hidden
+        assert len(entry.short_help) <= 60
+        assert entry.short_help.endswith(".")
+
+    def test_shows_its_help(self, entry):
+        result = CliRunner().invoke(cli, [entry.name, "--help"])
+        assert result.exit_code == 0
+        assert result.output.startswith(f"Usage: cli {entry.name} ")
+        assert " ".join(entry.load().help.split("\n\n")[0].split()) in " ".join(result.output.split())
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of Unix")
+def test_ctrl_c_while_a_command_is_imported(tmp_path):
+    # A library that takes its time, in the place of one that does.
+    (tmp_path / "torch.py").write_text("import time\nprint('here', flush=True)\ntime.sleep(60)\n")
+    path = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
+    command = [sys.executable, "-c", "from gramian.cli.main import main; main()", "info"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, env={**os.environ, "PYTHONPATH": path}, **pipes) as running:
+        assert running.stdout.readline() == b"here\n"
+        time.sleep(0.1)
+        running.send_signal(signal.SIGINT)
+        _, errors = running.communicate(timeout=60)
+    assert (running.returncode, errors) == (130, b"Interrupted\n")

@@ -66,7 +66,7 @@ def run(*arguments):
     return CliRunner().invoke(cli, [str(a) for a in arguments])
 
 
-def test_a_model_alone(folder, asked):
+def test_one_model_without_rows(folder, asked):
     result = run("report", "rent.gramian")
     assert result.exit_code == 0, result.output
     assert "rent.html" in result.stdout
@@ -90,7 +90,7 @@ def test_rows_come_in_the_types_the_model_knows(folder, asked, target):
     assert model.score(options["X"], options["y"]) > 0.5
 
 
-def test_two_models(folder, asked):
+def test_two_models_are_compared(folder, asked):
     shutil.copy("large.gramian", "older.gramian")
     assert run("report", "large.gramian", "--compare", "older.gramian").exit_code == 0
     things, options = asked[0]
@@ -119,7 +119,7 @@ def test_fit_writes_the_page_of_the_model_that_was_scored(folder, asked, monkeyp
     args = ("fit", "flats.csv", "--target", "rent", "--out", "m.gramian", "--report", "m.html")
     result = run(*args)
     assert result.exit_code == 0, result.output
-    assert "m.html: a page to look at" in result.stdout
+    assert "m.html: a page about the model" in result.stdout
     (judged, path), options = asked[0]
     assert path.name == "m.html"
     assert len(options["X"]) == len(options["y"]) == 12
@@ -154,7 +154,7 @@ def test_pages_are_not_written_over_what_they_are_of(folder):
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
-def test_real_pages(folder):
+def test_pages_are_written(folder):
     rows = ("--data", "new.csv", "--target", "rent", "--out", "page.html")
     frame = flats()
     gramian.RFMRegressor(**{**QUICK, "n_rounds": 0}).fit(frame[["area", "rooms"]], frame["rent"]).save("plain.gramian")

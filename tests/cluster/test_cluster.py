@@ -9,13 +9,14 @@ import torch
 
 pytest.importorskip("distributed", reason="dask and distributed are not installed")
 
+from gramian.rfm.spread import SpreadMachine
+
 from gramian import RFMClassifier, RFMRegressor
 from gramian.core.pool import Pool
 from gramian.core.rows import MemoryRows, Rows, RowSource
 from gramian.distributed import Cluster, current
 from gramian.kernels import KernelOperator, Laplace
 from gramian.rfm import KernelMachine
-from gramian.rfm.spread import SpreadMachine
 
 RUNS = importlib.import_module("gramian.rfm.runs")
 SPREAD = importlib.import_module("gramian.rfm.spread")

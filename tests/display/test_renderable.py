@@ -32,7 +32,7 @@ def test_a_result_without_sections_cannot_be_made():
 NUMERICAL = """
 import importlib, sys
 sys.modules["rich"] = None  # importing it raises an ImportError
-for name in ("rfm.rounds", "rfm", "nets", "kernels", "solvers", "tables", "datasets"):
+for name in ("rfm.training.rounds", "rfm", "nets", "kernels", "solvers", "tables", "datasets"):
     importlib.import_module(f"gramian.{name}")
 from gramian import RFMRegressor
 rows = [[float(i), float(i % 3)] for i in range(20)]

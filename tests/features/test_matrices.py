@@ -22,7 +22,7 @@ from gramian.features import (
     vcs_from_moments,
     virtual_covariance_shift,
 )
-from gramian.kernels import Gaussian, KernelOperator, as_metric
+from gramian.kernels import Gaussian, KernelOperator
 from gramian.nets import InspectOptions, Monitor, inspect
 from gramian.nets.matrices import MATRICES
 from gramian.rfm import KernelMachine
@@ -185,8 +185,7 @@ FORMS = {
 def machine_matrices():
     rng = torch.Generator().manual_seed(0)
     X, coef = (torch.randn(30, d, generator=rng, dtype=torch.float64) for d in (4, 2))
-    metric = as_metric(torch.eye(4, dtype=torch.float64))
-    machine = KernelMachine(KernelOperator(Gaussian(2.0), X, metric), coef)
+    machine = KernelMachine(KernelOperator(Gaussian(2.0), X), coef)
     weights = torch.rand(30, generator=rng, dtype=torch.float64)
     plain, centred = (Agop(center=center, scale=None)(machine, rng) for center in (False, True))
     sampled = [sampled_agop(machine.gradient, X, w) for w in (None, weights)]

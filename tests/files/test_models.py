@@ -12,6 +12,7 @@ import joblib
 import numpy as np
 import pytest
 import torch
+from gramian.rfm.blend import Blend
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_friedman1
 from sklearn.exceptions import NotFittedError
@@ -23,7 +24,6 @@ from gramian.features import Agop
 from gramian.files import ModelFileError, read, registered, write
 from gramian.kernels import BY_NAME as KERNELS
 from gramian.kernels import Gaussian, KernelOperator, Laplace, Metric
-from gramian.rfm.blend import Blend
 from gramian.rfm.machine import KernelMachine
 from gramian.tables import TableEncoder
 from gramian.tables.encodings import Encoding

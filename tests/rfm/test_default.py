@@ -3,11 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
+from gramian.rfm.presets import BY_NAME
 from sklearn.datasets import load_breast_cancer, load_diabetes
 
 from gramian import RFMClassifier, RFMRegressor
 from gramian.features import Agop
-from gramian.rfm.presets import BY_NAME
 from gramian.tables import TableEncoder
 
 N = 160

@@ -3,6 +3,12 @@
 import numpy as np
 import pytest
 import torch
+from gramian.rfm.choice import Fixed
+from gramian.rfm.journal import Journal
+from gramian.rfm.rounds import Problem, finished, rounds
+from gramian.rfm.runs import Run, Stage
+from gramian.rfm.selection import Member
+from gramian.solvers.choose import Chosen
 
 from gramian import RFMRegressor
 from gramian.core.clock import Clock
@@ -10,13 +16,7 @@ from gramian.core.rows import Rows
 from gramian.features import Agop
 from gramian.kernels import Laplace
 from gramian.rfm import base, fitting
-from gramian.rfm.choice import Fixed
-from gramian.rfm.journal import Journal
-from gramian.rfm.rounds import Problem, finished, rounds
-from gramian.rfm.runs import Run, Stage
-from gramian.rfm.selection import Member
 from gramian.solvers import ConjugateGradient, Direct, RidgeSystem, Workspace, choose
-from gramian.solvers.choose import Chosen
 
 SOLVER = ConjugateGradient(tol=1e-8, preconditioner_rank=40)
 COARSE = ConjugateGradient(tol=1e-2, preconditioner_rank=20)

@@ -5,11 +5,11 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from gramian.rfm.data import merge_rows
 from sklearn.exceptions import ConvergenceWarning
 
 from gramian import RFMClassifier, RFMRegressor
 from gramian.kernels import Laplace
-from gramian.rfm.data import merge_rows
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 3))

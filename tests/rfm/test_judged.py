@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-
-from gramian import RFMClassifier, RFMRegressor
 from gramian.rfm.calibration import fit_temperature
 from gramian.rfm.conformal import conformal_quantile
 from gramian.rfm.judged import leave_one_out
 from gramian.rfm.targets import TargetTransform, choose_transform
+
+from gramian import RFMClassifier, RFMRegressor
 from gramian.tables import TableEncoder
 
 RNG = np.random.default_rng(0)

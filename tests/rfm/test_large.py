@@ -7,12 +7,12 @@ import warnings
 import numpy as np
 import pytest
 import torch
+from gramian.rfm.large import growing
 
 from gramian import RFMClassifier, RFMRegressor, load
 from gramian.core.rows import MemoryRows, Rows
 from gramian.kernels import Laplace
 from gramian.rfm import large
-from gramian.rfm.large import growing
 from gramian.solvers import EigenPro, Nystrom
 
 

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 import torch
+from gramian.rfm.choice import RIDGES
+from gramian.rfm.settings import threshold_support
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
 from sklearn.metrics import pairwise
@@ -10,8 +12,6 @@ from sklearn.metrics import pairwise
 from gramian import RFMClassifier, RFMRegressor
 from gramian.features import Agop, Fact
 from gramian.kernels import Gaussian, Laplace, Lp, Polynomial
-from gramian.rfm.choice import RIDGES
-from gramian.rfm.settings import threshold_support
 
 FIXED = {"ridge": 1e-2, "select_round": "last", "standardize": False, "dtype": "float64"}
 

@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-
-from gramian import RFMClassifier, RFMRegressor, load
 from gramian.rfm.data import Scaler
 from gramian.rfm.streams import Labels, Numbers, Prepare, Reading, rows_of, sums_of
 from gramian.rfm.targets import TargetTransform
+
+from gramian import RFMClassifier, RFMRegressor, load
 from gramian.solvers import Nystrom
 from gramian.tables import TableEncoder
 from gramian.tables.blocks import ArrayBlocks, as_blocks

@@ -9,6 +9,7 @@ from threading import Lock
 import numpy as np
 import pytest
 import torch
+from gramian.rfm.partition import fit_tree, grow
 
 import gramian
 from gramian import RFMClassifier, RFMRegressor
@@ -20,7 +21,6 @@ from gramian.core.rows import MemoryRows, Rows
 from gramian.kernels import Gaussian, Identity, KernelOperator
 from gramian.rfm import partition, settings
 from gramian.rfm.machine import KernelMachine
-from gramian.rfm.partition import fit_tree, grow
 from gramian.rfm.tree import TreeMachine
 from gramian.solvers import Direct, Partition, RidgeSystem
 

@@ -14,8 +14,7 @@ from gramian.bench.methods import METHODS, find_method
 from gramian.bench.summary import SuiteSummary, summarize
 from gramian.bench.tasks import SUITES
 from gramian.cli.cell_progress import cell_progress
-from gramian.cli.output import emit
-from gramian.cli.show import make_console
+from gramian.cli.output import emit, make_console
 from gramian.records import LinesStore, run
 
 

@@ -1,4 +1,4 @@
-"""Weights of a network from a file, and into a network: numbers only, never code."""
+"""Checkpoints of networks: reading weights from a file without running code, and loading them into a network."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from gramian.cli.frames import check_exists
+from gramian.core.paths import check_exists
 
-_HOMES = ("state_dict", "model_state_dict", "model", "module", "net", "network", "weights")
-"""Where training loops put the weights, in the order in which they are looked for."""
+_STATE_DICT_KEYS = ("state_dict", "model_state_dict", "model", "module", "net", "network", "weights")
+"""Keys under which training loops store the weights, in the order in which they are tried."""
 _COMPILED = "_orig_mod."
 _DATA = "data goes to --data"
 _OTHERS = {".gramian": "gramian report MODEL shows a model of gramian's"} | dict.fromkeys(
@@ -25,32 +25,34 @@ _OTHERS = {".gramian": "gramian report MODEL shows a model of gramian's"} | dict
 
 
 def read_weights(path: Path) -> dict[str, Tensor]:
-    """The state dict in a file, which may lie under a name such as "state_dict"; no code of the file's is run.
+    """Read the state dict in a file, or under one of its keys such as "state_dict"; no code in the file is run.
 
-    ``.safetensors`` by safetensors, all else by ``torch.load(weights_only=True)``.
+    ``.safetensors`` is read by safetensors, all other files by ``torch.load(weights_only=True)``.
     """
     check_exists(path, "a checkpoint is what torch.save(model.state_dict(), path) writes")
     if path.suffix.lower() == ".safetensors":
         try:
             return load_file(path)
-        except Exception as error:  # what is damaged may fail in any way
-            raise ValueError(f"{path} is cut short or no safetensors file ({_first(error)}): copy it again") from error
+        except Exception as error:  # a damaged file may fail in any way
+            raise ValueError(
+                f"{path} is cut short or not a safetensors file ({_first_line(error)}): copy it again"
+            ) from error
     if path.suffix.lower() in _OTHERS:
-        raise ValueError(f"{path} is no checkpoint of a network: {_OTHERS[path.suffix.lower()]}")
+        raise ValueError(f"{path} is not a checkpoint of a network: {_OTHERS[path.suffix.lower()]}")
     try:
         found = torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
         raise ValueError(_not_weights(path, str(error))) from error
-    except Exception as error:  # what is damaged may fail in any way: the unpickler trusts its bytes
+    except Exception as error:  # a damaged file may fail in any way: the unpickler trusts its bytes
         raise ValueError(
-            f"{path} cannot be read as a checkpoint ({_first(error)}): it is damaged, or was not written by "
+            f"{path} cannot be read as a checkpoint ({_first_line(error)}): it is damaged, or was not written by "
             "torch.save(model.state_dict(), path)"
         ) from error
     return _state_dict(found, path)
 
 
-def _first(error: Exception) -> str:
-    """The first line of what an error says, or its kind."""
+def _first_line(error: Exception) -> str:
+    """Return the first line of the message of an error, or the name of its class."""
     lines = str(error).strip().splitlines()
     return lines[0] if lines else type(error).__name__
 
@@ -58,7 +60,9 @@ def _first(error: Exception) -> str:
 def _not_weights(path: Path, message: str) -> str:
     named = re.search(r"GLOBAL ([\w.]+)", message)
     what = (
-        f"holds more than weights (a {named[1]})" if named else "is no checkpoint of torch, or holds more than weights"
+        f"holds more than weights (a {named[1]})"
+        if named
+        else "is not a checkpoint of torch, or holds more than weights"
     )
     return (
         f"{path} {what}, and opening that could run code: save the weights alone, "
@@ -71,17 +75,17 @@ def _state_dict(found: Any, path: Path) -> dict[str, Tensor]:
         return dict(found)
     if not isinstance(found, Mapping):
         raise ValueError(f"{path} holds a {type(found).__name__}, not weights by name: save model.state_dict()")
-    homes = [name for name, value in found.items() if _is_state_dict(value)]
-    known = [name for name in _HOMES if name in homes] or (homes if len(homes) == 1 else [])
+    dicts = [name for name, value in found.items() if _is_state_dict(value)]
+    known = [name for name in _STATE_DICT_KEYS if name in dicts] or (dicts if len(dicts) == 1 else [])
     if not known:
         keys = ", ".join(map(repr, list(found)[:8]))
-        raise ValueError(f"{path} holds no weights under a name we know; it has {keys}: save model.state_dict() alone")
+        raise ValueError(f"{path} holds no weights under a known key; it has {keys}: save model.state_dict() alone")
     click.echo(f"{path}: the weights under {known[0]!r}", err=True)
     return dict(found[known[0]])
 
 
 def _is_state_dict(value: Any) -> bool:
-    """Whether these are tensors by name; beside them a module may keep state of any kind under ``_extra_state``."""
+    """Return whether a value is a mapping from names to tensors; entries ``_extra_state`` may be anything."""
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
         return False
     rest = [item for key, item in value.items() if not key.endswith("_extra_state")]
@@ -89,16 +93,16 @@ def _is_state_dict(value: Any) -> bool:
 
 
 def load_weights(model: nn.Module, weights: Mapping[str, Tensor], path: Path) -> None:
-    """Put weights into a model, under the names that DataParallel, torch.compile or Lightning gave them as well.
+    """Load weights into a model, also under the prefixes that DataParallel, torch.compile and Lightning add.
 
-    What does not fit is a ValueError with the missing and the unexpected names, and the shapes that differ.
+    Raises a ValueError with the missing and unexpected names, or with the shapes that differ.
     """
     expected = model.state_dict()
     fitting, note = _renamed(dict(weights), list(expected))
     missing, unexpected = [k for k in expected if k not in fitting], [k for k in fitting if k not in expected]
     if missing or unexpected:
         parts = [
-            f"{title} {_some(names)}" for title, names in (("missing", missing), ("unexpected", unexpected)) if names
+            f"{title} {_listed(names)}" for title, names in (("missing", missing), ("unexpected", unexpected)) if names
         ]
         raise ValueError(
             f"{path} does not fit the model: {'; '.join(parts)}. Does --model build the network these weights were "
@@ -111,7 +115,7 @@ def load_weights(model: nn.Module, weights: Mapping[str, Tensor], path: Path) ->
     ]
     if shapes:
         raise ValueError(
-            f"{path} does not fit the model: {_some(shapes, 3, '; ')}. --model-args passes sizes to the factory, "
+            f"{path} does not fit the model: {_listed(shapes, 3, '; ')}. --model-args passes sizes to the factory, "
             """such as '{"width": 128}'"""
         )
     model.load_state_dict(fitting)
@@ -120,7 +124,7 @@ def load_weights(model: nn.Module, weights: Mapping[str, Tensor], path: Path) ->
 
 
 def _renamed(weights: dict[str, Tensor], expected: list[str]) -> tuple[dict[str, Tensor], str]:
-    """Weights under the names the model has, where a wrapper has put something before them; and what was done."""
+    """Return the weights under the names of the model, without the prefixes of wrappers, and a note about them."""
     if not expected or set(expected) <= set(weights):
         return weights, ""
     notes = []
@@ -136,11 +140,11 @@ def _renamed(weights: dict[str, Tensor], expected: list[str]) -> tuple[dict[str,
         why = " (DataParallel)" if prefix == "module." else ""
         notes.append(f"{prefix!r}{why} left out of the names")
         if others:
-            notes.append(f"{len(others)} weights outside {prefix!r} not used: {_some(others, 3)}")
+            notes.append(f"{len(others)} weights outside {prefix!r} not used: {_listed(others, 3)}")
         weights = {key.removeprefix(prefix): value for key, value in weights.items() if key.startswith(prefix)}
     return weights, "; ".join(notes)
 
 
-def _some(names: Iterable[str], most: int = 5, mark: str = ", ") -> str:
+def _listed(names: Iterable[str], most: int = 5, mark: str = ", ") -> str:
     names = list(names)
     return mark.join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

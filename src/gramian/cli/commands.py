@@ -1,4 +1,4 @@
-"""Every command with its line in ``gramian --help``: a command is imported when somebody asks for it, not before."""
+"""The list of commands with their lines in ``gramian --help``; a command is imported only when it is called."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import click
 
 @dataclass(frozen=True)
 class Entry:
-    """A command before it is imported: the module that has it under its name, and what it does in half a line."""
+    """A command before it is imported: its name, its module, and its line in the list of commands."""
 
     name: str
     module: str
@@ -18,11 +18,11 @@ class Entry:
     hidden: bool = False
 
     def listed(self) -> click.Command:
-        """What a list of commands and Tab need to know; it cannot be run."""
+        """Return a placeholder for the list of commands and for completion; it cannot be run."""
         return click.Command(self.name, short_help=self.short_help, hidden=self.hidden)
 
     def load(self) -> click.Command:
-        """The command itself, which takes as long as importing all it works with.
+        """Import the module of the command and return the command.
 
         >>> ENTRIES["completion"].load()
         <Command completion>
@@ -33,17 +33,17 @@ class Entry:
 
 ENTRIES = {
     entry.name: entry
-    for entry in (  # in the order in which one meets them
+    for entry in (  # in the order in which a new user needs them
         Entry("demo", "gramian.cli.demo", "Demonstrate feature learning in two minutes."),
         Entry("picture", "gramian.cli.demo", "Draw the figure of the README.", hidden=True),
         Entry("fit", "gramian.cli.fit", "Fit a model to a table and save it."),
         Entry("predict", "gramian.cli.predict", "Predict the rows of a table."),
-        Entry("explain", "gramian.cli.explain", "Say why a row is predicted as it is."),
+        Entry("explain", "gramian.cli.explain", "Explain the prediction of a row."),
         Entry("report", "gramian.cli.report", "Write a page about a model, or about two."),
-        Entry("inspect", "gramian.cli.inspect", "Show what a network's layers have learned."),
-        Entry("reproduce", "gramian.cli.reproduce", "Reproduce the papers' figures and tables."),
+        Entry("inspect", "gramian.cli.inspect", "Show what the layers of a network have learned."),
+        Entry("reproduce", "gramian.cli.reproduce", "Reproduce the figures and tables of the papers."),
         Entry("bench", "gramian.cli.bench", "Compare gramian with other methods."),
         Entry("info", "gramian.cli.info", "Show versions, device, memory and threads."),
-        Entry("completion", "gramian.cli.completion", "Let Tab complete commands, options and files."),
+        Entry("completion", "gramian.cli.completion", "Set up completion of commands, options and files."),
     )
 }

@@ -12,9 +12,9 @@ from rich.console import Console
 from rich.rule import Rule
 
 from gramian import __version__
-from gramian.cli import show
+from gramian.cli import demo_output
 from gramian.cli.interrupts import INTERRUPTED, noticing_interrupts
-from gramian.cli.output import emit
+from gramian.cli.output import emit, make_console
 from gramian.core.progress import progress
 from gramian.demo import TASKS, DemoResult
 from gramian.demo.figures import write_figures
@@ -46,7 +46,7 @@ def demo(out: Path, seed: int, as_json: bool) -> None:
     """
     begin = time.perf_counter()
     out.mkdir(parents=True, exist_ok=True)  # first: a folder that cannot be written should not cost a minute
-    console = show.make_console()
+    console = make_console()
     results: list[DemoResult] = []
     figures: list[Path] = []
     for task in TASKS:
@@ -85,7 +85,7 @@ def picture(out: Path, seed: int) -> None:
     """Draw the figure of the README."""
     out.parent.mkdir(parents=True, exist_ok=True)
     draw_picture(seed).savefig(out, dpi=160)
-    show.make_console().print(f"{out}: {out.stat().st_size / 1000:.0f} kB")
+    make_console().print(f"{out}: {out.stat().st_size / 1000:.0f} kB")
 
 
 def _step(tick: Callable[[], None], interrupted: Callable[[], bool]) -> None:
@@ -98,14 +98,14 @@ def _step(tick: Callable[[], None], interrupted: Callable[[], bool]) -> None:
 def _show(console: Console, result: DemoResult) -> None:
     console.print(Rule(result.title, align="left", style="cyan"))
     console.print(f"  {result.question}\n")
-    console.print(show.scores(result.comparison))
+    console.print(demo_output.scores(result.comparison))
     console.print()
     if result.image_shape is None:
         console.print("  Importances of the columns:")
-        console.print(show.importances(result))
+        console.print(demo_output.importances(result))
     else:
         console.print("  Importances of the pixels:")
-        console.print(show.pixels(result))
+        console.print(demo_output.pixels(result))
     if result.recovered is not None:
         before = f"{result.unlearned:.0%} before learning"
         console.print(f"  {result.recovered:.1%} of the learned matrix is in the true directions ({before}).")

@@ -1,40 +1,45 @@
-"""``gramian fit``: from a table on disk to a model on disk, with a score on rows it has not seen."""
+"""``gramian fit``: fit a model to a table, score it on held-out rows, and save it."""
 
 from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import click
 import numpy as np
+from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
-from rich.text import Text
 from sklearn.model_selection import train_test_split
 
 from gramian import RFMClassifier, RFMRegressor, __version__
 from gramian import report as pages
-from gramian.cli import show
 from gramian.cli.completion import complete_column
-from gramian.cli.frames import check_columns, check_writable, missing_option, read_frame
 from gramian.cli.interrupts import INTERRUPTED, noticing_interrupts
-from gramian.cli.output import emit
+from gramian.cli.options import missing_option
+from gramian.cli.output import emit, make_console
 from gramian.cli.remarks import remarks
-from gramian.cli.target import TASKS, Task, choose_task, measure, read_target
+from gramian.cli.shares import share_table
+from gramian.cli.target import read_target, score_with_baseline
 from gramian.core import format_bytes
-from gramian.tables import TableEncoder
+from gramian.core.paths import check_writable
+from gramian.display import Bar, Cell, Column, Section, Table, format_number, to_rich
+from gramian.tables import ColumnRecord, TableEncoder
+from gramian.tables.frame_files import check_columns, read_frame
+from gramian.tables.target_column import TASKS, Task, choose_task
 
-_MOST_LINES = 40
+_LISTED_COLUMNS = 40
+"""The columns of a table that are listed before the fit."""
 
 
 @click.command()
 @click.argument("data", type=click.Path(path_type=Path))
 @click.option("--target", required=True, shell_complete=complete_column, help="Column to predict.")
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="File for the model, such as m.gramian.")
-@click.option("--task", type=click.Choice(TASKS), default="auto", show_default=True, help="What the target asks for.")
+@click.option("--task", type=click.Choice(TASKS), default="auto", show_default=True, help="The task of the model.")
 @click.option(
     "--drop",
     multiple=True,
@@ -43,9 +48,12 @@ _MOST_LINES = 40
     help="Leave a column out; may be given several times.",
 )
 @missing_option
-@click.option("--preset", type=click.Choice(["fast", "default", "best"]), help="How much work to put in.")
+@click.option("--preset", type=click.Choice(["fast", "default", "best"]), help="How much work to spend on the fit.")
 @click.option(
-    "--time-limit", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="For all fits together."
+    "--time-limit",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="Time limit of all fits together.",
 )
 @click.option(
     "--test-size",
@@ -74,8 +82,8 @@ def fit(
     """Fit a model to a table and save it.
 
     DATA is a CSV, TSV or Parquet file with a line of column names (.csv, .csv.gz, .tsv, .parquet). Rows without a
-    target are left out. The score is measured on rows held out from a first fit; the model that is saved is fitted to
-    all rows. Ctrl-C keeps the last model that is complete.
+    target are left out. The score is measured on rows held out from a first fit; the saved model is fitted to all rows.
+    Ctrl-C saves the last complete model.
 
     \b
     Examples:
@@ -89,7 +97,7 @@ def fit(
     check_writable(out, data)
     if page is not None:
         check_writable(page, data, out)
-    console = show.make_console()
+    console = make_console()
     frame = read_frame(data, missing)
     check_columns([target, *drop], frame, data)
     if target in drop:
@@ -102,13 +110,13 @@ def fit(
         raise ValueError(f"{data} has {len(y)} rows with a {target!r}: a fit needs at least 10")
     chosen = choose_task(y, task)
     if chosen.classifies and y.dtype.kind == "f" and bool((y == y.round()).all()):
-        y = y.astype("int64")  # whole numbers that became decimals where others are missing
-    columns, said = describe(X), remarks(X)
+        y = y.astype("int64")  # whole numbers that became decimals because others are missing
+    columns, notes = describe(X), remarks(X)
     if not as_json:
-        _say_table(console, data, X, target, int((~known).sum()), columns)
-        for line in said:
+        _print_table(console, data, X, target, int((~known).sum()), columns)
+        for line in notes:
             console.print(f"[yellow]Note:[/] {escape(line)}", soft_wrap=True)
-        other = f" (--task {chosen.other} if you see it otherwise)" if chosen.other else ""
+        other = f" (--task {chosen.other} overrides this)" if chosen.other else ""
         console.print(
             f"[bold]{chosen.name.capitalize()}[/]: {escape(target)} — {chosen.reason}{other}\n", soft_wrap=True
         )
@@ -120,9 +128,9 @@ def fit(
     fitted = _fit(X, y, chosen, options, test_size, seed, None if as_json else console)
     fitted.model.save(out)
     if page is not None:
-        # Of the model that was scored: rows that the other has learned from would flatter it.
+        # The page is about the scored model: the saved one was fitted to the held-out rows, which would flatter it.
         X_page, y_page = _rows_with_known_labels(fitted, target)
-        pages.write_report(fitted.judged, page, X=X_page, y=y_page, title=f"{target} from {data.name}")
+        pages.write_report(fitted.scored, page, X=X_page, y=y_page, title=f"{target} from {data.name}")
     seconds = time.perf_counter() - begin
     importances = named_importances(fitted.model)
     if as_json:
@@ -132,13 +140,13 @@ def fit(
             "rows": len(y),
             "rows_without_target": int((~known).sum()),
             "columns": columns,
-            "remarks": said,
+            "remarks": notes,
             "target": target,
             "task": chosen.name,
             "reason": chosen.reason,
             "preset": fitted.model.preset,
             "seed": seed,
-            "held_out": fitted.scores and {"rows": len(fitted.y_out), "scores": fitted.scores},
+            "held_out": None if fitted.scores is None else {"rows": len(fitted.y_test), "scores": fitted.scores},
             "importances": importances,
             "fitted_rows": fitted.rows,
             "interrupted": fitted.interrupted,
@@ -149,15 +157,14 @@ def fit(
         }
         emit(record)
     else:
-        console.print("  What the prediction depends on:")
-        console.print(show.bars(importances))
+        console.print(to_rich([Section("Columns that the prediction is sensitive to", share_table(importances))]))
         rows = f"{'all ' if fitted.rows == len(y) else ''}{fitted.rows:,} rows"
         name, size, took = escape(str(out)), format_bytes(out.stat().st_size), f"{seconds:.1f} s"
-        then = f"Now: gramian predict {name} new.csv"
+        then = f"Next: gramian predict {name} new.csv"
         console.print(f"\n[bold]{name}[/]: fitted to {rows}, {size}, {took}. {then}", soft_wrap=True)
         if page is not None:
-            which = "" if fitted.scores is None else " (the model of the scores above, on the rows held out)"
-            console.print(f"[bold]{escape(str(page))}[/]: a page to look at{which}", soft_wrap=True)
+            which = "" if fitted.scores is None else " (the model of the scores above, on the held-out rows)"
+            console.print(f"[bold]{escape(str(page))}[/]: a page about the model{which}", soft_wrap=True)
     if fitted.interrupted:
         click.echo(f"Interrupted: {out} is the model of {fitted.rows:,} of {len(y):,} rows", err=True)
         raise click.exceptions.Exit(INTERRUPTED)
@@ -165,29 +172,35 @@ def fit(
 
 @dataclass(frozen=True, eq=False)
 class _Fitted:
-    """The model to keep, the rows it was fitted to, and the model that was judged on rows held out (or the same)."""
+    """The model to save with the number of its rows, and the model that was scored, with the held-out rows.
 
-    model: Any
+    Both are the same model if no rows were held out, or if the second fit was interrupted.
+    """
+
+    model: RFMClassifier | RFMRegressor
     rows: int
     interrupted: bool
-    judged: Any
-    scores: dict[str, Any] | None = None
-    X_out: Any = None
-    y_out: Any = None
+    scored: RFMClassifier | RFMRegressor
+    scores: dict[str, dict[str, float]] | None = None
+    X_test: Any = None
+    y_test: Any = None
 
 
-def _fit(X: Any, y: Any, task: Task, options: dict[str, Any], test_size: float, seed: int, console: Any) -> _Fitted:
-    """Fit to a part of the rows and score on the others, then fit to all; after Ctrl-C, what is complete by then."""
-    estimator: type[Any] = RFMClassifier if task.classifies else RFMRegressor
+def _fit(
+    X: Any, y: Any, task: Task, options: dict[str, Any], test_size: float, seed: int, console: Console | None
+) -> _Fitted:
+    """Fit to a part of the rows, score on the others, then fit to all; after Ctrl-C return the last complete model."""
+    estimator: Callable[..., Any] = RFMClassifier if task.classifies else RFMRegressor
     scored = None
     with noticing_interrupts() as interrupted:
         if test_size > 0:
-            X_in, X_out, y_in, y_out = _split(X, y, test_size, seed, task)
-            model = estimator(**options).fit(X_in, y_in.to_numpy())
-            scores = measure(model, X_out, y_out, y_in)
-            scored = _Fitted(model, len(y_in), interrupted(), model, scores, X_out, y_out.to_numpy())
+            X_train, X_test, y_train, y_test = _split(X, y, test_size, seed, task)
+            model = estimator(**options).fit(X_train, y_train.to_numpy())
+            scores = score_with_baseline(model, X_test, y_test, y_train)
+            scored = _Fitted(model, len(y_train), interrupted(), model, scores, X_test, y_test.to_numpy())
             if console is not None:
-                console.print(_scores(scores, len(y_in), len(y_out), task))
+                console.print(to_rich([_score_section(scores, len(y_train), len(y_test), task)]))
+                console.print()
             if scored.interrupted:
                 return scored
         try:
@@ -198,82 +211,82 @@ def _fit(X: Any, y: Any, task: Task, options: dict[str, Any], test_size: float, 
         if scored is None:
             return _Fitted(model, len(y), interrupted(), model)
         if interrupted():
-            # The model whose score was shown is whole; the one that was cut short may be anything.
+            # The scored model is complete; the one whose fit was interrupted may be anything.
             return replace(scored, interrupted=True)
         return replace(scored, model=model, rows=len(y))
 
 
 def _rows_with_known_labels(fitted: _Fitted, target: str) -> tuple[Any, Any]:
-    """The rows held out, without those of a class that the judged model has never seen: no page can score them."""
-    if fitted.y_out is None or not hasattr(fitted.judged, "classes_"):
-        return fitted.X_out, fitted.y_out
-    known = np.isin(fitted.y_out, fitted.judged.classes_)
+    """Return the held-out rows without those of a class that the scored model does not know: no page can score them."""
+    if fitted.y_test is None or not hasattr(fitted.scored, "classes_"):
+        return fitted.X_test, fitted.y_test
+    known = np.isin(fitted.y_test, fitted.scored.classes_)
     if not known.all():
-        classes = ", ".join(sorted({repr(str(label)) for label in fitted.y_out[~known]}))
+        classes = ", ".join(sorted({repr(str(label)) for label in fitted.y_test[~known]}))
         left_out = f"{(~known).sum():,} of {len(known):,} held-out rows are left out of the page"
-        warnings.warn(f"{left_out}: no row that was fitted to has the {target} {classes}", stacklevel=2)
-    return (fitted.X_out[known], fitted.y_out[known]) if known.any() else (None, None)
+        warnings.warn(f"{left_out}: no training row has the {target} {classes}", stacklevel=2)
+    return (fitted.X_test[known], fitted.y_test[known]) if known.any() else (None, None)
 
 
 def describe(X: Any) -> list[dict[str, Any]]:
-    """What each column of a frame is taken for, and what is done with it: the records of the table encoder."""
+    """Return a record per column: its kind, its missing and distinct values, and how the table encoder uses it."""
     return [
         {
             "name": record.name,
             "kind": record.kind,
             "missing": int(X[record.name].isna().sum()),
             "distinct": int(X[record.name].nunique()),
-            "use": record.done if _worth_saying(record, X) else "",
+            "use": record.done if _is_encoded(record, X) else "",
         }
         for record in TableEncoder().fit(X).records_
     ]
 
 
-def _worth_saying(record: Any, X: Any) -> bool:
+def _is_encoded(record: ColumnRecord, X: Any) -> bool:
+    """Return whether a column is more than numbers that are used as they are."""
     return record.kind not in ("number", "boolean") or bool(X[record.name].isna().any())
 
 
 def named_importances(model: Any) -> dict[str, float]:
-    """Shares of the user's columns in the sensitivity of the prediction, largest first."""
+    """Return the importances of the user's columns by name, largest first."""
     shares = model.feature_importances_
-    names = list(getattr(model, "feature_names_in_", [f"x{j}" for j in range(model.n_features_in_)]))
-    encoder = getattr(model, "encoder_", None)
-    if encoder is not None and len(shares) == len(encoder.groups_):
-        shares = np.bincount(encoder.groups_, weights=shares, minlength=len(names))
+    names = getattr(model, "feature_names_in_", [f"x{j}" for j in range(model.n_features_in_)])
     return {str(names[j]): float(shares[j]) for j in np.argsort(-shares, kind="stable")}
 
 
 def _split(X: Any, y: Any, test_size: float, seed: int, task: Task) -> list[Any]:
-    """Rows to fit to and rows held out; by class where each class has a row for either side."""
-    by_class = task.classifies and y.value_counts().min() >= 2
-    held_out = max(round(test_size * len(y)), y.nunique() if by_class else 1)
-    return train_test_split(X, y, test_size=held_out, random_state=seed, stratify=y if by_class else None)
+    """Split into training and held-out rows, stratified if each class has a row for either side."""
+    stratified = task.classifies and y.value_counts().min() >= 2
+    held_out = max(round(test_size * len(y)), y.nunique() if stratified else 1)
+    return train_test_split(X, y, test_size=held_out, random_state=seed, stratify=y if stratified else None)
 
 
-def _say_table(console: Any, data: Path, X: Any, target: str, left_out: int, columns: list[dict[str, Any]]) -> None:
+def _print_table(
+    console: Console, data: Path, X: Any, target: str, left_out: int, columns: list[dict[str, Any]]
+) -> None:
     rest = f"; {left_out:,} rows without a {target} are left out" if left_out else ""
     size = f"{len(X):,} rows × {X.shape[1]} columns"
     console.print(f"[bold]{escape(str(data))}[/]: {size}, target {escape(target + rest)}", soft_wrap=True)
-    lines = Table(box=None, padding=(0, 2, 0, 2), header_style="dim")
-    for heading in ("column", "kind", "missing", "distinct", "use"):
-        lines.add_column(
-            heading, justify="right" if heading in ("missing", "distinct") else "left", overflow="ellipsis"
-        )
-    for column in columns[:_MOST_LINES]:
-        missing = f"{column['missing']:,}" if column["missing"] else ""
-        cells = (column["name"], column["kind"], missing, f"{column['distinct']:,}", column["use"])
-        lines.add_row(*map(Text, cells))  # as they are: a name in brackets is no markup
-    console.print(lines)
-    if len(columns) > _MOST_LINES:
-        console.print(f"  and {len(columns) - _MOST_LINES} more columns", style="dim")
+    headings = [Column("column", "left"), Column("kind", "left"), Column("missing"), Column("distinct")]
+    rows = [
+        [
+            column["name"],
+            column["kind"],
+            f"{column['missing']:,}" if column["missing"] else "",
+            f"{column['distinct']:,}",
+            column["use"],
+        ]
+        for column in columns[:_LISTED_COLUMNS]
+    ]
+    more = len(columns) - _LISTED_COLUMNS
+    note = f"and {more} more columns" if more > 0 else ""
+    console.print(to_rich([Section("", Table([*headings, Column("use", "left")], rows), note)]))
 
 
-def _scores(scores: dict[str, dict[str, float]], n_in: int, n_out: int, task: Task) -> Table:
-    lines = Table(box=None, padding=(0, 2, 0, 2), header_style="dim", title_justify="left")
-    lines.add_column(f"{n_out:,} held-out rows")
-    lines.add_column(f"fitted to {n_in:,}", justify="right", style="bold")
-    lines.add_column("most frequent class" if task.classifies else "mean of the target", justify="right", style="dim")
-    for name, pair in scores.items():
-        lines.add_row(name, *map(show.number, (pair["model"], pair["baseline"])))
-    lines.add_row()
-    return lines
+def _score_section(scores: dict[str, dict[str, float]], n_train: int, n_test: int, task: Task) -> Section:
+    baseline = "most frequent class" if task.classifies else "mean of the target"
+    rows: list[list[str | Cell | Bar]] = [
+        [name, format_number(pair["model"]), Cell(format_number(pair["baseline"]), "quiet")]
+        for name, pair in scores.items()
+    ]
+    return Section("", Table([f"{n_test:,} held-out rows", f"fitted to {n_train:,}", baseline], rows))

@@ -1,4 +1,4 @@
-"""``gramian info``: versions, device, memory, threads; what a report of a problem should contain."""
+"""``gramian info``: versions, device, memory and threads, for reports of problems."""
 
 from __future__ import annotations
 
@@ -9,19 +9,18 @@ from typing import Any
 
 import click
 import torch
-from rich.table import Table
 
 from gramian import __version__
-from gramian.cli.output import emit
-from gramian.cli.show import make_console
+from gramian.cli.output import emit, make_console
 from gramian.core import format_bytes, free_bytes, resolve_device, resolve_memory
 from gramian.datasets.folder import VARIABLE
+from gramian.display import Column, Section, Table, to_rich
 
 _PACKAGES = ("torch", "numpy", "scipy", "scikit-learn", "pandas", "matplotlib")
 
 
 def collect() -> dict[str, Any]:
-    """Facts about this installation and machine.
+    """Return facts about this installation and this computer.
 
     >>> collect()["device"] in ("cpu", "cuda", "mps")
     True
@@ -52,7 +51,7 @@ def _version(package: str) -> str | None:
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print the facts as JSON.")
 def info(as_json: bool) -> None:
-    """Show versions, device, memory and threads: what the report of a problem should contain.
+    """Show versions, device, memory and threads, for reports of problems.
 
     \b
     Examples:
@@ -63,9 +62,6 @@ def info(as_json: bool) -> None:
     if as_json:
         emit(facts)
         return
-    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
-    table.add_column(style="bold cyan")
-    table.add_column(overflow="fold")
     rows = [
         ("gramian", facts["gramian"]),
         ("python", f"{facts['python']} on {facts['platform']}"),
@@ -75,6 +71,4 @@ def info(as_json: bool) -> None:
         ("threads", f"{facts['torch_threads']} for torch, {facts['cpus']} CPUs"),
         ("data", facts["data_folder"] or f"{VARIABLE} is not set"),
     ]
-    for name, value in rows:
-        table.add_row(name, value)
-    make_console().print(table)
+    make_console().print(to_rich([Section("", Table(["", Column("", "left")], rows))]))

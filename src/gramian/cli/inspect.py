@@ -1,9 +1,10 @@
-"""``gramian inspect``: what each layer of a network has learned, from a file of weights and a factory."""
+"""``gramian inspect``: measure what each layer of a network has learned, from a checkpoint and a factory."""
 
 from __future__ import annotations
 
 import csv
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +15,15 @@ from rich.markup import escape
 import gramian
 from gramian import __version__
 from gramian import report as pages
-from gramian.cli import show
 from gramian.cli.checkpoints import load_weights, read_weights
-from gramian.cli.frames import check_writable, missing_option
-from gramian.cli.importing import build_model, current_folder_first
-from gramian.cli.output import emit, plain
+from gramian.cli.inspect_data import read_inspect_data
+from gramian.cli.options import missing_option
+from gramian.cli.output import emit, make_console, to_json_types
 from gramian.cli.report import names_of
-from gramian.cli.samples import Wanted, read_samples
-from gramian.cli.showing import Shown, show_to
+from gramian.cli.user_code import build_model, current_folder_first
 from gramian.core import format_bytes, resolve_device
+from gramian.core.paths import check_writable
+from gramian.datasets.sample_files import SampleOptions
 
 
 def _size(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int, int] | None:
@@ -41,36 +42,47 @@ def _size(ctx: click.Context, param: click.Parameter, value: str | None) -> tupl
     "factory",
     required=True,
     metavar="MODULE:FACTORY",
-    help="Function or class that builds the network; looked for in the current folder first.",
+    help="Function or class that builds the network; the current folder is searched first.",
 )
 @click.option("--model-args", metavar="JSON", help="""Arguments of the factory, such as '{"width": 128}'.""")
 @click.option(
     "--data",
     required=True,
     metavar="FILE|FOLDER|MODULE:FUNCTION",
-    help=".npz (X, y), .npy, .csv, .parquet, pictures in a folder (a subfolder per class), or a function of yours.",
+    help=".npz (X, y), .npy, .csv, .parquet, a folder of pictures (a subfolder per class), or your own function.",
     type=click.Path(),
 )
 @click.option("--target", help="Column of a table, array of an .npz [y], or .npy file with the targets.")
-@click.option("--drop", multiple=True, metavar="COLUMN", help="Leave a column of a table out; once for each.")
+@click.option(
+    "--drop", multiple=True, metavar="COLUMN", help="Leave a column of a table out; may be given several times."
+)
 @missing_option
 @click.option(
-    "--samples", type=click.IntRange(min=1), default=1000, show_default=True, help="How many to draw from the data."
+    "--samples", type=click.IntRange(min=1), default=1000, show_default=True, help="Rows to draw from the data."
 )
-@click.option("--image-size", metavar="SIZE", callback=_size, help="Bring pictures to this size, such as 32 or 32x48.")
-@click.option("--layers", multiple=True, metavar="PATTERN", help="Only these, such as 'encoder.*'; once for each.")
+@click.option("--image-size", metavar="SIZE", callback=_size, help="Resize pictures, such as to 32 or 32x48.")
+@click.option(
+    "--layers",
+    multiple=True,
+    metavar="PATTERN",
+    help="Only these layers, such as 'encoder.*'; may be given several times.",
+)
 @click.option(
     "--loss",
     default="auto",
     show_default=True,
     metavar="NAME",
-    help="The loss that was trained: mse, cross_entropy, none, or MODULE:FUNCTION.",
+    help="The loss of the training: mse, cross_entropy, none, or MODULE:FUNCTION.",
 )
-@click.option("--weight-decay", type=float, metavar="λ", help="That of the training: adds FACT and its residual.")
+@click.option(
+    "--weight-decay", type=float, metavar="λ", help="Weight decay of the training: adds FACT and its residual."
+)
 @click.option("--initial", type=click.Path(path_type=Path), help="Weights at initialisation: adds the centred NFA.")
-@click.option("--batch-size", type=click.IntRange(min=1), default=256, show_default=True, help="Samples at a time.")
+@click.option("--batch-size", type=click.IntRange(min=1), default=256, show_default=True, help="Samples per batch.")
 @click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda, cuda:1, mps.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of draws and initial weights.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of draws and initial weights."
+)
 @click.option("--html", type=click.Path(path_type=Path), help="File for a page about the network.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print a line per layer as CSV.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
@@ -97,14 +109,14 @@ def inspect(
 ) -> None:
     """Show what every layer of a PyTorch network has learned.
 
-    CHECKPOINT holds the weights: what torch.save(model.state_dict(), path) writes, checkpoints of training loops and of
-    Lightning that hold one, or .safetensors. Without a checkpoint the network is inspected as the factory makes it;
-    with two they are compared, layer by layer.
+    CHECKPOINT holds the weights: what torch.save(model.state_dict(), path) writes, a checkpoint of a training loop or
+    of Lightning that contains such a state dict, or .safetensors. Without a checkpoint the network is inspected as the
+    factory makes it; two checkpoints are compared layer by layer.
 
     Importing the factory runs your own code. The checkpoint never does: only numbers are read from it.
 
-    Numbers go to the network as they are in the file, pictures between 0 and 1. Where training prepared them in another
-    way, give --data a function without arguments that returns (X, y) or a DataLoader.
+    Numbers are passed to the network as they are in the file, and pixels are scaled to [0, 1]. If training prepared
+    them in another way, give --data a function without arguments that returns (X, y) or a DataLoader.
 
     \b
     Examples:
@@ -122,11 +134,11 @@ def inspect(
         raise click.UsageError("--csv and --json: choose one")
     if html is not None:
         check_writable(html, *checkpoints, initial, Path(data), None if target is None else Path(target))
-    place = device if device == "auto" else resolve_device(device)  # says what there is where that is not
+    place = device if device == "auto" else resolve_device(device)  # raises an error that names the devices
     weights = [read_weights(path) for path in checkpoints]
     start = None if initial is None else read_weights(initial)
-    wanted = Wanted(samples, seed, target, drop, missing, image_size)
-    reports, shown = [], None
+    options = SampleOptions(samples, seed, target, drop, missing, image_size)
+    reports, given = [], None
     with current_folder_first(), torch.random.fork_rng(devices=[]):
         for index in range(max(1, len(checkpoints))):
             model, before = build_model(factory, model_args, seed), None
@@ -135,13 +147,13 @@ def inspect(
                 load_weights(before, start, initial)  # type: ignore[arg-type]
             if weights:
                 load_weights(model, weights[index], checkpoints[index])
-            if shown is None:
-                shown = show_to(model, read_samples(data, wanted), loss)
+            if given is None:
+                given = read_inspect_data(model, data, options, loss)
             reports.append(
                 gramian.inspect(
                     model,
-                    shown.data,
-                    loss=shown.loss,
+                    given.data,
+                    loss=given.loss,
                     layers=list(layers) or None,
                     weight_decay=weight_decay,
                     initial=before,
@@ -151,7 +163,7 @@ def inspect(
                     seed=seed,
                 )
             )
-    assert shown is not None
+    assert given is not None
     comparison = gramian.compare(*reports) if len(reports) == 2 else None
     if html is not None:
         _write_page(html, reports, checkpoints, factory)
@@ -161,20 +173,20 @@ def inspect(
             "model": factory,
             "data": data,
             "target": target,
-            "loss": shown.loss_name,
+            "loss": given.loss_name,
         }
-        common |= {"rows_in_data": shown.rows, "classes": shown.classes or None, "html": html}
-        told = [_record(r, path) for r, path in zip(reports, checkpoints or (None,), strict=True)]
+        common |= {"rows_in_data": given.rows, "classes": given.classes or None, "html": html}
+        records = [_record(r, path) for r, path in zip(reports, checkpoints or (None,), strict=True)]
         if comparison is None:
-            emit(common | told[0])
+            emit(common | records[0])
         else:
             changes = {"layers": comparison.rows, "notes": comparison.notes}
-            emit(common | {"first": told[0], "second": told[1], "comparison": changes})
+            emit(common | {"first": records[0], "second": records[1], "comparison": changes})
         return
     if as_csv:
         _print_csv(reports[0].rows if comparison is None else comparison.rows)
         return
-    _print(reports, comparison, checkpoints, factory, data, shown, html)
+    _print(reports, comparison, checkpoints, factory, data, given.remarks, html)
 
 
 def _record(report: Any, checkpoint: Path | None) -> dict[str, Any]:
@@ -201,24 +213,22 @@ def _print(
     checkpoints: tuple[Path, ...],
     factory: str,
     data: str,
-    shown: Shown,
+    remarks: tuple[str, ...],
     html: Path | None,
 ) -> None:
-    console = show.make_console()
+    console = make_console()
     what = " and ".join(str(path) for path in checkpoints) or "at initialisation"
     console.print(f"[bold]{escape(factory)}[/], {escape(what)}, on {escape(data)}", soft_wrap=True)
-    for line in shown.said:
+    for line in remarks:
         console.print(escape(line), style="dim", soft_wrap=True)
     if comparison is not None:
-        console.print(f"From {escape(str(checkpoints[0]))} to {escape(str(checkpoints[1]))}:", soft_wrap=True)
-        console.print(show.Rows(comparison.columns, comparison.rows))
-        for note in comparison.notes:
-            console.print(escape(note), style="dim", soft_wrap=True)
+        first, second = map(str, checkpoints)
+        console.print(replace(comparison, title=f"From {first} to {second}:"))
     else:
         console.print(reports[0])
         console.print(
-            "The NFA says how far the weights WᵀW of a layer are those directions of its input to which the output "
-            "reacts (AGOP): 1 is the same. --json has every number, docs/networks.md what each means.",
+            "The NFA compares the weights WᵀW of a layer with the directions of its input to which the output is "
+            "sensitive (AGOP): 1 means equal. --json has all numbers, and docs/networks.md explains them.",
             style="dim",
         )
     if html is not None:
@@ -227,8 +237,8 @@ def _print(
 
 
 def _print_csv(rows: list[dict[str, Any]]) -> None:
-    """A line per layer; what was not measured is an empty cell."""
+    """Print a line per layer; a number that was not measured is an empty cell."""
     writer = csv.DictWriter(sys.stdout, list(rows[0]), lineterminator="\n")
     writer.writeheader()
     for row in rows:
-        writer.writerow({name: "" if (cell := plain(value)) is None else cell for name, value in row.items()})
+        writer.writerow({name: "" if (cell := to_json_types(value)) is None else cell for name, value in row.items()})

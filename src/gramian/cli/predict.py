@@ -1,20 +1,23 @@
-"""``gramian predict``: a saved model on a table of new rows."""
+"""``gramian predict``: predict the rows of a table with a saved model."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
 from rich.markup import escape
 
 from gramian import __version__
-from gramian.cli import show
-from gramian.cli.frames import check_table_writable, missing_option, read_frame, rows_for, write_frame
-from gramian.cli.models import open_model
-from gramian.cli.output import emit
+from gramian.cli.model_file import open_model, rows_for
+from gramian.cli.options import missing_option
+from gramian.cli.output import emit, make_console
+from gramian.core.paths import check_writable
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @click.command()
@@ -30,10 +33,12 @@ from gramian.cli.output import emit
     "--interval",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     metavar="COVERAGE",
-    help="Add bounds (or a set of classes) that hold the truth so often, such as 0.9.",
+    help="Add an interval (or a set of classes) that contains the target with this probability, such as 0.9.",
 )
 @missing_option
-@click.option("--json", "as_json", is_flag=True, help="Print the predictions as JSON; with --out what was written.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print the predictions as JSON; with --out, a record of the file."
+)
 def predict(
     model: Path,
     data: Path,
@@ -45,8 +50,8 @@ def predict(
 ) -> None:
     """Predict the rows of a table with a saved model.
 
-    DATA needs the columns the model was fitted to, by name and in any order; others are left alone. One line per row,
-    in the order of the table.
+    DATA needs the columns the model was fitted to, by name and in any order; other columns are ignored. The output has
+    one line per row, in the order of the table.
 
     \b
     Examples:
@@ -55,32 +60,35 @@ def predict(
       gramian predict churn.gramian new.parquet --proba --out predictions.parquet
       gramian predict houses.gramian new.csv --json | jq '.predictions[0]'
     """
+    from gramian.tables.frame_files import check_frame_suffix, read_frame, write_frame  # here: help needs none of it
+
     if out is not None:
-        check_table_writable(out, model, data)
+        check_frame_suffix(out)
+        check_writable(out, model, data)
     fitted = open_model(model)
     if proba and not hasattr(fitted, "classes_"):
         raise ValueError(f"--proba is for classes, and {model} predicts numbers: use --interval 0.9")
     frame = read_frame(data, missing)
-    made = _predictions(fitted, rows_for(fitted, frame, data), proba, interval)
+    found = _predictions(fitted, rows_for(fitted, frame, data), proba, interval)
     if out is not None:
-        write_frame(made, out)
+        write_frame(found, out)
     if as_json:
-        record = {"gramian": __version__, "model": model, "data": data, "rows": len(made), "columns": list(made)}
-        emit(record | ({"predictions": made.to_dict("records")} if out is None else {"out": out}))
+        record = {"gramian": __version__, "model": model, "data": data, "rows": len(found), "columns": list(found)}
+        emit(record | ({"predictions": found.to_dict("records")} if out is None else {"out": out}))
     elif out is None:
-        made.to_csv(sys.stdout, index=False)
+        found.to_csv(sys.stdout, index=False)
     else:
-        show.make_console().print(f"{len(made):,} predictions in [bold]{escape(str(out))}[/]", soft_wrap=True)
+        make_console().print(f"{len(found):,} predictions in [bold]{escape(str(out))}[/]", soft_wrap=True)
 
 
-def _predictions(model: Any, X: Any, proba: bool, interval: float | None) -> Any:
+def _predictions(model: Any, X: Any, proba: bool, interval: float | None) -> pd.DataFrame:
     import pandas as pd
 
-    made = np.asarray(model.predict(X))
-    if made.ndim == 1:
-        columns: dict[str, Any] = {"prediction": made}
+    predicted = np.asarray(model.predict(X))
+    if predicted.ndim == 1:
+        columns: dict[str, Any] = {"prediction": predicted}
     else:
-        columns = {f"prediction_{j}": made[:, j] for j in range(made.shape[1])}
+        columns = {f"prediction_{j}": predicted[:, j] for j in range(predicted.shape[1])}
     if proba:
         shares = model.predict_proba(X)
         columns |= {f"probability_{label}": shares[:, j] for j, label in enumerate(model.classes_)}

@@ -1,4 +1,4 @@
-"""``gramian report``: the page of a saved model, or of two side by side."""
+"""``gramian report``: write a page about a saved model, or about two."""
 
 from __future__ import annotations
 
@@ -10,23 +10,27 @@ import numpy as np
 from rich.markup import escape
 
 from gramian import __version__
-from gramian.cli import show
 from gramian.cli.completion import complete_column
-from gramian.cli.frames import check_columns, check_writable, missing_option, read_frame, rows_for
-from gramian.cli.models import open_model
-from gramian.cli.output import emit
+from gramian.cli.model_file import open_model, rows_for
+from gramian.cli.options import missing_option
+from gramian.cli.output import emit, make_console
 from gramian.cli.target import read_target
+from gramian.core.paths import check_writable
 
 
 @click.command()
 @click.argument("model", type=click.Path(path_type=Path))
-@click.option("--data", type=click.Path(path_type=Path), help="Rows the model has not seen: adds scores and examples.")
-@click.option("--target", shell_complete=complete_column, help="The column of DATA with the truth.")
-@click.option("--compare", "other", type=click.Path(path_type=Path), metavar="MODEL", help="A second model beside it.")
-@click.option("--out", type=click.Path(path_type=Path), help="File for the page; the model's name with .html.")
+@click.option(
+    "--data", type=click.Path(path_type=Path), help="Rows the model was not fitted to: adds scores and examples."
+)
+@click.option("--target", shell_complete=complete_column, help="The column of DATA with the targets.")
+@click.option(
+    "--compare", "other", type=click.Path(path_type=Path), metavar="MODEL", help="A second model to compare with."
+)
+@click.option("--out", type=click.Path(path_type=Path), help="File for the page [the name of the model with .html].")
 @click.option("--title", help="Heading of the page.")
 @missing_option
-@click.option("--json", "as_json", is_flag=True, help="Say as JSON what was written.")
+@click.option("--json", "as_json", is_flag=True, help="Print a record of the page as JSON.")
 def report(
     model: Path,
     data: Path | None,
@@ -39,8 +43,8 @@ def report(
 ) -> None:
     """Write a page about a saved model: importances, directions, settings; with data also scores and examples.
 
-    One HTML file that needs no network: open it in a browser, send it, print it. Scores are honest for rows that the
-    model has not learned from only: give it others than those of the fit.
+    The page is one HTML file that needs no internet: open it in a browser, send it, print it. Scores are valid only for
+    rows that the model was not fitted to.
 
     \b
     Examples:
@@ -64,20 +68,20 @@ def report(
         pages.write_report(fitted, out, X=X, y=y, title=title or model.stem)
     else:
         if X is not None and _columns(fitted) != _columns(second):
-            raise ValueError(f"{model} and {other} were fitted to other columns: compare them without --data")
+            raise ValueError(f"{model} and {other} were fitted to different columns: compare them without --data")
         pages.write_comparison(fitted, second, out, X=X, y=y, names=names_of(model, other))
     size = out.stat().st_size
     if as_json:
         record = {"gramian": __version__, "model": model, "compared_with": other, "data": data, "target": target}
         emit(record | {"rows": None if X is None else len(X), "page": out, "bytes": size})
         return
-    show.make_console().print(
-        f"[bold]{escape(str(out))}[/]: {format_bytes(size)}; open it in a browser", soft_wrap=True
-    )
+    make_console().print(f"[bold]{escape(str(out))}[/]: {format_bytes(size)}; open it in a browser", soft_wrap=True)
 
 
 def _rows(model: Any, data: Path, target: str | None, missing: tuple[str, ...]) -> tuple[Any, Any]:
-    """The rows of a table that have a target, and the targets as the model knows them."""
+    """Return the rows of a table that have a target, and the targets in the type of the model's own."""
+    from gramian.tables.frame_files import check_columns, read_frame  # here: help needs none of it
+
     frame = read_frame(data, missing)
     if target is None:
         return rows_for(model, frame, data), None
@@ -85,11 +89,11 @@ def _rows(model: Any, data: Path, target: str | None, missing: tuple[str, ...]) 
     known, y = read_target(frame[target])
     if not len(y):
         raise ValueError(f"{data} has no row with a {target!r}")
-    return rows_for(model, frame.loc[known], data), _as_known(model, y, target)
+    return rows_for(model, frame.loc[known], data), _typed_like(model, y, target)
 
 
-def _as_known(model: Any, y: Any, target: str) -> np.ndarray:
-    """Targets in the type of the model's own: text for text, whole numbers for whole numbers."""
+def _typed_like(model: Any, y: Any, target: str) -> np.ndarray:
+    """Convert targets to the type of the model's own: text for text, whole numbers for whole numbers."""
     if not hasattr(model, "classes_"):
         if y.dtype.kind not in "iufb":
             raise ValueError(f"the column {target!r} holds text, and the model predicts numbers")
@@ -110,7 +114,7 @@ def _columns(model: Any) -> Any:
 
 
 def names_of(first: Path, second: Path) -> tuple[str, str]:
-    """What tells two files apart: their names, their paths where those are equal, or their order.
+    """Return names that distinguish two files: their file names, else their paths, else their order.
 
     >>> names_of(Path("a.pt"), Path("b.pt")), names_of(Path("x/a.pt"), Path("y/a.pt")), names_of(Path("a"), Path("a"))
     (('a.pt', 'b.pt'), ('x/a.pt', 'y/a.pt'), ('a', 'a again'))

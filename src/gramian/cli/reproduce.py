@@ -15,8 +15,7 @@ from rich.text import Text
 
 from gramian import __version__
 from gramian.cli.cell_progress import cell_progress
-from gramian.cli.output import emit
-from gramian.cli.show import make_console
+from gramian.cli.output import emit, make_console
 from gramian.display import format_duration
 from gramian.experiments import papers
 from gramian.experiments.cell import cells

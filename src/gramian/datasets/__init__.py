@@ -1,6 +1,7 @@
 """Seeded synthetic tasks whose true features are known, and readers for public data on the local disk.
 
-May import ``core`` only. Nothing here downloads anything: public data is looked for in the folder ``GRAMIAN_DATA``.
+May import ``core`` and ``tables``. Nothing here downloads anything: public data is looked for in the folder
+``GRAMIAN_DATA``.
 
 >>> from gramian.datasets import hermite_index
 >>> data = hermite_index(n=200, seed=0)

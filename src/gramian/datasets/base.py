@@ -1,4 +1,4 @@
-"""What every dataset function returns, and the small helpers they share."""
+"""The result of every dataset function, and the helpers that they share."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 Seed = int | torch.Generator
-"""An integer, or a generator whose state moves on; never torch's global one."""
+"""An integer, or a generator whose state advances; never torch's global one."""
 
 
 class Split(NamedTuple):
@@ -25,7 +25,7 @@ class Split(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Rows, targets, and what is known about the function between them.
+    """Rows, targets, and known facts about the function between them.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ def low_rank_product(n: int = 1000, d: int = 30, noise: float = 0.1, seed: Seed 
     n, d : int
         Rows and columns; the paper trains on 1,000 rows of 30.
     noise : float
-        Standard deviation of the noise on the inputs, which the paper leaves open.
+        Standard deviation of the noise on the inputs, which the paper does not state.
     seed : int or torch.Generator
 
     Returns

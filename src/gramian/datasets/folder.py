@@ -1,4 +1,4 @@
-"""Where public data lies on this machine."""
+"""The folder of public data on the local disk."""
 
 from __future__ import annotations
 

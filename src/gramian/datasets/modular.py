@@ -1,4 +1,4 @@
-"""Modular arithmetic as a table of one-hot pairs (paper D, section 4.3): the task on which machines grok."""
+"""Modular arithmetic as a table of one-hot pairs (paper D, section 4.3): the task on which kernel machines grok."""
 
 from __future__ import annotations
 

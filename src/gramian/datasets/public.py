@@ -90,7 +90,7 @@ def diamonds(folder: str | Path | None = None) -> Dataset:
 
 
 def grinsztajn_names(kind: str = "reg_num", folder: str | Path | None = None) -> list[str]:
-    """Names of the tables of Grinsztajn et al. (2022) at hand, those with the fewest rows first.
+    """Names of the tables of Grinsztajn et al. (2022) in the folder, those with the fewest rows first.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def grinsztajn(name: str, kind: str = "reg_num", folder: str | Path | None = Non
 
 
 def uci_names(folder: str | Path | None = None, small: bool = False, by_rows: bool = False) -> list[str]:
-    """Names of the UCI classification sets at hand.
+    """Names of the UCI classification sets in the folder.
 
     Parameters
     ----------

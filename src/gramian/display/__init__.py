@@ -44,7 +44,7 @@ from gramian.display.numbers import (
 )
 from gramian.display.renderable import Renderable
 from gramian.display.style import PALETTE, palette_css, style_sheet
-from gramian.display.table import Bar, Cell, Column, Entry, Section, Table, Tone, bars
+from gramian.display.table import Bar, Cell, Column, Entry, Section, Table, bars
 
 if TYPE_CHECKING:
     from gramian.display.terminal import to_rich, to_text
@@ -61,7 +61,6 @@ __all__ = [
     "Renderable",
     "Section",
     "Table",
-    "Tone",
     "bars",
     "format_duration",
     "format_fixed",

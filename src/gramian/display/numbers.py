@@ -15,7 +15,7 @@ _LARGE = 1e12
 _MOST_DECIMALS = 6
 """Largest number of decimals of an interval; a narrower one is written with significant digits."""
 _SEPARATED_VALUE = 10_000
-"""Whole numbers of the user's own table get separators from here on; see :func:`format_value`."""
+"""Separators are used in whole numbers of the user's own table from here on; see :func:`format_value`."""
 
 
 def format_number(value: Number, digits: int = 4) -> str:

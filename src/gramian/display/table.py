@@ -119,7 +119,7 @@ class Table:
 
     @property
     def has_headings(self) -> bool:
-        """Whether any column has a heading; a table of facts has none."""
+        """True if any column has a heading; a table of facts has none."""
         return any(column.heading for column in self.columns)
 
     def part(self, indices: Sequence[int]) -> Table:

@@ -1,6 +1,8 @@
 """Feature matrices (pure functions of arrays) and the updates that turn them into the next metric.
 
-May import ``core`` only: never a kernel, a solver or a network.
+``matrices`` defines the matrices of all papers once, for kernel machines and networks: AGOP of the RFM paper (B), eNFA
+and FACT of the FACT paper (D), the virtual covariance shift of the weight-Gram paper (E). ``updates`` are the rules of
+the training rounds. May import ``core`` only: never a kernel, a solver or a network.
 
 >>> import torch
 >>> from gramian.features import agop

@@ -26,7 +26,7 @@ class Batch:
     def first(self, count: int) -> Batch:
         """The first ``count`` samples of this batch."""
 
-        def cut(value: Any) -> Any:
+        def cut(value: object) -> object:
             return value[:count] if isinstance(value, Tensor) and value.shape[:1] == (self.size,) else value
 
         return replace(self, args=_map_nested(self.args, cut), kwargs=_map_nested(self.kwargs, cut),
@@ -38,7 +38,7 @@ Unpack = Callable[[Any], tuple[tuple[Any, ...], dict[str, Any], Any]]
 
 
 def batches(
-    data: Any,
+    data: object,
     *,
     device: torch.device | str = "cpu",
     batch_size: int = 256,
@@ -70,7 +70,7 @@ def batches(
             return
 
 
-def can_repeat(data: Any) -> bool:
+def can_repeat(data: object) -> bool:
     """True if ``data`` can be iterated over a second time; False for generators and iterators.
 
     >>> can_repeat([torch.zeros(2, 2)]), can_repeat(iter([torch.zeros(2, 2)]))
@@ -79,11 +79,10 @@ def can_repeat(data: Any) -> bool:
     return not isinstance(data, Iterator)
 
 
-def _split(data: Any, batch_size: int) -> Iterable[Any]:
+def _split(data: object, batch_size: int) -> Iterable[object]:
     if isinstance(data, Tensor | np.ndarray):
         return torch.as_tensor(data).split(batch_size)
-    arrays = isinstance(data, tuple) and all(isinstance(part, Tensor | np.ndarray) for part in data)
-    if arrays and data:
+    if isinstance(data, tuple) and data and all(isinstance(part, Tensor | np.ndarray) for part in data):
         parts = [torch.as_tensor(part) for part in data]
         if len({part.shape[0] for part in parts}) > 1:
             raise ValueError(
@@ -99,7 +98,7 @@ def _split(data: Any, batch_size: int) -> Iterable[Any]:
     return data
 
 
-def _read(raw: Any, device: torch.device | str, keep_target: bool, unpack: Unpack | None) -> Batch:
+def _read(raw: object, device: torch.device | str, keep_target: bool, unpack: Unpack | None) -> Batch:
     if unpack is not None:
         args, kwargs, target = unpack(raw)
         args, kwargs = tuple(args), dict(kwargs)
@@ -113,7 +112,7 @@ def _read(raw: Any, device: torch.device | str, keep_target: bool, unpack: Unpac
     else:
         args, kwargs, target = (raw,), {}, None
 
-    def move(value: Any) -> Any:
+    def move(value: object) -> object:
         if isinstance(value, np.ndarray):
             value = torch.as_tensor(value)
         return value.to(device) if isinstance(value, Tensor) else value
@@ -128,7 +127,7 @@ def _read(raw: Any, device: torch.device | str, keep_target: bool, unpack: Unpac
     return Batch(args, kwargs, target, int(first.shape[0]))
 
 
-def _map_nested(value: Any, change: Callable[[Any], Any]) -> Any:
+def _map_nested(value: Any, change: Callable[[object], object]) -> Any:
     if isinstance(value, Mapping):
         return {key: _map_nested(item, change) for key, item in value.items()}
     if isinstance(value, tuple | list):
@@ -136,7 +135,7 @@ def _map_nested(value: Any, change: Callable[[Any], Any]) -> Any:
     return change(value)
 
 
-def _tensors(value: Any) -> Iterator[Tensor]:
+def _tensors(value: object) -> Iterator[Tensor]:
     if isinstance(value, Tensor):
         yield value
     elif isinstance(value, Mapping):
@@ -147,7 +146,7 @@ def _tensors(value: Any) -> Iterator[Tensor]:
             yield from _tensors(item)
 
 
-def output_tensor(output: Any, size: int) -> Tensor:
+def output_tensor(output: object, size: int) -> Tensor:
     """The model's output as one tensor whose first dimension is the batch.
 
     A mapping gives its logits (or last hidden state), a tuple its first tensor.

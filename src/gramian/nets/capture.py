@@ -51,7 +51,7 @@ class ForwardPass:
     pools them.
     """
 
-    raw: Any
+    raw: object
     output: Tensor
     layers: Sequence[Layer]
     calls: Calls
@@ -203,8 +203,8 @@ class Capture:
             self._handles.append(module.register_forward_pre_hook(self._before_attention(parts)))
             self._handles.append(module.register_forward_hook(self._after_attention, always_call=True))
 
-    def _module_hook(self, layer: Layer) -> Callable[[nn.Module, Any, Any], None]:
-        def hook(module: nn.Module, args: Any, output: Any) -> None:
+    def _module_hook(self, layer: Layer) -> Callable[[nn.Module, tuple[object, ...], object], None]:
+        def hook(module: nn.Module, args: tuple[object, ...], output: object) -> None:
             if self._recording is not None and isinstance(output, Tensor):
                 H = args[0] if args and isinstance(args[0], Tensor) else None
                 self._record_call(self._recording, layer, output)
@@ -225,10 +225,10 @@ class Capture:
                 pooled = (layer.pooled(T.detach(), recording.batch) for T in (H, Z))
                 recording.features[layer.name] = PooledFeatures(*pooled)
 
-    def _before_attention(self, parts: list[Layer]) -> Callable[[nn.Module, Any], None]:
+    def _before_attention(self, parts: list[Layer]) -> Callable[[nn.Module, tuple[object, ...]], None]:
         """Attention multiplies by its weights without calling a module: replace F.linear while it runs."""
 
-        def hook(module: nn.Module, args: Any) -> None:
+        def hook(module: nn.Module, args: tuple[object, ...]) -> None:
             plain = F.linear
             sizes: list[tuple[int, int]] = []
 
@@ -275,7 +275,7 @@ class Capture:
             H, Z = (T.reshape(length, batch, -1).transpose(0, 1) for T in (input, output[..., columns]))
             self._record_features(recording, part, H, Z)
 
-    def _after_attention(self, module: nn.Module, args: Any, output: Any) -> None:
+    def _after_attention(self, module: nn.Module, args: tuple[object, ...], output: object) -> None:
         if self._linear:
             F.linear = self._linear.pop()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -16,6 +15,7 @@ from gramian.nets.layers import Layer
 from gramian.nets.losses import LossLike, batch_total, resolve_loss
 from gramian.nets.moments import FirstMoment, Probes, SecondMoment, choose_side, make_probes, signs
 from gramian.nets.options import InspectOptions
+from gramian.nets.record import Settings
 from gramian.nets.sums import LayerSums
 
 MAX_EXACT_OUTPUTS = 512  # beyond this one backward pass per output would take too long
@@ -270,7 +270,7 @@ class Collector:
         start = self.initial.get(layer.state_key(self.model))
         return None if start is None else layer.matrix(start).cpu().clone()
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> Settings:
         """Sizes, loss and options behind the report."""
         return {
             "samples": self.samples,

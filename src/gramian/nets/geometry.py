@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import torch
 from jaxtyping import Float, Int
@@ -85,7 +86,7 @@ class FeatureMoments:
     """
 
     def __init__(self, k: int, c: int, *, second: bool = True):
-        zeros = lambda *shape: torch.zeros(*shape, dtype=torch.float64)  # noqa: E731
+        zeros = partial(torch.zeros, dtype=torch.float64)
         self.count = 0
         self.HH = zeros(k, k) if second else None
         self.HY, self.YY = zeros(k, c), zeros(c, c)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from torch import Tensor
+from torch.autograd.graph import Node
 
 from gramian.nets.capture import Calls
 
@@ -26,14 +25,14 @@ def layer_graph(output: Tensor, calls: Calls) -> tuple[dict[str, int], list[tupl
     >>> layer_graph(done.output, done.calls)
     ({'2': 1, '0': 2}, [('0', '2')])
     """
-    at: dict[Any, list[str]] = {}
+    at: dict[Node, list[str]] = {}
     for name, uses in calls.items():
         for call in uses:
             at.setdefault(call.edge.node, []).append(name)
     # For every node: the number of layers on the longest path from the output down to it, and the layers that
     # come next towards the output. Children are visited after all their parents.
-    depth: dict[Any, int] = {}
-    above: dict[Any, frozenset[str]] = {}
+    depth: dict[Node, int] = {}
+    above: dict[Node, frozenset[str]] = {}
     result: dict[str, int] = {}
     pairs: dict[tuple[str, str], None] = {}
     for node in _from_output(output.grad_fn):
@@ -50,16 +49,18 @@ def layer_graph(output: Tensor, calls: Calls) -> tuple[dict[str, int], list[tupl
     return result, sorted(pairs)
 
 
-def _from_output(root: Any) -> list[Any]:
+def _from_output(root: Node | None) -> list[Node]:
     """All nodes of the graph, parents (nearer the output) before children."""
-    order: list[Any] = []
-    done: set[Any] = set()
-    stack: list[tuple[Any, bool]] = [(root, False)]
+    order: list[Node] = []
+    done: set[Node] = set()
+    stack: list[tuple[Node | None, bool]] = [(root, False)]
     while stack:
         node, finished = stack.pop()
+        if node is None:
+            continue
         if finished:
             order.append(node)
-        elif node is not None and node not in done:
+        elif node not in done:
             done.add(node)
             stack.append((node, True))
             stack.extend((child, False) for child, _ in node.next_functions)

@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -31,7 +30,7 @@ _NOT_LINEAR = {"attention", "Embedding", "EmbeddingBag"}  # kinds of layers that
 
 def inspect(
     model: nn.Module,
-    data: Any,
+    data: object,
     loss: LossLike | None = None,
     *,
     layers: LayerSelection | None = None,
@@ -250,6 +249,6 @@ def _on_device(model: nn.Module, device: str | torch.device) -> Iterator[torch.d
         model.to(home)
 
 
-def _count(data: Any) -> int | None:
+def _count(data: object) -> int | None:
     """Number of batches, where the data has a length."""
     return len(data) if hasattr(data, "__len__") and not isinstance(data, Tensor | tuple) else None

@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -96,7 +96,7 @@ class Monitor:
     def __init__(
         self,
         model: nn.Module,
-        data: Any,
+        data: object,
         loss: LossLike | None = None,
         *,
         every: int = 100,
@@ -165,8 +165,9 @@ class Monitor:
         for p, grad in grads:
             assert p.grad is grad  # inspect differentiates with torch.autograd.grad and never accumulates into .grad
         found = self.report.metrics() | self._shift_metrics()
-        if self.report.settings["loss"] is not None:
-            found["loss"] = float(self.report.settings["loss"])
+        loss = self.report.settings["loss"]
+        if isinstance(loss, float):
+            found["loss"] = loss
         self.steps.append(self.count)
         self.history.append(found)
         if self.log is not None:

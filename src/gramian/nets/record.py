@@ -12,7 +12,10 @@ from gramian.nets.feature_matrix import Blocks, Unavailable
 from gramian.nets.matrices import find_matrix
 from gramian.nets.sums import LayerSums
 
-__all__ = ["LayerRecord", "Unavailable"]
+__all__ = ["LayerRecord", "Settings", "Unavailable"]
+
+Settings = dict[str, float | int | str | None]
+"""Sizes, loss and options behind a report."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -15,7 +15,7 @@ from gramian.nets.alignment import corrupted_ptk, uncentered_nfa
 from gramian.nets.feature_matrix import FeatureMatrix, Measure
 from gramian.nets.matrices import MATRICES, find_matrix
 from gramian.nets.metrics import columns, row
-from gramian.nets.record import LayerRecord
+from gramian.nets.record import LayerRecord, Settings
 from gramian.nets.similarity import similarity
 from gramian.nets.table import report_section
 
@@ -40,7 +40,7 @@ class FeatureReport(Renderable):
     array([[1.]])
     """
 
-    def __init__(self, records: Mapping[str, LayerRecord], skipped: Mapping[str, str], settings: Mapping[str, Any]):
+    def __init__(self, records: Mapping[str, LayerRecord], skipped: Mapping[str, str], settings: Settings):
         self._records = dict(records)
         self._skipped = dict(skipped)
         self.settings = dict(settings)

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
-from gramian.display import Cell, Column, Entry, Section, Table, Tone, format_fixed, format_number, format_percent
+from gramian.display import Cell, Column, Entry, Section, Table, format_fixed, format_number, format_percent
+from gramian.display.table import Tone
 from gramian.nets.metrics import COLUMNS
 
 Row = Mapping[str, float | int | str]

@@ -1,7 +1,7 @@
-"""Optimisers that move a weight only as far as its Gram matrix asks.
+"""Optimisers that move a weight only as far as its Gram matrix requires.
 
-May import ``core`` and ``features`` only. One wrapper lives here, :class:`GramWhitened` (paper E), with the
-two pieces of linear algebra it rests on.
+The package holds one wrapper, :class:`GramWhitened` of the weight-Gram paper (E), and its two functions of linear
+algebra. May import ``core`` and ``features`` only.
 
 >>> import torch
 >>> from gramian.optim import GramWhitened

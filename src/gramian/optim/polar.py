@@ -13,8 +13,8 @@ from torch import Tensor
 Method = Literal["svd", "newton-schulz"]
 METHODS: tuple[Method, ...] = ("svd", "newton-schulz")
 
-# Odd quintics x ↦ ax + bx³ + cx⁵ applied to the singular values. LIFT multiplies small ones by 3.4 and keeps
-# [0.68, 1.19] inside itself, so it may be repeated; POLISH has a triple fixed point at 1.
+# Odd quintics x ↦ ax + bx³ + cx⁵ applied to the singular values. LIFT multiplies small ones by 3.4 and maps
+# [0.68, 1.19] into itself, so it may be repeated; POLISH has a triple fixed point at 1.
 LIFT = (3.4, -4.7, 2.0)
 POLISH = (15 / 8, -10 / 8, 3 / 8)
 POLISH_STEPS = 12

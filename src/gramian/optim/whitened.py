@@ -17,8 +17,8 @@ class GramWhitened(Optimizer):
     """Wrap a torch optimiser so that each weight moves only as far as its Gram matrix ``WᵀW`` requires.
 
     The base moves ``W₁ → W₂``; the weight becomes ``W₂' = polar(W₁W₂ᵀ) W₂``, which has the Gram matrix of W₂
-    and, among all such matrices, is nearest to W₁. What is removed is the part of the step that leaves the
-    features ``WᵀW`` alone. A convolution weight ``(out, in, k, k)`` is flattened to ``(out, in·k·k)``.
+    and, among all such matrices, is nearest to W₁. The part of the step that does not change the features ``WᵀW``
+    is removed. A convolution weight ``(out, in, k, k)`` is flattened to ``(out, in·k·k)``.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ class GramWhitened(Optimizer):
         loss = self.base.step() if closure is None else self.base.step(closure)
         with torch.no_grad():
             for W1, p in zip(before, self.whitened, strict=True):
-                # A frozen weight keeps its bits: rotating by a computed identity would not.
+                # A frozen weight must stay equal bit by bit, and a rotation by a computed identity would change it.
                 if not torch.equal(W1, p):
                     _check_finite(p)
                     p.copy_(nearest_with_gram(W1.flatten(1), p.flatten(1), self.method).view_as(p))
@@ -105,7 +105,7 @@ class GramWhitened(Optimizer):
         try:
             self.whitened += _choose(whiten, self.base.param_groups[-1]["params"])
         except (TypeError, ValueError):
-            # A refused choice must not leave half of the group behind.
+            # A refused choice must not leave the group half added.
             self.base.param_groups.pop()
             raise
 

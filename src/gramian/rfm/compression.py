@@ -24,7 +24,7 @@ from gramian.tables.types import TableLike
 _CANDIDATES = 4000
 """Random training rows among which centres are selected, at least (where there are as many)."""
 _LEAST_POWER = {torch.float32: 1e-6, torch.float64: 1e-10}
-"""Where P² is below this share of k(x, x), the present centres represent x up to the round-off of predictions."""
+"""If P² is below this share of k(x, x), the present centres represent x up to the round-off of predictions."""
 
 
 def compress(model: FittedRFM, n_centers: int, X: TableLike = None) -> FittedRFM:

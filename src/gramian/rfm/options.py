@@ -203,7 +203,7 @@ def resolve_seed(random_state: RandomState) -> int:
 
 @dataclass(frozen=True)
 class Compute:
-    """Where and with how much of the machine a fit is done; every argument resolved and checked.
+    """Device, format, memory and workers of a fit; every argument resolved and checked.
 
     Attributes
     ----------

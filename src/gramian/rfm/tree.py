@@ -1,7 +1,7 @@
-"""Kernel machines at the leaves of a tree: each stands on the rows of its own part of space.
+"""A tree of kernel machines: each leaf has its own machine, fitted to the rows of its part of space.
 
-A row goes down the tree along one direction after the other. In a band around each threshold it goes both ways, with
-shares that change linearly across the band, so the prediction has no jumps:
+A row descends the tree along one direction after the other. In a band around each threshold it follows both branches,
+with shares that change linearly across the band, so the prediction is continuous:
 ``f(x) = Σ_l s_l(x) f_l(x)`` with ``Σ_l s_l = 1``.
 """
 
@@ -22,7 +22,7 @@ from gramian.kernels.paths import gauss_legendre
 from gramian.rfm.machine import KernelMachine, sampled_agop
 
 _ROWS = 128
-"""Rows whose shares are differentiated at a time: a number per row, leaf and column is held."""
+"""Rows whose shares are differentiated at a time: there is a number per row, leaf and column."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +33,7 @@ class Splits:
     ----------
     directions : Tensor (s, d)
     thresholds, widths : Tensor (s,)
-        A row with ``x·v`` below ``threshold − width`` goes left, above ``threshold + width`` right, between both ways.
+        A row with ``x·v`` below ``threshold − width`` goes left, above ``threshold + width`` right, in between both.
     children : Tensor of int (s, 2)
         Left and right: the number of another node, or ``−1 − l`` for leaf l.
 
@@ -50,11 +50,11 @@ class Splits:
 
     @property
     def n_leaves(self) -> int:
-        """How many leaves there are: one more than nodes."""
+        """Number of leaves: one more than nodes."""
         return len(self.thresholds) + 1
 
     def shares(self, X: Float[Tensor, "m d"]) -> Float[Tensor, "m l"]:
-        """``s_l(x)``: how much each leaf has to say about each row."""
+        """Return the share ``s_l(x)`` of each leaf in the prediction of each row."""
         right, _ = self._rights(X)
         out = right.new_zeros(len(X), self.n_leaves)
         for leaf, path in self._paths():
@@ -62,7 +62,7 @@ class Splits:
         return out
 
     def share_gradients(self, X: Float[Tensor, "m d"]) -> Float[Tensor, "m l d"]:
-        """``∂s_l/∂x``: nonzero in bands only."""
+        """Return ``∂s_l/∂x``, which is nonzero in bands only."""
         right, slope = self._rights(X)
         out = right.new_zeros(len(X), self.n_leaves, X.shape[1])
         directions = self.directions.to(right.dtype)
@@ -75,7 +75,7 @@ class Splits:
         return out
 
     def _rights(self, X: Float[Tensor, "m d"]) -> tuple[Float[Tensor, "m s"], Float[Tensor, "m s"]]:
-        """The share that goes right at each node, and its derivative along the node's direction."""
+        """Return the share of the right branch at each node, and its derivative along the node's direction."""
         wide = wide_dtype(X.device)
         past = rowwise_matmul(X.to(wide), self.directions.to(wide).mT.contiguous()) - self.thresholds.to(wide)
         widths = self.widths.to(wide)
@@ -90,7 +90,7 @@ class Splits:
         return right[:, node] if side else 1 - right[:, node]
 
     def _paths(self) -> Iterator[tuple[int, list[tuple[int, int]]]]:
-        """For each leaf the nodes on the way to it, and which side was taken."""
+        """Yield for each leaf the nodes on the path to it, and the side taken at each."""
         open_: list[tuple[int, list[tuple[int, int]]]] = [(0, [])]
         children = self.children.tolist()
         while open_:
@@ -112,9 +112,9 @@ class TreeMachine:
     splits : Splits
     leaves : tuple of KernelMachine
     rows : tuple of Tensor of int
-        For each leaf, which training rows it stands on; those in bands stand in several leaves.
+        The training rows of each leaf; rows in bands belong to several leaves.
     metric : Metric
-        The features the leaves have in common.
+        The features that all leaves share.
 
     >>> from gramian.kernels import Gaussian, Identity, KernelOperator
     >>> def leaf(at, value):
@@ -163,7 +163,7 @@ class TreeMachine:
         return out
 
     def predict(self, X: Float[Tensor, "m d"], *, batch_invariant: bool = True) -> Float[Tensor, "m c"]:
-        """``f(X)``; only leaves that have a share in a row are asked about it."""
+        """Return ``f(X)``; only leaves with a share in a row are evaluated."""
         out = torch.zeros(len(X), self.leaves[0].coef.shape[1], dtype=wide_dtype(X.device), device=X.device)
         for block in spans(len(X), 2**16):
             shares = self.splits.shares(X[block])
@@ -207,7 +207,7 @@ class TreeMachine:
         return out
 
     def row_parts(self, X: Float[Tensor, "m d"]) -> Float[Tensor, "m n c"]:
-        """What each training row adds to ``f(X)``, over all leaves it stands in."""
+        """Return the part of each training row in ``f(X)``, summed over the leaves it belongs to."""
         out = torch.zeros(len(X), self.n, self.leaves[0].coef.shape[1], dtype=wide_dtype(X.device), device=X.device)
         shares = self.splits.shares(X)
         for leaf, rows, share in zip(self.leaves, self.rows, shares.mT, strict=True):

@@ -1,11 +1,15 @@
-"""What theory predicts about feature learning, each prediction with the sampler that checks it.
+"""Predictions of theory about feature learning, each with the sampler that checks it.
 
 May import ``core`` and ``features`` only: pure functions of tensors, randomness passed in as a
-``torch.Generator``. Early time (paper A): ``early``, ``free_probability``, ``deep``, data in ``tasks``,
-``sampling``, ``reversing``. Linear networks (paper C): ``balanced``, ``flow``; (paper B):
-``closed_forms``. Where the ansatz fails (papers C, D): ``counterexamples``, ``separation``,
-``quadratic_network``. Linearisation and its moving target (paper E): ``linearization``, ``interpolation``.
-Misprints: ``printed``, and ``misprints`` with both numbers.
+``torch.Generator``.
+
+- Early training, the alignment paper (A): ``early``, ``free_probability``, ``deep``; its data in ``tasks``,
+  ``sampling``, ``reversing``.
+- Closed forms of the RFM paper (B): ``closed_forms``.
+- Linear networks, the paper on the neural feature ansatz (C): ``balanced``, ``flow``.
+- Counter-examples of C and of the FACT paper (D): ``counterexamples``, ``separation``, ``quadratic_network``.
+- Linearisation and its moving target, the weight-Gram paper (E): ``linearization``, ``interpolation``.
+- Misprints: ``printed``, and ``misprints`` with the printed and the corrected number.
 
 >>> import torch
 >>> from gramian.theory import balanced_init, nfa_gap

@@ -1,4 +1,4 @@
-"""Where the NFM and the gradient outer product agree in closed form (paper B, propositions 1, 3, 4, 5).
+"""Closed forms in which the NFM and the gradient outer product agree (paper B, propositions 1, 3, 4, 5).
 
 Rows are samples here, ``X (n, d)``; paper B writes its X transposed. ``y (n)``, learning rate η, width k.
 """
@@ -38,7 +38,7 @@ def linear_target_kernel(
 def relu_expected_gop(W: Float[Tensor, "k d"]) -> Float[Tensor, "d d"]:
     """``E_{a,x}[∇g ∇gᵀ] = WᵀW / k`` for ``g(x) = aᵀ[√(2/k) Wx]₊``, ``E[a] = 0``, ``E[a²] = 1`` (Prop. 3).
 
-    W is any fixed matrix, trained or not, and a is drawn afresh. Paper B takes ``x ~ N(0, I)``; all that is
+    W is any fixed matrix, trained or not, and a is a new draw. Paper B takes ``x ~ N(0, I)``; all that is
     used is that each neuron is on for half of the inputs, so any distribution symmetric about 0 without mass
     on the kinks will do.
 
@@ -50,7 +50,7 @@ def relu_expected_gop(W: Float[Tensor, "k d"]) -> Float[Tensor, "d d"]:
 
 
 def relu_gradients(X: Float[Tensor, "n d"], W: Float[Tensor, "k d"], a: Float[Tensor, "c k"]) -> Float[Tensor, "n c d"]:
-    """Gradients of ``g_c(x) = a_cᵀ[√(2/k) Wx]₊`` for c draws of a: what Proposition 3 averages.
+    """Gradients of ``g_c(x) = a_cᵀ[√(2/k) Wx]₊`` for c draws of a: which Proposition 3 averages.
 
     >>> relu_gradients(torch.ones(1, 1), 2 * torch.ones(1, 1), torch.ones(1, 1)).item()
     2.828...

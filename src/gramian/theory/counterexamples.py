@@ -1,4 +1,4 @@
-"""Where the neural feature ansatz fails, as ready networks and targets (paper C, section 4)."""
+"""Networks and targets for which the neural feature ansatz fails (paper C, section 4)."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def early_agop(X: Float[Tensor, "n d"], y: Float[Tensor, " n"], R: Float[Tensor,
 
 
 def early_alignment(X: Float[Tensor, "n d"], y: Float[Tensor, " n"], R: Float[Tensor, "d d"]) -> float:
-    """Observed alignment ``ρ(ẆᵀẆ, ẆᵀKẆ)`` of one network: what the free-probability formulas predict.
+    """Observed alignment ``ρ(ẆᵀẆ, ẆᵀKẆ)`` of one network, which the free-probability formulas predict.
 
     >>> round(early_alignment(torch.eye(2), torch.tensor([2.0, 1.0]), torch.eye(2)), 6)
     1.0

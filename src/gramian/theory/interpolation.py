@@ -1,4 +1,4 @@
-"""When does a decoder interpolate linearly? (paper E, Proposition 3, appendix B.6)
+"""Conditions under which a decoder interpolates linearly (paper E, Proposition 3, appendix B.6).
 
 ``Z (n, q)`` are latent codes, ``X (n, d)`` the inputs they came from, ``D`` the decoder. Distances are root mean
 squares over samples (or pairs) of Euclidean norms.
@@ -65,7 +65,7 @@ def interpolation_gap(
 
 @dataclass(frozen=True)
 class InterpolationSplit:
-    """A decoder's interpolation gap beside what bounds it: ``gap ≤ departure + linear ≤ departure + bound``.
+    """A decoder's interpolation gap and its bounds: ``gap ≤ departure + linear ≤ departure + bound``.
 
     ``departure`` is the distance of the decoder from the least-squares map at the interpolated codes, ``linear`` the
     gap of that map, ``bound`` its reconstruction error (the last step holds over all pairs).
@@ -87,7 +87,7 @@ def interpolation_split(
     weight: float,
     pairs: Int[Tensor, "p 2"] | None = None,
 ) -> InterpolationSplit:
-    """The proof of Proposition 3 in numbers: how much of a decoder's gap is curvature, how much the codes' own.
+    """The proof of Proposition 3 in numbers: a decoder's gap, split into curvature and codes.
 
     The proposition is about the best decoder of a class, for which the departure may be taken as 0; a trained one
     has it too.

@@ -1,7 +1,7 @@
 """Feature learning as linearisation towards a moving target (paper E, sections 4 and 5, appendix B.4).
 
 ``H (n, k)`` are the features a layer reads, ``Y (n, c)`` the targets, ``F (n, c)`` the network's predictions. Nothing
-is centred unless said: centre H and Y first where the linear model is to have an intercept.
+is centred unless stated: centre H and Y first where the linear model is to have an intercept.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from torch import Tensor
 
 
 def best_linear_predictor(H: Float[Tensor, "n k"], Y: Float[Tensor, "n c"], ridge: float = 0.0) -> Float[Tensor, "n c"]:
-    """``f* = H(HᵀH + γI)⁻¹HᵀY``: what a linear readout of these features can say about Y; γ is ``ridge``.
+    """``f* = H(HᵀH + γI)⁻¹HᵀY``: the best prediction of Y by a linear readout of these features; γ is ``ridge``.
 
     At γ = 0 the pseudo-inverse is taken, so dead or repeated features do no harm, and ``HHᵀf* = HHᵀY``.
 
@@ -58,9 +58,9 @@ def moving_target(
 ) -> MovingTarget:
     """Split ``‖Y − F‖`` into the chase of f* and the gap that f* leaves (paper E, appendix B.4, Fig. 8).
 
-    In the lazy regime the features, and with them f* and the gap, stand still and the chase alone falls; where features
-    are learned the gap falls too. For γ = 0 and a network whose last layer reads H linearly the cross term is 0, and
-    the triangle inequality of the paper sharpens to Pythagoras.
+    In the lazy regime the features, and with them f* and the gap, do not change and the chase alone falls; where
+    features are learned the gap falls too. For γ = 0 and a network whose last layer reads H linearly the cross term is
+    0, and the triangle inequality of the paper sharpens to Pythagoras.
 
     >>> H, Y = torch.tensor([[1.0], [1.0]]), torch.tensor([[0.0], [2.0]])
     >>> split = moving_target(H, Y, torch.zeros(2, 1))

@@ -97,7 +97,7 @@ def two_step_features(X: Float[Tensor, "n d"], y: Float[Tensor, " n"], step: flo
 
 
 def separation_weights(tau: float) -> tuple[list[float], list[list[float]]]:
-    """Paper D, proof of Theorem 3.4, step 1: ``(ā, W̄)`` said to represent ``τx₁x₂ + x₃x₄``.
+    """Paper D, proof of Theorem 3.4, step 1: ``(ā, W̄)`` that is claimed to represent ``τx₁x₂ + x₃x₄``.
 
     Neurons 2, 3, 5, 6 need half the printed output weight: ``(u + v)²/2 − u²/2 − v²/2 = uv``.
 

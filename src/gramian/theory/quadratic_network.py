@@ -39,7 +39,7 @@ def minimum_norm_network(
     """Weights ``(a, W)`` of that smallest network: ``aᵢ = sgn(λᵢ)|λᵢ/2|^{1/3}``, ``wᵢ = √2 |aᵢ| vᵢ``.
 
     At most d neurons are used; the other rows up to ``width`` are zero. Its Gram matrix is
-    ``WᵀW = 2^{1/3} (Q²)^{1/3}`` whatever the data.
+    ``WᵀW = 2^{1/3} (Q²)^{1/3}`` for any data.
 
     >>> a, W = minimum_norm_network(torch.diag(torch.tensor([2.0, 0.0])))
     >>> a.abs().max(), W.norm()

@@ -31,7 +31,7 @@ def alignment_reversing(
 
     With ``γn < d`` rows ``X₁ᵀX₁`` has no inverse, and X₂ has too few rows for one if ``n < d``. The inverse
     is therefore taken on the leading ``min(γn, n − γn, d)`` directions of X₁ and is zero on the others (a
-    pseudo-inverse); paper A does not say what it does.
+    pseudo-inverse); paper A does not state its choice.
 
     >>> X, y = alignment_reversing(8, 8, 0.25, torch.Generator().manual_seed(0))
     >>> X.shape, int((y > 0.5).sum())

@@ -10,10 +10,10 @@ from gramian.core import haar, symmetrize
 
 
 def same_spectrum(K: Float[Tensor, "d d"], rng: torch.Generator) -> Float[Tensor, "d d"]:
-    """``Q = U diag(λ(K)) Uᵀ`` with a Haar basis U: the eigenvalues of K, its eigenvectors forgotten.
+    """``Q = U diag(λ(K)) Uᵀ`` with a Haar basis U: the eigenvalues of K with random eigenvectors.
 
-    Paper A's corrupted AGOP is ``WᵀQW`` with K the PTK of a layer: what is left of the alignment of NFM and
-    AGOP when only the spectrum of K is kept (Fig. 1: 0.53 of 0.93).
+    Paper A's corrupted AGOP is ``WᵀQW`` with K the PTK of a layer: the alignment of NFM and AGOP that
+    remains when only the spectrum of K is preserved (Fig. 1: 0.53 of 0.93).
 
     >>> Q = same_spectrum(torch.diag(torch.tensor([3.0, 1.0])), torch.Generator().manual_seed(0))
     >>> torch.allclose(torch.linalg.eigvalsh(Q), torch.tensor([1.0, 3.0]))

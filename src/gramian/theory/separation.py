@@ -116,7 +116,7 @@ def minimise(
     """Train the network to stationarity from ``start`` by L-BFGS (paper D: 10⁶ steps of Adam).
 
     The loss is divided by λ first, so that the line search sees numbers near one. Stops when L-BFGS finds no
-    further decrease; ``residual`` says how stationary the result is. Near λ = 4e-6 there are several minima:
+    further decrease; ``residual`` measures how stationary the result is. Near λ = 4e-6 there are several minima:
     take the lowest of a few starts.
 
     >>> start = random_start(torch.Generator().manual_seed(0))

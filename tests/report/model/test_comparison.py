@@ -3,11 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
+from gramian.report.model.evidence import evidence
 from scipy.stats import binomtest
 
 from gramian import RFMClassifier, RFMRegressor
 from gramian.report import write_comparison
-from gramian.report.model.evidence import evidence
 from gramian.report.model.measures import interval, measures, resampled, scores
 from html_checks import check
 

@@ -4,11 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
+from gramian.report.model.evidence import evidence
 
 import gramian
 from gramian import RFMClassifier, RFMRegressor
 from gramian.report import write_report
-from gramian.report.model.evidence import evidence
 from gramian.report.web import shown
 from gramian.rfm import directions
 from gramian.solvers import Nystrom, Partition

@@ -147,7 +147,9 @@ def test_a_solver_that_needs_all_rows_of_a_stream_in_memory_is_refused():
     with pytest.raises(ValueError, match=match):
         Plan.for_size(1500, 4, 1, 10**6, solver=Direct(), streamed=True)
     assert Plan.for_size(1500, 4, 1, 10**9, solver=EigenPro(), streamed=True).large
-    with pytest.raises(ValueError, match=r"1500 rows, though read in blocks, need at least .* MB, and max_memory is 1.0"):
+    with pytest.raises(
+        ValueError, match=r"1500 rows, though read in blocks, need at least .* MB, and max_memory is 1.0"
+    ):
         Plan.for_size(1500, 4, 1, 10**6, streamed=True)
 
 
@@ -257,9 +259,9 @@ def test_a_small_fit_does_what_its_plan_says(estimator, monkeypatch):
     watch = Watch(monkeypatch)
     model = estimator(**OPTIONS).fit(X, y)
     plan = model.plan_
-    assert plan == Plan.for_size(
-        60, 3, 1, plan.max_bytes, dtype=torch.float64, compare=True
-    ), "the plan of a fit is the plan of its size"
+    assert plan == Plan.for_size(60, 3, 1, plan.max_bytes, dtype=torch.float64, compare=True), (
+        "the plan of a fit is the plan of its size"
+    )
     assert (watch.screened, watch.solvers) == ([plan.n], [plan.solver])
     assert watch.folds == [[12] * plan.n_folds]
     assert model.model_.holdout.source == "folds"

@@ -60,7 +60,7 @@ Refit = Literal["none", "all rows", "growing parts"]
 
 @dataclass(frozen=True)
 class Plan(Renderable):
-    """What is done with n rows, and why.
+    """Everything that depends on the number of rows, with the reason for the solver.
 
     Attributes
     ----------

@@ -50,7 +50,7 @@ from gramian.solvers import Solver
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What is to be learned: candidates, selection and regularisation; every name resolved, every number checked.
+    """The learning problem: candidates, selection and regularisation; every name resolved, every number checked.
 
     Attributes
     ----------

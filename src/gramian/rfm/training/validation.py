@@ -25,7 +25,7 @@ from gramian.solvers import Workspace
 
 _FIFTHS = 5
 
-TrainAndHoldout = tuple[Int[Tensor, " p"], Int[Tensor, " q"]]
+TrainAndHoldout = tuple[Int[Tensor, " _"], Int[Tensor, " _"]]
 """Indices of training rows and of held-out rows."""
 
 

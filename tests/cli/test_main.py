@@ -1,7 +1,7 @@
-"""What the shell sees: exit codes, one line for an error, pipes, JSON, help, completion."""
+"""All commands as a shell runs them: help, exit codes, one line for an error, pipes, JSON, files."""
 
 import json
-import math
+import logging
 import os
 import signal
 import subprocess
@@ -13,17 +13,15 @@ from pathlib import Path
 import click
 import numpy as np
 import pytest
-from click.shell_completion import ShellComplete
+import torch
 from click.testing import CliRunner
 
 import gramian
 import gramian.cli.fit as fit_module
-from gramian.cli.interrupts import noticing_interrupts
+from example_network import refused, weights
 from gramian.cli.main import cli
-from gramian.cli.output import emit, plain
-from gramian.kernels import Laplace
+from quick_models import QUICK
 
-QUICK = {"n_rounds": 1, "kernel": Laplace(3.0), "ridge": 1e-2, "update": "agop", "select_round": "last"}
 N = 60
 
 
@@ -59,6 +57,19 @@ def table(tmp_path, monkeypatch):
     made = gramian.RFMRegressor
     monkeypatch.setattr(fit_module, "RFMRegressor", lambda **options: made(**{**QUICK, **options}))
     return Path("t.csv")
+
+
+@pytest.fixture
+def saved(tmp_path, monkeypatch, quick):
+    """A folder with a table and a model of it."""
+    pd = pytest.importorskip("pandas")
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"area": rng.uniform(20, 200, 60), "rooms": rng.integers(1, 7, 60)})
+    frame["price"] = 10.5 * frame["area"] + frame["rooms"]
+    frame.to_csv("d.csv", index=False)
+    gramian.RFMRegressor(**QUICK).fit(frame[["area", "rooms"]], frame["price"]).save("m.gramian")
+    return tmp_path
 
 
 FIT = ("fit", "t.csv", "--target", "rent", "--out", "m.gramian")
@@ -155,15 +166,6 @@ class TestExitCodes:
         assert Path("m.gramian").exists()
         assert "48 rows" in result.stdout
 
-    def test_interrupts_are_noticed_and_the_handler_goes_back(self):
-        before = signal.getsignal(signal.SIGINT)
-        with noticing_interrupts() as interrupted:
-            assert not interrupted()
-            with pytest.raises(KeyboardInterrupt):
-                signal.raise_signal(signal.SIGINT)
-            assert interrupted()
-        assert signal.getsignal(signal.SIGINT) is before
-
     @pytest.mark.skipif(os.name == "nt", reason="signals of Unix")
     def test_ctrl_c_of_the_process_itself(self, tmp_path):
         with process("demo", "--out", tmp_path / "figures") as running:
@@ -236,14 +238,6 @@ class TestPipes:
 
 
 class TestJson:
-    def test_only_numbers_that_json_knows(self):
-        odd = {"a": [math.nan, math.inf, -math.inf], "b": np.float32("nan"), "c": (np.bool_(True), np.arange(2))}
-        assert plain(odd) == {"a": [None] * 3, "b": None, "c": [True, [0, 1]]}
-
-    def test_one_document(self, capsys):
-        emit({"ä": math.nan, "path": Path("a")})
-        assert json.loads(capsys.readouterr().out) == {"ä": None, "path": "a"}
-
     def test_fit_predict_explain(self, table):
         fitted = json.loads(run(*FIT, "--json").stdout)
         assert fitted["fitted_rows"] == fitted["rows"] == N
@@ -267,29 +261,61 @@ class TestJson:
         assert "p.xlsx" in result.stderr
 
 
-class TestCompletion:
-    @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-    def test_scripts(self, shell):
-        text = run("completion", shell).output
-        assert f"_GRAMIAN_COMPLETE={shell}_complete" in text
-        assert run("completion", "cmd").exit_code == 2
+class TestNothingIsWrittenOver:
+    @pytest.mark.parametrize(
+        "command",
+        [
+            "fit d.csv --target price --out d.csv",
+            "fit d.csv --target price --out ./d.csv",
+            "fit d.csv --target price --out hard.csv",
+            "fit d.csv --target price --out q.gramian --report q.gramian",
+            "fit d.csv --target price --out q.gramian --report d.csv",
+            "predict m.gramian d.csv --out d.csv",
+            "predict m.gramian d.csv --out hard.csv",
+            "report m.gramian --out m.gramian",
+        ],
+    )
+    def test_tables_and_models_stay_as_they_are(self, saved, command):
+        (saved / "hard.csv").hardlink_to(saved / "d.csv")
+        before = {path.name: path.read_bytes() for path in saved.iterdir()}
+        refused(run(*command.split()), "would be written over", "name another file")
+        assert {path.name: path.read_bytes() for path in saved.iterdir()} == before
 
-    def test_bash_takes_the_script(self, tmp_path):
-        script = tmp_path / "gramian.bash"
-        script.write_text(run("completion", "bash").output)
-        subprocess.run(["bash", "-n", script], check=True)
+    @pytest.mark.parametrize("out", ["w.pt", "start.pt", "test.npz"])
+    def test_checkpoints_and_samples_stay_as_they_are(self, inspecting, tmp_path, out):
+        for name in ("w.pt", "start.pt"):
+            torch.save(weights(), name)
+        before = (tmp_path / out).read_bytes()
+        refused(inspecting("w.pt", "--initial", "start.pt", "--html", out), "would be written over", out)
+        assert (tmp_path / out).read_bytes() == before
 
-    def offered(self, *args, incomplete=""):
-        made = ShellComplete(cli, {}, "gramian", "_GRAMIAN_COMPLETE").get_completions(list(args), incomplete)
-        return [(item.type, item.value) for item in made]
 
-    def test_commands_options_files_and_columns(self, table):
-        assert ("plain", "inspect") in self.offered(incomplete="in")
-        assert ("plain", "--target") in self.offered("fit", incomplete="--t")
-        assert self.offered("predict", "m.gramian") == [("file", "")]
-        assert self.offered("fit", "t.csv", "--out") == [("file", "")]
-        assert self.offered("inspect", "--data") == [("file", "")]
-        assert [value for _, value in self.offered("fit", "t.csv", "--target", incomplete="r")] == ["rooms", "rent"]
-        assert [value for _, value in self.offered("fit", "t.csv", "--drop")] == ["area", "rooms", "rent"]
-        assert [value for _, value in self.offered("report", "m.gramian", "--data", "t.csv", "--target")] != []
-        assert self.offered("fit", "no.csv", "--target") == []
+def test_the_version_is_that_of_the_package():
+    result = run("--version")
+    assert result.exit_code == 0
+    assert result.output == f"gramian {gramian.__version__}\n"
+
+
+def test_help_lists_the_commands_and_hides_the_picture():
+    text = run("--help").output
+    assert "demo" in text
+    assert "info" in text
+    assert "picture" not in text
+
+
+def test_verbose_logs_and_leaves_no_handler_behind():
+    log = logging.getLogger("gramian")
+    before = list(log.handlers), log.level
+    assert run("-vv", "info").exit_code == 0
+    assert (list(log.handlers), log.level) == before
+
+
+def test_the_script_runs_in_a_pipe():
+    done = subprocess.run(
+        [sys.executable, "-c", "from gramian.cli.main import main; main()", "info"],
+        capture_output=True,
+        check=True,
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+    )
+    assert b"\x1b" not in done.stdout
+    assert gramian.__version__.encode() in done.stdout

@@ -1,4 +1,4 @@
-"""Objects of the user's own code by name, ``package.module:name``: importing them runs that code."""
+"""Objects of the user's own code by name, ``package.module:name``. Importing them runs that code."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from torch import nn
 
 @contextmanager
 def current_folder_first() -> Iterator[None]:
-    """The current folder at the head of the places that Python imports from, as for ``python script.py`` in it."""
+    """Put the current folder first on the import path, as ``python script.py`` does."""
     here = os.getcwd()
     sys.path.insert(0, here)
     try:
@@ -29,7 +29,7 @@ def current_folder_first() -> Iterator[None]:
 
 
 def import_object(spec: str, option: str) -> Any:
-    """The object behind ``package.module:name`` or ``file.py:name``.
+    """Import the object ``package.module:name`` or ``file.py:name``; ``option`` is named in errors.
 
     >>> import_object("math:pi", "--model")
     3.14...
@@ -47,11 +47,11 @@ def import_object(spec: str, option: str) -> Any:
         if error.name is None or not (module == error.name or module.startswith(f"{error.name}.")):
             raise ValueError(f"{option} {spec}: {module} needs {error.name}, which is not installed") from error
         raise ValueError(
-            f"{option} {spec}: there is no module {error.name} in {os.getcwd()} nor among what is installed; run the "
+            f"{option} {spec}: there is no module {error.name} in {os.getcwd()} or among the installed ones; run the "
             f"command in the folder that holds {module.partition('.')[0]}"
         ) from error
-    except Exception as error:  # the user's code may fail in any way, and it is not a bug of ours
-        raise ValueError(f"{option} {spec}: importing {module} failed with {_say(error)}") from error
+    except Exception as error:  # the user's code may fail in any way
+        raise ValueError(f"{option} {spec}: importing {module} failed with {_described(error)}") from error
     for part in name.split("."):
         if not hasattr(found, part):
             close = difflib.get_close_matches(part, [x for x in vars(found) if not x.startswith("_")], n=3)
@@ -62,21 +62,21 @@ def import_object(spec: str, option: str) -> Any:
 
 
 def call(function: Any, spec: str, option: str, arguments: dict[str, Any] | None = None) -> Any:
-    """Call a user's function; whatever it raises is a ValueError that says where it came from."""
+    """Call a function of the user; an exception becomes a ValueError that names the option and the function."""
     try:
         return function(**(arguments or {}))
     except TypeError as error:
         hint = "; pass arguments with --model-args, such as '{\"width\": 128}'" if option == "--model" else ""
-        raise ValueError(f"{option} {spec}: {_say(error)}{hint}") from error
+        raise ValueError(f"{option} {spec}: {_described(error)}{hint}") from error
     except Exception as error:
-        raise ValueError(f"{option} {spec}: it failed with {_say(error)}") from error
+        raise ValueError(f"{option} {spec}: it failed with {_described(error)}") from error
 
 
 def build_model(spec: str, arguments: str | None, seed: int) -> nn.Module:
-    """The network that a factory (a function or a class) makes, or a copy of one that stands in the module itself.
+    """Build a network by a factory (a function or a class), or copy a network that the module defines itself.
 
-    Torch's generator is seeded between the import, which may draw numbers the first time, and the call: keep it in a
-    ``torch.random.fork_rng``.
+    The global generator of torch is seeded between the import, which may draw numbers, and the call: wrap this function
+    in ``torch.random.fork_rng``.
     """
     given = _arguments(arguments)
     found = import_object(spec, "--model")
@@ -86,7 +86,7 @@ def build_model(spec: str, arguments: str | None, seed: int) -> nn.Module:
     model = call(found, spec, "--model", given) if callable(found) else None
     if not isinstance(model, nn.Module):
         what = type(found if model is None else model).__name__
-        raise ValueError(f"--model {spec}: a function or class that gives a torch.nn.Module is needed, not a {what}")
+        raise ValueError(f"--model {spec}: a function or class that returns a torch.nn.Module is needed, not a {what}")
     return model
 
 
@@ -102,5 +102,5 @@ def _arguments(text: str | None) -> dict[str, Any]:
     return given
 
 
-def _say(error: BaseException) -> str:
+def _described(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

@@ -1,0 +1,101 @@
+"""Target columns of pandas frames: their type, and the task that they ask for (needs pandas)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+TASKS = ("auto", "regression", "classification")
+MOSTLY_NUMBERS = 0.5
+"""A column of text with a larger share of numbers than this is meant to hold numbers."""
+_MOST_CLASSES = 20
+_ROWS_PER_CLASS = 20
+"""Whole numbers are classes if there are at most 20 of them, with at least 20 rows each on average."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """Regression or classification, the reason for the choice, and the other task if that is plausible too."""
+
+    name: str
+    reason: str
+    other: str | None = None
+
+    @property
+    def classifies(self) -> bool:
+        """True if the target is a label."""
+        return self.name == "classification"
+
+
+def typed_column(column: pd.Series) -> pd.Series:
+    """Convert a column of text to numbers or booleans if all its entries are such, else return it unchanged.
+
+    >>> import pandas as pd
+    >>> typed_column(pd.Series(["3", "4.5"])).tolist(), typed_column(pd.Series(["NA", "4"])).tolist()
+    ([3.0, 4.5], ['NA', '4'])
+    """
+    from pandas import to_numeric
+    from pandas.api.types import is_numeric_dtype
+
+    if is_numeric_dtype(column) or not all(isinstance(value, str) for value in column):
+        return column
+    if set(column) <= {"True", "False"}:
+        return column == "True"
+    numbers = to_numeric(column, errors="coerce")
+    return column if numbers.isna().any() else numbers
+
+
+def text_among_numbers(column: pd.Series) -> tuple[list[str], float]:
+    """Return the texts of a column that are not numbers, most frequent first, and the share of numbers.
+
+    >>> import pandas as pd
+    >>> text_among_numbers(pd.Series(["1", "2", "?", "?", None]))
+    (['?'], 0.5)
+    """
+    from pandas import to_numeric
+    from pandas.api.types import is_numeric_dtype
+
+    values = column.dropna()
+    if is_numeric_dtype(values) or not len(values) or not all(isinstance(value, str) for value in values):
+        return [], 0.0
+    text = to_numeric(values, errors="coerce").isna()
+    return values[text].value_counts().index.tolist(), 1 - float(text.mean())
+
+
+def choose_task(y: pd.Series, requested: str = "auto") -> Task:
+    """Choose regression or classification for a target without missing values.
+
+    Text, booleans and dates are classes. Whole numbers are classes if there are two of them, or at most 20 with 20 rows
+    each on average. All other numbers are regression.
+
+    >>> import pandas as pd
+    >>> choose_task(pd.Series(["a", "b", "a"]))
+    Task(name='classification', reason='it holds text', other=None)
+    >>> choose_task(pd.Series([0.5, 1.25]))
+    Task(name='regression', reason='it holds numbers with decimals', other=None)
+    """
+    from pandas.api.types import is_bool_dtype, is_numeric_dtype
+
+    numeric = is_numeric_dtype(y) and not is_bool_dtype(y)
+    if requested == "regression" and not numeric:
+        raise ValueError(f"the target {y.name!r} holds {_content(y)}, and regression needs numbers")
+    if requested != "auto":
+        return Task(requested, "as requested")
+    if not numeric:
+        return Task("classification", f"it holds {_content(y)}")
+    if not bool((y == y.round()).all()):
+        return Task("regression", "it holds numbers with decimals")
+    distinct = y.nunique()
+    reason = f"it holds {distinct:,} distinct whole numbers in {len(y):,} rows"
+    if distinct <= 2 or (distinct <= _MOST_CLASSES and distinct * _ROWS_PER_CLASS <= len(y)):
+        return Task("classification", reason, "regression")
+    return Task("regression", reason, "classification")
+
+
+def _content(y: pd.Series) -> str:
+    from pandas.api.types import is_bool_dtype, is_datetime64_any_dtype
+
+    return "yes or no" if is_bool_dtype(y) else "dates" if is_datetime64_any_dtype(y) else "text"
