@@ -9,7 +9,7 @@ sys.path.insert(0, str(HERE / "_ext"))
 sys.path.insert(0, str(HERE.parent / "src"))  # document this source tree, wherever gramian is installed
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-import records  # noqa: E402
+import recorded  # noqa: E402
 from docutils import nodes  # noqa: E402
 
 from gramian import __version__ as release  # noqa: E402
@@ -30,7 +30,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "packages",
     "plans",
-    "records",
+    "recorded",
 ]
 exclude_patterns = ["_build", "auto_examples/*.ipynb", "**/sg_execution_times.rst", "sg_execution_times.rst"]
 smartquotes = False  # otherwise the two dashes of an option become one long dash
@@ -39,7 +39,7 @@ suppress_warnings = ["config.cache"]  # the gallery's settings contain functions
 
 myst_enable_extensions = ["colon_fence", "deflist", "substitution", "attrs_inline"]
 myst_heading_anchors = 3
-myst_substitutions = records.facts()
+myst_substitutions = recorded.facts()
 
 autosummary_ignore_module_all = False
 autodoc_member_order = "bysource"

@@ -1,4 +1,4 @@
-"""The reference and the package diagram, made from the code: public names by package, layers from the import contracts."""
+"""The reference and the diagram of packages, made from the code and from the import contracts."""
 
 from __future__ import annotations
 

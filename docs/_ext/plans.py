@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -86,7 +87,7 @@ def constants() -> list[tuple[str, str, str, str]]:
     for path in MODULES:
         module = import_module(path)
         body = ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8")).body
-        for statement, following in zip(body, body[1:], strict=False):
+        for statement, following in pairwise(body):
             if isinstance(statement, ast.Assign) and isinstance(following, ast.Expr):
                 name = ast.unparse(statement.targets[0])
                 value = getattr(module, name)

@@ -111,7 +111,9 @@ def facts() -> dict[str, str]:
         "many_boosted": f"{100 * boosted['score']:.1f} %",
         "many_boosted_seconds": f"{boosted['seconds']:.0f} s",
     }
-    return {name: text.replace(" ", "\u00a0") for name, text in found.items()}  # no line break between a number and its unit
+    return {
+        name: text.replace(" ", "\u00a0") for name, text in found.items()
+    }  # no line break between a number and its unit
 
 
 def _split(methods: list[dict[str, Any]], column: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
