@@ -24,12 +24,11 @@ else:
             "gramian.nets": ["FeatureReport", "Monitor", "compare", "inspect"],
             "gramian.rfm": ["RFMClassifier", "RFMRegressor", "load"],
         },
-        rooms=["features", "files", "kernels", "nets", "rfm", "solvers", "tables"],
+        subpackages=["features", "files", "kernels", "nets", "rfm", "solvers", "tables"],
     )
 
 __all__ = ["FeatureReport", "Monitor", "RFMClassifier", "RFMRegressor", "__version__", "compare", "inspect", "load"]
 
-# The one place that knows the whole house: rooms above answer for packages that rooms below only meet.
+# The packages below look these modules up by the third-party package they are for, instead of importing upwards.
 register_plugin("dask", "gramian.distributed")
 register_plugin("distributed", "gramian.distributed")
-register_plugin("matplotlib", "gramian.report.figures")

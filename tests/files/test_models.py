@@ -87,7 +87,7 @@ def test_every_kernel_predicts_the_same_bits(path, kernel):
         {"threshold": 0.05},
         {"n_rounds": 0},
         {"ridge": "auto", "select_round": "best", "update": "auto"},
-        {"kernel": Gaussian("median", factor=2.0), "update": "fact"},
+        {"kernel": Gaussian("median", bandwidth_scale=2.0), "update": "fact"},
         {"standardize": False, "fit_intercept": False},
     ],
     ids=str,

@@ -94,7 +94,7 @@ def test_ntk_equals_a_wide_network(depth):
     [
         (lambda: Laplace(-1.0), "bandwidth"),
         (lambda: Laplace("medium"), "bandwidth"),
-        (lambda: Laplace(1.0, factor=0.0), "factor"),
+        (lambda: Laplace(1.0, bandwidth_scale=0.0), "bandwidth_scale"),
         (lambda: Exponential(1.0, 2.5), "exponent"),
         (lambda: Matern(1.0, 0.5), "nu"),
         (lambda: Lp(1.0, 1.0, 1.5), "exponent"),

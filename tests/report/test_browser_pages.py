@@ -131,7 +131,7 @@ def test_the_slider_shows_one_round_at_a_time(open_page, pages):
     frames = page.locator("#rounds .frame")
     assert frames.count() == 4
     assert page.locator("#rounds .frame:visible").count() == 1
-    assert "kept" in page.locator("#rounds output").text_content()
+    assert "selected" in page.locator("#rounds output").text_content()
     knob.focus()
     page.keyboard.press("Home")
     assert page.locator("#rounds output").text_content().startswith("round 0 of 3")

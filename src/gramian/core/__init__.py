@@ -1,6 +1,6 @@
-"""The ground floor: linear algebra, devices, memory and threads.
+"""Linear algebra, tiles, memory, threads and worker pools: the tools that every other package uses.
 
-Imports nothing from the rest of the house.
+Imports no other package of gramian.
 
 >>> import torch
 >>> from gramian.core import psd_power, cosine

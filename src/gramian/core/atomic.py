@@ -1,4 +1,4 @@
-"""Text files that are complete at any moment."""
+"""Atomic writing of text files."""
 
 from __future__ import annotations
 
@@ -8,9 +8,16 @@ from pathlib import Path
 
 
 def atomic_write(path: Path, text: str) -> None:
-    """Write a file, and its folder where missing; a reader sees the old text or the new one, never a part of it."""
+    """Write a text file, and create its folder if missing; a reader sees the old text or the new one, never a part.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     atomic_write(Path(folder, "new", "a.txt"), "text")
+    ...     Path(folder, "new", "a.txt").read_text()
+    'text'
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
-    # Not with tempfile: only the owner may read its files, whereas here the umask decides.
+    # The tempfile module is no option: only the owner may read its files, whereas here the umask decides.
     temporary = path.parent / f"{uuid.uuid4().hex}.part"
     try:
         with open(temporary, "x", encoding="utf-8") as file:

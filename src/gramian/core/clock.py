@@ -42,7 +42,7 @@ class Clock:
 
     @property
     def passed(self) -> bool:
-        """Whether the limit is reached; never without one."""
+        """True once the limit is reached; always False without one."""
         return self.limit is not None and self.seconds >= self.limit
 
     def check(self, share: float = 1.0) -> None:
@@ -51,5 +51,5 @@ class Clock:
             raise TimeLimitReached
 
     def reason(self, error: BaseException) -> str:
-        """The cause of an early end, for a warning: the time limit or an interrupt."""
+        """Name the cause of an early end, for a warning: the time limit or an interrupt."""
         return f"time_limit={self.limit:g}" if isinstance(error, TimeLimitReached) else "interrupted"

@@ -1,6 +1,6 @@
-"""The machine under the code: device, number format, memory and threads.
+"""Device, number format, memory and threads.
 
-Nothing here is global: a choice is made once, at the border, and passed down.
+Nothing here is global: the estimator makes each choice once and passes it down.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import torch
 
@@ -28,7 +27,7 @@ _UNITS = {
 
 
 def resolve_device(device: str | torch.device = "auto") -> torch.device:
-    """The device to compute on: CUDA where there is one, else MPS, else the CPU; or the one that was named.
+    """Return the named device, or for ``"auto"`` CUDA if available, else MPS, else the CPU.
 
     >>> resolve_device("cpu")
     device(type='cpu')
@@ -50,7 +49,7 @@ def resolve_device(device: str | torch.device = "auto") -> torch.device:
 
 
 def wide_dtype(device: torch.device) -> torch.dtype:
-    """The format sums and distances are accumulated in: float64, or float32 on devices that have nothing wider.
+    """Return the format in which sums and distances are accumulated: float64, or float32 on devices without it.
 
     >>> wide_dtype(torch.device("cpu"))
     torch.float64
@@ -59,7 +58,7 @@ def wide_dtype(device: torch.device) -> torch.dtype:
 
 
 def resolve_dtype(dtype: str | torch.dtype, n: int, device: torch.device) -> torch.dtype:
-    """The working format. ``"auto"`` is float64 up to 1,000 rows, where it costs nothing, and float32 beyond.
+    """Return the working format. ``"auto"`` is float64 up to 1,000 rows, where it costs nothing, and float32 beyond.
 
     >>> resolve_dtype("auto", 100, torch.device("cpu"))
     torch.float64
@@ -75,7 +74,7 @@ def resolve_dtype(dtype: str | torch.dtype, n: int, device: torch.device) -> tor
 
 
 def parse_bytes(size: int | float | str) -> int:
-    """Bytes from a number or a string such as ``"8GB"`` or ``"512 MiB"``.
+    """Convert a number, or a string such as ``"8GB"`` or ``"512 MiB"``, to bytes.
 
     >>> parse_bytes("1.5 GB")
     1500000000
@@ -93,7 +92,7 @@ def parse_bytes(size: int | float | str) -> int:
 
 
 def format_bytes(size: float) -> str:
-    """A byte count for people.
+    """Format a byte count for display.
 
     >>> format_bytes(1_600_000_000)
     '1.6 GB'
@@ -106,7 +105,7 @@ def format_bytes(size: float) -> str:
 
 
 def free_bytes(device: torch.device) -> int:
-    """Memory that is free on the device now (on the CPU: available to a new allocation without swapping)."""
+    """Return the memory that is free on the device now (on the CPU: available to a new allocation without swapping)."""
     if device.type == "cuda":
         return int(torch.cuda.mem_get_info(device)[0])
     meminfo = Path("/proc/meminfo")
@@ -118,7 +117,7 @@ def free_bytes(device: torch.device) -> int:
 
 
 def resolve_memory(max_memory: int | float | str | None, device: torch.device) -> int:
-    """The budget in bytes: what the user allowed, or 80 % of what is free.
+    """Return the memory budget in bytes: the user's limit, or 80 % of the free memory.
 
     >>> resolve_memory("2GB", torch.device("cpu"))
     2000000000
@@ -127,8 +126,8 @@ def resolve_memory(max_memory: int | float | str | None, device: torch.device) -
 
 
 @contextmanager
-def threads(n: Any) -> Iterator[None]:
-    """Run a block with n torch threads and put the old number back after it; ``None`` leaves it alone.
+def threads(n: int | None) -> Iterator[None]:
+    """Run a block with n torch threads and restore the previous number after it; ``None`` changes nothing.
 
     >>> with threads(1):
     ...     torch.get_num_threads()
@@ -148,7 +147,7 @@ def threads(n: Any) -> Iterator[None]:
 
 
 def _container_bytes() -> float:
-    """What the control group leaves to this process; infinite where there is none, or it sets no limit."""
+    """Memory that the control group leaves to this process; infinite without a control group or a limit."""
     limit, used = Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current")
     if not (limit.exists() and used.exists()) or limit.read_text().strip() == "max":
         return float("inf")
@@ -158,4 +157,4 @@ def _container_bytes() -> float:
 def _physical_bytes() -> int:
     if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    return 4 * 2**30  # nothing to ask: a small laptop
+    return 4 * 2**30  # the system does not tell: assume a small laptop

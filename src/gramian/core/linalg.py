@@ -1,7 +1,7 @@
 """Small linear algebra on symmetric matrices: powers, factors, similarities.
 
-Everything here is a pure function; eigenvalues come largest first and eigenvector signs are fixed, so that two
-runs (or two machines) show the same direction and not its mirror image.
+All functions are pure. Eigenvalues come largest first and the signs of eigenvectors are fixed, so that two runs (or two
+computers) show the same direction and not its mirror image.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def psd_eigh(A: Float[Tensor, "d d"]) -> tuple[Float[Tensor, " d"], Float[Tensor
     >>> values
     tensor([3., 1.])
     """
-    # MPS has no eigensolver; d × d matrices travel cheaply.
+    # MPS has no eigensolver, and copying d × d matrices is cheap.
     values, vectors = torch.linalg.eigh(symmetrize(A.cpu() if A.device.type == "mps" else A))
     values, vectors = values.to(A.device), vectors.to(A.device)
     return values.flip(0).clamp_min(0), fix_signs(vectors.flip(1))
@@ -92,11 +92,12 @@ def haar(m: int, rng: torch.Generator, columns: int | None = None) -> Float[Tens
     if not 0 < columns <= m:
         raise ValueError(f"an orthogonal {m} × {m} matrix has no {columns} leading columns")
     Q, R = torch.linalg.qr(torch.randn(m, columns, generator=rng, dtype=torch.float64))
-    return Q * R.diagonal().sign()
+    orthogonal: Tensor = Q * R.diagonal().sign()
+    return orthogonal
 
 
 def cosine(A: Tensor, B: Tensor) -> float:
-    """Cosine ``ρ(A, B) = tr(AᵀB) / (‖A‖ ‖B‖)`` of two arrays of the same shape (papers A and C).
+    """Cosine ``ρ(A, B) = tr(AᵀB) / (‖A‖ ‖B‖)`` of two arrays of the same shape, the similarity of papers A and C.
 
     NaN when one of them is zero: a zero matrix has no direction.
 
@@ -111,7 +112,7 @@ def cosine(A: Tensor, B: Tensor) -> float:
 
 
 def pearson(A: Tensor, B: Tensor) -> float:
-    """Pearson correlation of the entries: :func:`cosine` after subtracting each array's mean entry (paper D).
+    """Pearson correlation of the entries: :func:`cosine` after subtracting each array's mean entry, as in paper D.
 
     >>> round(pearson(torch.eye(2), 5 + torch.eye(2)), 6)
     1.0

@@ -1,7 +1,7 @@
 """Small frozen objects that carry options: kernels, updates, solvers.
 
-They speak enough of scikit-learn's language (``get_params``, clone) for ``set_params(kernel__bandwidth=3.0)`` and grid
-searches to reach into them.
+They have ``get_params`` and support scikit-learn's ``clone``, so that ``set_params(kernel__bandwidth=3.0)`` and grid
+searches reach their fields.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ class Options:
     """A frozen dataclass whose fields are its options."""
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The options by name."""
+        """Return the options by name."""
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
     def with_params(self: T, **params: Any) -> T:
-        """A copy with some options replaced; an unknown one is an error that lists the known.
+        """Return a copy with some options replaced; an unknown option raises an error that lists the known ones.
 
         >>> from gramian.kernels import Laplace
         >>> Laplace().with_params(bandwidth=3.0)
-        Laplace(bandwidth=3.0, factor=1.0)
+        Laplace(bandwidth=3.0, bandwidth_scale=1.0)
         """
         known = self.get_params()
         for name in params:
@@ -39,11 +39,11 @@ class Options:
 
 
 def named(value: object, registry: Mapping[str, T], what: str, kind: type[T]) -> T:
-    """The object a name stands for, or the object itself; an error that lists the names otherwise.
+    """Return the object registered under a name, or an object as it is; anything else raises an error with the names.
 
     >>> from gramian.kernels import BY_NAME, Kernel
     >>> named("gaussian", BY_NAME, "kernel", Kernel)
-    Gaussian(bandwidth='auto', factor=1.0)
+    Gaussian(bandwidth='auto', bandwidth_scale=1.0)
     """
     if isinstance(value, kind):
         return value

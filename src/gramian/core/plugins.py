@@ -1,7 +1,7 @@
-"""Rooms that are looked up by the package they are for, and imported when somebody uses it.
+"""Modules of gramian that handle objects of a third-party package, imported only where that package is in use.
 
-A room below must not import one above. It asks here instead, and ``gramian/__init__.py``, which knows the whole house,
-says which module answers for which package.
+A lower package must not import a higher one. It looks the module up here instead; ``gramian/__init__.py`` registers
+which module handles which package.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ _MODULES: dict[str, str] = {}
 
 
 def register_plugin(package: str, module: str) -> None:
-    """Let a module of ours answer for objects of another package; nothing is imported yet."""
+    """Register the module of gramian that handles objects of a package; nothing is imported yet."""
     _MODULES[package] = module
 
 
 def plugin(package: str) -> ModuleType | None:
-    """The module that answers for a package, or None: where none does, and where nobody has imported the package.
+    """Return the module that handles a package; None where no module does, or the package has not been imported.
 
-    An object of a package cannot be met before the package was imported, so asking costs nothing to those without.
+    Objects of a package exist only after its import, so that a lookup never imports a package the user does not use.
 
-    >>> plugin("a package nobody has") is None
+    >>> plugin("a package that is not installed") is None
     True
     """
     if package not in _MODULES or package not in sys.modules:
@@ -31,13 +31,8 @@ def plugin(package: str) -> ModuleType | None:
     return importlib.import_module(_MODULES[package])
 
 
-def room_for(package: str) -> ModuleType:
-    """The module that answers for a package, imported now: for those who are about to use the package themselves."""
-    return importlib.import_module(_MODULES[package])
-
-
 def package_of(value: object) -> str:
-    """The package a value's class comes from.
+    """Return the name of the package that defines a value's class.
 
     >>> import numpy as np
     >>> package_of(np.zeros(1))

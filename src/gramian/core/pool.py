@@ -1,6 +1,6 @@
-"""Doing the same to many items, here or elsewhere: one by one, in threads, or whatever a room above brings along.
+"""Pools that apply one function to many items: one by one, in threads, or on a cluster (``gramian.distributed``).
 
-Results come as they are finished, so that an interrupt loses none that was.
+Results are yielded as they are finished, so that an interrupt loses no finished result.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from gramian.core.hardware import threads
 
 @runtime_checkable
 class Pool(Protocol):
-    """Where independent pieces of work are done."""
+    """Executor of independent pieces of work."""
 
     @property
     def remote(self) -> bool:
-        """Whether another process does the work: what it is given is copied, and it cannot call back."""
+        """True if other processes do the work: arguments are copied, and the work cannot call back."""
 
     def run(self, function: Callable[[Any, Any], Any], shared: Any, items: Sequence[Any]) -> Iterator[tuple[int, Any]]:
-        """``(i, function(shared, items[i]))`` in whatever order they are finished; ``shared`` travels once."""
+        """Yield ``(i, function(shared, items[i]))`` in the order of completion; ``shared`` is sent once."""
 
 
 @dataclass(frozen=True)
 class Serial:
-    """One by one, in this thread.
+    """Pool that works in the calling thread, one item after the other.
 
     >>> list(Serial().run(pow, 2, [1, 3]))
     [(0, 2), (1, 8)]
@@ -47,9 +47,9 @@ class Serial:
 
 @dataclass(frozen=True)
 class Threads:
-    """In so many threads of this process.
+    """Pool of ``workers`` threads in this process.
 
-    Whoever stops asking for results calls off the items that have not begun; those under way finish unheard.
+    Closing the iterator cancels pending items; running ones finish and their results are dropped.
 
     >>> sorted(Threads(2).run(pow, 2, [1, 3]))
     [(0, 2), (1, 8)]
@@ -70,7 +70,7 @@ class Threads:
 
 
 def local_pool(n_jobs: int | None) -> Serial | Threads:
-    """The pool for a number of jobs, counted as joblib does: None is 1, −1 is one per core.
+    """Return the pool for a number of jobs, counted as joblib does: None is 1, −1 is one per core.
 
     >>> local_pool(None), local_pool(2)
     (Serial(remote=False), Threads(workers=2, remote=False))
@@ -81,10 +81,10 @@ def local_pool(n_jobs: int | None) -> Serial | Threads:
 
 @contextmanager
 def side_by_side(pool: Pool, workers: int | None = None) -> Iterator[Pool]:
-    """The pool, or instead of this thread alone as many as torch has, with one of torch's in each.
+    """Yield a pool for many small pieces of work: one thread of torch in each of as many threads as torch has.
 
-    Small pieces of work keep one thread busy each, and rarely two. At most ``workers`` are under way, unless they are
-    elsewhere.
+    A small piece of work uses one thread fully, and rarely two. A pool of threads keeps its number of threads, at most
+    ``workers``; a remote pool is yielded unchanged.
 
     >>> with side_by_side(Serial(), workers=1) as one, side_by_side(Threads(4), workers=2) as two:
     ...     one, two

@@ -1,4 +1,4 @@
-"""A progress bar with a time estimate: on a terminal, in a notebook, and nowhere else."""
+"""Progress bars with a time estimate, on a terminal and in a notebook only."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
 _PATIENCE, _PACE = 1.0, 0.2
-"""Seconds before a notebook shows a bar, so that what is quick leaves no trace, and between two drawings of it."""
+"""Seconds before a notebook shows a bar (quick work shows none), and between two drawings of it."""
 
 
 class Tick:
-    """Called after each step; ``expect(n)`` tells of n more steps than were known in the beginning.
+    """Callback for each finished step; ``expect(n)`` announces n more steps than were known in the beginning.
 
     >>> tick = Tick()
     >>> tick.expect(3)
@@ -26,18 +26,18 @@ class Tick:
     """
 
     def __call__(self) -> None:
-        """One more step is done."""
+        """Count one finished step."""
 
     def expect(self, steps: int) -> None:
-        """There are so many more steps."""
+        """Add steps to the total."""
 
 
 @contextmanager
 def progress(what: str, total: int | None, show: bool) -> Iterator[Tick]:
-    """Yield a :class:`Tick` to call after each of ``total`` steps (None: nobody knows); it draws a bar if asked to.
+    """Yield a :class:`Tick` to call after each of ``total`` steps (None: unknown); it draws a bar if ``show``.
 
-    On a terminal the bar is rich's, in a notebook it is HTML that needs no widgets; both vanish at the end. Into a pipe
-    or a file nothing is written.
+    The bar is rich's on a terminal and plain HTML, without widgets, in a notebook; it is removed at the end. Nothing is
+    written to a pipe or a file.
 
     >>> with progress("counting", 2, show=False) as tick:
     ...     tick()
@@ -52,7 +52,7 @@ def progress(what: str, total: int | None, show: bool) -> Iterator[Tick]:
         finally:
             bar.close()
         return
-    # Here: a fit that shows nothing need not wait for rich.
+    # Imported here, so that a fit without progress does not wait for rich.
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -73,7 +73,7 @@ def progress(what: str, total: int | None, show: bool) -> Iterator[Tick]:
 
 
 class _TerminalBar(Tick):
-    """A bar of rich's."""
+    """Progress bar of rich."""
 
     def __init__(self, what: str, total: int | None, bar: Progress) -> None:
         self.bar, self.total = bar, total
@@ -89,7 +89,7 @@ class _TerminalBar(Tick):
 
 
 def _notebook() -> Any:
-    """IPython's display module inside a notebook's kernel, else None; a terminal that runs IPython is a terminal."""
+    """Return IPython's display module inside a notebook's kernel, else None, also for IPython on a terminal."""
     ipython = sys.modules.get("IPython")
     shell = None if ipython is None else ipython.get_ipython()
     if shell is None or not hasattr(shell, "kernel"):
@@ -98,7 +98,7 @@ def _notebook() -> Any:
 
 
 class _NotebookBar(Tick):
-    """A bar in the output of a cell, drawn again in the same place."""
+    """Progress bar in the output of a cell, redrawn in place."""
 
     def __init__(self, what: str, total: int | None, display: Any) -> None:
         self.what, self.total, self.display = what, total, display
@@ -106,7 +106,7 @@ class _NotebookBar(Tick):
         self.place: Any = None
 
     def __call__(self) -> None:
-        """One more step; draws only if a drawing is due."""
+        """Count one finished step; redraw the bar only if that is due."""
         self.done += 1
         now = time.monotonic()
         if now - self.begin < _PATIENCE or now - self.last < _PACE:
@@ -123,12 +123,12 @@ class _NotebookBar(Tick):
             self.total += steps
 
     def close(self) -> None:
-        """Leave nothing behind."""
+        """Remove the bar."""
         if self.place is not None:
             self.place.update(self.display.HTML(""))
 
     def html(self, passed: float) -> str:
-        """The bar with the time it took, and how long the rest takes at that pace."""
+        """Return the bar with the time used, and an estimate of the time left at the same pace."""
         if self.total is None:
             return f"<div>{escape(self.what)} <progress></progress> {self.done} · {_clock(passed)}</div>"
         left = passed * (self.total - self.done) / self.done

@@ -1,8 +1,8 @@
-"""Training rows that may not be in memory: what a large fit does with them, and nothing else.
+"""Training rows that may not be in memory: the operations that a large fit needs.
 
-Everything that sees all rows of a large training set (normal equations, gradients, statistics) is a sum over blocks of
-rows, :meth:`RowSource.reduce`, or something kept for each row, :meth:`RowSource.map`; a few rows to stand on come from
-:meth:`RowSource.take`. Who can do these three on a file or on a cluster can be fitted to.
+Work on all rows of a large training set (normal equations, gradients, statistics) is a sum over blocks of rows,
+:meth:`RowSource.reduce`, or a result for each row, :meth:`RowSource.map`; a few rows, such as centres, come from
+:meth:`RowSource.take`. Any data source with these three methods can be trained on.
 """
 
 from __future__ import annotations
@@ -20,14 +20,17 @@ from gramian.core.hardware import wide_dtype
 from gramian.core.tiles import spans
 
 BLOCK_ROWS = 8192
-"""Rows of a block in memory: large enough for a product to use all threads, small beside what it is multiplied with."""
+"""Rows of a block in memory: enough for a product to use all threads, few compared with the other operand's rows."""
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows as a machine sees them: inputs, targets that are centred and scaled, and weights.
+    """Rows in numbers: inputs, centred and scaled targets, and weights.
 
-    A whole training set, or a block of a larger one that begins at row ``start`` of it.
+    They are a whole training set, or a block of a larger one that begins at row ``start`` of it.
+
+    >>> Rows(torch.zeros(3, 2), torch.ones(3, 1)).total_weight
+    3.0
     """
 
     X: Float[Tensor, "n d"]
@@ -51,10 +54,10 @@ class Rows:
 class RowSource(Protocol):
     """Rows of a training set that may not be in memory.
 
-    A function that is handed to :meth:`reduce` or :meth:`map` gets a block (:class:`Rows`) and, after it, ``args``. It
-    must not change the block, nor depend on how rows are cut into blocks. What it holds itself (centres, a metric) may
-    be large and is the same from call to call; ``args`` change and are small: whoever sends functions to other
-    processes sends the first once.
+    A function passed to :meth:`reduce` or :meth:`map` is called with a block (:class:`Rows`) followed by ``args``. It
+    must not change the block, nor depend on how rows are cut into blocks. The data of the function object (centres, a
+    metric) may be large and stay the same from call to call, so that a source on a cluster sends them once; ``args``
+    are small and may change.
     """
 
     @property
@@ -75,30 +78,30 @@ class RowSource(Protocol):
 
     @property
     def device(self) -> torch.device:
-        """Where blocks, and what comes out of all three, lie."""
+        """Device of the blocks, and of the results of all three methods."""
 
     def reduce(self, function: Callable[..., tuple[Tensor, ...]], *args: Any) -> tuple[Tensor, ...]:
-        """``Σ function(block, *args)`` over all blocks, tensor by tensor, added in the wide format."""
+        """Return ``Σ function(block, *args)`` over all blocks, tensor by tensor, summed in the wide format."""
 
     def map(self, function: Callable[..., Tensor], *args: Any) -> Tensor:
-        """``function(block, *args)``, one row for each row of a block, for all rows in their order: ``(n, …)``."""
+        """Return ``function(block, *args)``, one row per row of a block, for all rows in their order: ``(n, …)``."""
 
     def take(self, indices: Int[Tensor, " m"]) -> Rows:
-        """The rows with these indices, in this order."""
+        """Return the rows with these indices, in this order."""
 
     def load(self) -> Rows:
-        """All rows, in memory."""
+        """Return all rows, in memory."""
 
 
 @dataclass(frozen=True, eq=False)
 class MemoryRows:
-    """A :class:`RowSource` over tensors.
+    """:class:`RowSource` over tensors in memory.
 
     Parameters
     ----------
     rows : Rows
     block : int
-        Rows of a block.
+        Number of rows in a block.
 
     >>> source = MemoryRows(Rows(torch.ones(5, 2), torch.ones(5, 1)), block=2)
     >>> source.reduce(lambda block: (block.X.mT @ block.Y,))[0].squeeze()
@@ -153,7 +156,7 @@ class MemoryRows:
 
 @dataclass(frozen=True, eq=False)
 class _View(ABC):
-    """A :class:`RowSource` that shows another one's blocks changed."""
+    """:class:`RowSource` of a selection from each block of another source."""
 
     source: RowSource
 
@@ -179,18 +182,18 @@ class _View(ABC):
 
     @property
     @abstractmethod
-    def seen(self) -> Callable[[Rows], Rows]:
-        """What is shown of a block: a function without the source in it, since it goes to where the blocks are."""
+    def select(self) -> Callable[[Rows], Rows]:
+        """Function from a block to its selected part; it holds no source, since it may be sent to other processes."""
 
     def reduce(self, function: Callable[..., tuple[Tensor, ...]], *args: Any) -> tuple[Tensor, ...]:
-        return self.source.reduce(_Seen(function, self.seen), *args)
+        return self.source.reduce(_OnSelection(function, self.select), *args)
 
     def map(self, function: Callable[..., Tensor], *args: Any) -> Tensor:
-        return self.source.map(_Seen(function, self.seen), *args)
+        return self.source.map(_OnSelection(function, self.select), *args)
 
     @abstractmethod
     def take(self, indices: Int[Tensor, " m"]) -> Rows:
-        """The rows with these indices, in this order."""
+        """Return the rows with these indices, in this order."""
 
     def load(self) -> Rows:
         return self.take(torch.arange(self.n_rows))
@@ -198,13 +201,13 @@ class _View(ABC):
 
 @dataclass(frozen=True, eq=False)
 class SelectedRows(_View):
-    """A source reduced to some of its rows: what is held out of a fit is never seen by it.
+    """Some rows of a source, such as the training rows of a split.
 
     Parameters
     ----------
     source : RowSource
     index : Tensor of int (k,)
-        The rows that stay, rising.
+        Selected rows, in increasing order.
 
     >>> source = MemoryRows(Rows(torch.arange(5.0)[:, None], torch.ones(5, 1)), block=2)
     >>> SelectedRows(source, torch.tensor([1, 4])).map(lambda block: block.X[:, 0])
@@ -218,8 +221,8 @@ class SelectedRows(_View):
         return len(self.index)
 
     @property
-    def seen(self) -> Callable[[Rows], Rows]:
-        return _SomeRows(self.index)
+    def select(self) -> Callable[[Rows], Rows]:
+        return _SelectRows(self.index)
 
     def take(self, indices: Int[Tensor, " m"]) -> Rows:
         return self.source.take(self.index[indices.cpu()])
@@ -227,12 +230,13 @@ class SelectedRows(_View):
 
 @dataclass(frozen=True, eq=False)
 class SelectedColumns(_View):
-    """A source reduced to some of its columns.
+    """Some columns of a source.
 
     Parameters
     ----------
     source : RowSource
     chosen : Tensor of bool (d,)
+        True for the selected columns.
 
     >>> source = MemoryRows(Rows(torch.eye(2), torch.ones(2, 1)))
     >>> SelectedColumns(source, torch.tensor([False, True])).take(torch.arange(2)).X
@@ -247,15 +251,15 @@ class SelectedColumns(_View):
         return int(self.chosen.sum())
 
     @property
-    def seen(self) -> Callable[[Rows], Rows]:
-        return _SomeColumns(self.chosen)
+    def select(self) -> Callable[[Rows], Rows]:
+        return _SelectColumns(self.chosen)
 
     def take(self, indices: Int[Tensor, " m"]) -> Rows:
-        return self.seen(self.source.take(indices))
+        return self.select(self.source.take(indices))
 
 
 @dataclass(frozen=True, eq=False)
-class _SomeRows:
+class _SelectRows:
     index: Int[Tensor, " k"]
 
     def __call__(self, block: Rows) -> Rows:
@@ -266,7 +270,7 @@ class _SomeRows:
 
 
 @dataclass(frozen=True, eq=False)
-class _SomeColumns:
+class _SelectColumns:
     chosen: Bool[Tensor, " d"]
 
     def __call__(self, block: Rows) -> Rows:
@@ -274,24 +278,24 @@ class _SomeColumns:
 
 
 @dataclass(frozen=True, eq=False)
-class _Seen:
-    """A function of blocks, handed what a view shows of each."""
+class _OnSelection:
+    """A function of blocks, applied to the selected part of each."""
 
     function: Callable[..., Any]
-    seen: Callable[[Rows], Rows]
+    select: Callable[[Rows], Rows]
 
     def __call__(self, block: Rows, *args: Any) -> Any:
-        return self.function(self.seen(block), *args)
+        return self.function(self.select(block), *args)
 
 
 def add_wide(total: tuple[Tensor, ...] | None, parts: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-    """Add a block's tensors to a sum that is kept in the wide format, in place; None is the empty sum.
+    """Add a block's tensors to a sum in the wide format, in place; None is the empty sum.
 
     >>> add_wide(None, (torch.ones(1),))
     (tensor([1.], dtype=torch.float64),)
     """
     if total is None:
-        # A copy even where the format is wide already: the function may have handed out something it keeps.
+        # A copy even where the format is wide already: the function may still hold the tensor it returned.
         return tuple(part.to(wide_dtype(part.device), copy=True) for part in parts)
     for whole, part in zip(total, parts, strict=True):
         whole += part

@@ -12,7 +12,7 @@ from torch import Tensor
 
 
 def within_standard_error(errors: Float[Tensor, " m"], best: Float[Tensor, " m"], share: Float[Tensor, " m"]) -> bool:
-    """Tell whether mean errors exceed the best by at most one standard error of the difference.
+    """Return True if mean errors exceed the best by at most one standard error of the difference.
 
     The difference is taken row by row; ``share`` are the rows' weights, which sum to 1.
 
@@ -31,7 +31,7 @@ def within_standard_error(errors: Float[Tensor, " m"], best: Float[Tensor, " m"]
 
 
 def wilson_interval(
-    share: ArrayLike, count: ArrayLike, level: float
+    share: float | ArrayLike, count: float | ArrayLike, level: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return Wilson's interval at ``level`` for a share of ``count`` rows: numbers, or arrays of equal shape.
 
@@ -42,7 +42,8 @@ def wilson_interval(
     z = norm.ppf((1 + level) / 2)
     middle = (share + z**2 / (2 * count)) / (1 + z**2 / count)
     half = z / (1 + z**2 / count) * np.sqrt(share * (1 - share) / count + z**2 / (4 * count**2))
-    return np.minimum(middle - half, share).clip(min=0), np.maximum(middle + half, share).clip(max=1)
+    low, high = np.minimum(middle - half, share).clip(min=0), np.maximum(middle + half, share).clip(max=1)
+    return np.asarray(low), np.asarray(high)
 
 
 def effective_rows(weights: Float[np.ndarray, " n"]) -> float:

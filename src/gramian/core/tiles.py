@@ -1,8 +1,8 @@
-"""Cutting rows and square matrices into tiles.
+"""Tiles of rows and of square matrices.
 
 Two laws hold for everything computed by tiles. Work on a symmetric matrix visits only the tiles on and above the
-diagonal. And a row's result does not depend on the batch it came in: products of new rows always have the same shape,
-because the last tile is filled up with zero rows (BLAS picks another summation order for another shape).
+diagonal. A row's result does not depend on its batch: products of new rows always have the same shape, because the last
+tile is filled up with zero rows (BLAS picks another summation order for another shape).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from torch import Tensor
 from gramian.core.pool import Serial, side_by_side
 
 ROWS = 128
-"""Rows of new data handled at once, always exactly this many."""
+"""Rows of new data in one block, always exactly this number."""
 _OUTPUTS = 16
 _INNER = 8
 
@@ -44,7 +44,7 @@ def upper_tiles(n: int, size: int) -> Iterator[tuple[slice, slice]]:
 
 
 def full_rows(X: Float[Tensor, "n d"]) -> Iterator[tuple[slice, Float[Tensor, "rows d"]]]:
-    """Blocks of exactly :data:`ROWS` rows, the last one filled with zeros, with the slice of real rows it stands for.
+    """Blocks of exactly :data:`ROWS` rows, the last one filled with zeros, each with the slice of its real rows.
 
     >>> [(rows, tuple(block.shape)) for rows, block in full_rows(torch.ones(130, 2))]
     [(slice(0, 128, None), (128, 2)), (slice(128, 130, None), (128, 2))]
@@ -57,10 +57,10 @@ def full_rows(X: Float[Tensor, "n d"]) -> Iterator[tuple[slice, Float[Tensor, "r
 
 
 def each_block(X: Float[Tensor, "n d"], work: Callable[[slice, Tensor], None]) -> None:
-    """Call ``work(rows, block)`` for the blocks of :func:`full_rows`, side by side in as many threads as torch has.
+    """Call ``work(rows, block)`` for the blocks of :func:`full_rows`, concurrently in as many threads as torch has.
 
-    A thread per block is faster than all threads on one block of 128 rows, and a block comes out the same for any
-    number of them.
+    A thread per block is faster than all threads on one block of 128 rows, and the result of a block does not depend on
+    the number of threads.
 
     >>> out = torch.empty(300)
     >>> each_block(torch.ones(300, 2), lambda rows, block: out[rows].copy_(block.sum(dim=1)[: rows.stop - rows.start]))
@@ -74,7 +74,7 @@ def each_block(X: Float[Tensor, "n d"], work: Callable[[slice, Tensor], None]) -
 
 
 def pad_outputs(V: Float[Tensor, "n c"]) -> Float[Tensor, "n c2"]:
-    """Zero columns appended up to a multiple of 16, so that a product with V rounds the same in every row.
+    """Append zero columns up to a multiple of 16, so that a product with V rounds the same in every row.
 
     >>> tuple(pad_outputs(torch.ones(3, 2)).shape)
     (3, 16)
@@ -83,7 +83,7 @@ def pad_outputs(V: Float[Tensor, "n c"]) -> Float[Tensor, "n c2"]:
 
 
 def padded(outputs: int) -> int:
-    """How many columns :func:`pad_outputs` makes of these.
+    """Return the number of columns after :func:`pad_outputs`.
 
     >>> padded(17)
     32
@@ -92,7 +92,7 @@ def padded(outputs: int) -> int:
 
 
 def pad_inner(X: Float[Tensor, "n k"]) -> Float[Tensor, "n k2"]:
-    """Zero columns appended up to a multiple of 8: with an odd inner dimension BLAS treats rows differently.
+    """Append zero columns up to a multiple of 8: with an odd inner dimension BLAS treats rows differently.
 
     >>> tuple(pad_inner(torch.ones(3, 7)).shape)
     (3, 8)
@@ -101,7 +101,7 @@ def pad_inner(X: Float[Tensor, "n k"]) -> Float[Tensor, "n k2"]:
 
 
 def rowwise_matmul(X: Float[Tensor, "n d"], A: Float[Tensor, "d k"]) -> Float[Tensor, "n k"]:
-    """``X @ A`` in which every row comes out the same whatever batch it is in.
+    """Return ``X @ A``, in which a row's result does not depend on the other rows of X.
 
     >>> X, A = torch.rand(300, 7), torch.rand(7, 3)
     >>> torch.equal(rowwise_matmul(X[10:11], A), rowwise_matmul(X, A)[10:11])

@@ -1,3 +1,3 @@
-"""The version, where every room can read it; the build reads it here too."""
+"""Version of the package; the build reads it here too."""
 
 __version__ = "0.1.0"

@@ -1,14 +1,13 @@
-"""Worker processes of one thread each: no item of work can end the run, or slow down its neighbours.
+"""Worker processes of one thread each, in which no item of work can end the run or slow down other items.
 
-A worker that raises, dies or takes too long costs its item and nothing else. When the parent goes, however it goes, the
-workers go too.
+A worker that raises, dies or takes too long loses its item and nothing else. The workers end when the parent process
+ends, for whatever reason.
 """
 
 from __future__ import annotations
 
 import math
 import os
-import re
 import signal
 import sys
 import threading
@@ -23,6 +22,8 @@ from typing import Any
 import torch
 from threadpoolctl import threadpool_limits
 
+from gramian.core.error_text import one_line
+
 _THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _POLL_SECONDS = 0.2
 _READY = "ready"
@@ -30,14 +31,14 @@ _READY = "ready"
 
 @dataclass(frozen=True)
 class Lost:
-    """What came of an item whose worker raised, died or took too long.
+    """Answer for an item whose worker raised, died or took too long.
 
     Attributes
     ----------
     error : str
-        What happened, in one line.
+        Description of the error, in one line.
     seconds : float
-        How long it took until then.
+        Time until the error.
     """
 
     error: str
@@ -47,24 +48,25 @@ class Lost:
 def in_workers(
     function: Callable[[Any], Any], items: Iterable[Any], *, jobs: int = 1, time_limit: float = math.inf
 ) -> Generator[tuple[Any, Any], None, None]:
-    """Yield ``(item, function(item))`` as they are ready, each computed in one of ``jobs`` processes.
+    """Yield ``(item, function(item))`` in the order of completion, each computed in one of ``jobs`` processes.
 
     Parameters
     ----------
     function : callable
-        Of a module, so that a new process can import it (or a ``functools.partial`` of one).
+        A function of a module, so that a new process can import it, or a ``functools.partial`` of one.
     items : iterable
         Taken one at a time, in their order; anything that can be pickled.
     jobs : int
+        Number of processes.
     time_limit : float
-        Seconds after which an item is given up and its process ended; imports do not count.
+        Seconds after which the process of an item is ended; the time for imports does not count.
 
     Yields
     ------
     tuple
         The item and its value, or a :class:`Lost` where there is none.
 
-    Closing the iterator ends the workers: at once those at work.
+    Closing the iterator ends the workers; those at work are killed.
     """
     if jobs < 1:
         raise ValueError(f"jobs must be at least 1, got {jobs}")
@@ -101,7 +103,7 @@ def _answers(
 
 @dataclass(eq=False)
 class _Worker:
-    """A process that works on one item after the other; it is replaced when it dies or is too slow."""
+    """A process that works on one item after the other and is replaced when it dies or is too slow."""
 
     function: Any
     process: Any = None
@@ -117,7 +119,7 @@ class _Worker:
             self.process = context.Process(target=_serve, args=(other, self.function), daemon=True)
             self.process.start()
             other.close()
-            self.since = math.inf  # until it says that its imports are done
+            self.since = math.inf  # until the process reports that its imports are done
         else:
             self.since = time.monotonic()
         assert self.pipe is not None
@@ -129,7 +131,7 @@ class _Worker:
         return self.pipe.recv()
 
     def finish(self) -> Any:
-        """The item, which is off this worker's hands now."""
+        """Mark the worker as idle and return its item."""
         item, self.item, self.busy = self.item, None, False
         return item
 
@@ -139,7 +141,7 @@ class _Worker:
         return self.finish(), lost
 
     def stop(self) -> None:
-        """End the process: at once if it is at work, else it goes by itself when the pipe closes."""
+        """End the process: kill it if it is at work; an idle one ends when its pipe closes."""
         if self.busy and self.process is not None:
             self.process.kill()
         if self.pipe is not None:
@@ -150,7 +152,7 @@ class _Worker:
 
 
 def _next_answer(workers: Sequence[_Worker], time_limit: float) -> tuple[Any, Any] | None:
-    """The answer of the first worker that has one, dies or passes the limit; None if nothing happened for a while."""
+    """Return the answer of the first worker that has one, dies or passes the limit; None if none did for a while."""
     by_pipe: dict[Any, _Worker] = {worker.pipe: worker for worker in workers if worker.busy}
     for ready in wait(list(by_pipe), timeout=_POLL_SECONDS):
         worker = by_pipe[ready]
@@ -170,14 +172,14 @@ def _next_answer(workers: Sequence[_Worker], time_limit: float) -> tuple[Any, An
 
 
 def _serve(pipe: Connection, function: Callable[[Any], Any]) -> None:
-    """The life of a worker: one thread, no output, an item in, an answer out."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is the parent's business: it ends the workers
-    threading.Thread(target=_leave_with_the_parent, daemon=True).start()
-    os.environ.update(dict.fromkeys(_THREAD_VARIABLES, "1"))  # for libraries that are loaded from here on
+    """Run the loop of a worker process: with one thread and without output, answer each item that is received."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles interrupts and ends the workers
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
+    os.environ.update(dict.fromkeys(_THREAD_VARIABLES, "1"))  # for libraries that are loaded later
     torch.set_num_threads(1)
     with open(os.devnull, "w") as nowhere, threadpool_limits(1):
         for stream in (sys.stdout, sys.stderr):
-            with suppress(OSError, ValueError):  # a stream without a file behind it prints nowhere already
+            with suppress(OSError, ValueError):  # a stream without a file prints nowhere already
                 os.dup2(nowhere.fileno(), stream.fileno())
         pipe.send((_READY, None))
         while True:
@@ -185,7 +187,7 @@ def _serve(pipe: Connection, function: Callable[[Any], Any]) -> None:
                 item = pipe.recv()
             except EOFError:
                 return
-            except Exception as error:  # the item names something that this process cannot import
+            except Exception as error:  # the item refers to an object that this process cannot import
                 pipe.send(("answer", Lost(one_line(error), 0.0)))
                 continue
             begin = time.monotonic()
@@ -196,32 +198,8 @@ def _serve(pipe: Connection, function: Callable[[Any], Any]) -> None:
             pipe.send(("answer", value))
 
 
-def one_line(error: BaseException, longest: int = 300) -> str:
-    """What an error says, with its kind and the place it comes from; of folders nothing is said, since texts travel.
-
-    >>> one_line(ValueError("no file\\n  in /home/somebody/data: bad luck"))
-    'ValueError: no file in data: bad luck'
-    """
-    text = f"{type(error).__name__}: {without_folders(str(error))}"
-    text = text if len(text) <= longest else text[: longest - 1] + "…"
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    where = f" ({os.path.basename(trace.tb_frame.f_code.co_filename)}, line {trace.tb_lineno})" if trace else ""
-    return text + where
-
-
-def without_folders(text: str) -> str:
-    """The text on one line, with the last part only of every absolute path.
-
-    >>> without_folders("there is no mnist/a.gz in /srv/data")
-    'there is no mnist/a.gz in data'
-    """
-    return re.sub(r"(?<![\w./\\])(?:[A-Za-z]:)?(?:[/\\][\w.+-]+)*[/\\]([\w.+-]+)", r"\1", " ".join(text.split()))
-
-
-def _leave_with_the_parent() -> None:
-    """End this process when its parent has gone without saying so (a kill): nobody is left to take the answer."""
+def _exit_with_parent() -> None:
+    """End this process when its parent has ended without closing the pipe, such as by a kill."""
     parent = parent_process()
     assert parent is not None
     wait([parent.sentinel])

@@ -1,7 +1,7 @@
-"""The same fits on a Dask cluster: sums over blocks of rows, folds and bags are done by its workers.
+"""Fits on a Dask cluster: its workers compute sums over blocks of rows, folds and bagged models.
 
-May import ``rfm`` and everything below. Needs ``gramian[dask]``. There is nothing to call: inside a ``Client`` the
-estimators find it, and Dask arrays and frames are taken by ``fit`` and ``predict`` as they are. See ``docs/dask.md``.
+May import ``rfm`` and everything below. Needs ``gramian[dask]``. Users call nothing here: inside a ``Client`` the
+estimators use it, and ``fit`` and ``predict`` accept Dask arrays and frames. See ``docs/dask.md``.
 
 >>> from gramian.distributed import current
 >>> current() is None  # no client, no cluster

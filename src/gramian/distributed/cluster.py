@@ -1,7 +1,7 @@
-"""The cluster as a :class:`~gramian.core.pool.Pool`.
+"""Dask cluster as a :class:`~gramian.core.pool.Pool`.
 
-Everything is handed to it as a task, data too. A task that is lost with a worker is done again from what it was made
-of; data that was scattered would be gone.
+Everything is submitted as a task, data included. A task that is lost with a worker is computed again from its inputs;
+scattered data would be lost.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from gramian.core.tiles import spans
 from gramian.distributed.rows import ClusterRows
 
 _BLOCKS_PER_THREAD = 4
-"""So many blocks for each thread of the cluster: enough to share them out again when a worker is slow or gone."""
+"""Number of blocks per thread of the cluster: enough to redistribute them when a worker is slow or lost."""
 _LEAST_ROWS = 2048
 
 
 @dataclass(frozen=True, eq=False)
 class Cluster:
-    """Workers of a Dask client, to do independent pieces of work and to hold rows."""
+    """Workers of a Dask client, which compute independent pieces of work and hold rows."""
 
     client: Client
     remote: bool = True
@@ -36,21 +36,22 @@ class Cluster:
         held = self.held(shared)
         futures = {self.client.submit(function, held, item, pure=False): i for i, item in enumerate(items)}
         try:
-            for future in as_completed(futures, loop=self.client.loop):
+            for future in as_completed(futures, loop=self.client.loop):  # type: ignore[no-untyped-call]
                 yield futures[future], future.result()
         finally:
-            self.client.cancel([future for future in futures if not future.done()])
+            pending = [future for future in futures if not future.done()]  # type: ignore[no-untyped-call]
+            self.client.cancel(pending)  # type: ignore[no-untyped-call]
 
-    def held(self, value: Any) -> Future:
-        """A value on the cluster, sent once: the same value again is the same task."""
+    def held(self, value: Any) -> Future[Any]:
+        """Put a value on the cluster and return its future; an equal value is the same task, so it is sent once."""
         name = hashlib.sha256(cloudpickle.dumps(value)).hexdigest()
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Sending large graph")  # it is large, and it is sent once
+            warnings.filterwarnings("ignore", "Sending large graph")  # a large value is sent only once
             return self.client.submit(_itself, value, key=f"gramian-{name}")
 
     def source(self, rows: Rows) -> RowSource:
-        """Rows that are in memory here, spread over the workers in blocks."""
-        threads = max(1, sum(self.client.nthreads().values()))
+        """Distribute rows in the memory of this process over the workers, in blocks."""
+        threads = max(1, sum(self.client.nthreads().values()))  # type: ignore[no-untyped-call]
         size = max(_LEAST_ROWS, -(-len(rows) // (_BLOCKS_PER_THREAD * threads)))
         blocks = [
             Rows(
@@ -65,9 +66,9 @@ class Cluster:
 
 
 def current() -> Cluster | None:
-    """The cluster of the client this code runs inside of, as ``dask.compute`` finds it; None where there is none.
+    """Return the cluster of the current client, as ``dask.compute`` finds it; None without one.
 
-    A task on a worker gets None: it is a piece of work itself, and what it waited for might wait for its place.
+    Inside a task on a worker the result is None: work submitted from a task could wait for the thread of that task.
     """
     try:
         get_worker()
@@ -76,7 +77,7 @@ def current() -> Cluster | None:
     else:
         return None
     try:
-        client = default_client()
+        client = default_client()  # type: ignore[no-untyped-call]
     except ValueError:
         return None
     return None if client.asynchronous else Cluster(client)

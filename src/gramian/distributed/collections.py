@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import dask
 import dask.array
 import numpy as np
+from dask.base import compute, is_dask_collection
+from dask.delayed import delayed
 
 from gramian.core.rows import Rows, RowSource
 from gramian.distributed.cluster import current
@@ -19,20 +20,20 @@ from gramian.tables.blocks import Block, Blocks
 
 @dataclass(frozen=True, eq=False)
 class DaskBlocks(Blocks):
-    """The partitions of a Dask array or frame, with their targets and weights.
+    """Partitions of a Dask array or frame, with their targets and weights.
 
-    Inside a client the workers make the partitions and look at them; elsewhere they are made here, one at a time.
+    With a client the workers compute and process the partitions; without one this process does, one at a time.
     """
 
     columns: int
     parts: tuple[Any, ...]
-    """For each partition a delayed :class:`Block` that does not know where it begins."""
+    """A delayed :class:`Block` for each partition, without the number of its first row."""
     known: list[int] | None = None
-    """Rows of each partition, where the collection knows them."""
+    """Number of rows in each partition, if the collection knows it."""
 
     @cached_property
     def lengths(self) -> list[int]:
-        """Rows of each partition."""
+        """Number of rows in each partition."""
         if self.known is not None:
             return self.known
         return [int(n) for n in self._on_each(_length, [0] * len(self.parts))]
@@ -46,8 +47,8 @@ class DaskBlocks(Blocks):
         return self.columns
 
     @property
-    def elsewhere(self) -> bool:
-        """Whether workers look at the blocks."""
+    def remote(self) -> bool:
+        """True if workers process the blocks."""
         return current() is not None
 
     @property
@@ -61,13 +62,13 @@ class DaskBlocks(Blocks):
         return self._on_each(function, [starts[i] for i in full], [self.parts[i] for i in full])
 
     def source(self, prepare: Callable[[Block], Rows]) -> RowSource | None:
-        """The rows as a machine sees them, held by the workers; None where there is no cluster."""
+        """Return the prepared rows, held by the workers; None without a cluster."""
         cluster = current()
         if cluster is None:
             return None
         client, work = cluster.client, cluster.held(prepare)
         full = [i for i, n in enumerate(self.lengths) if n]
-        raw = client.compute([self.parts[i] for i in full])
+        raw = client.compute([self.parts[i] for i in full])  # type: ignore[no-untyped-call]
         starts = self.starts
         blocks = [client.submit(_at, work, part, starts[i], pure=False) for part, i in zip(raw, full, strict=True)]
         one = client.submit(_first_row, blocks[0]).result()
@@ -81,17 +82,15 @@ class DaskBlocks(Blocks):
                 yield _at(function, part.compute(), start)
             return
         client, work = cluster.client, cluster.held(function)
-        futures = [
-            client.submit(_at, work, part, start, pure=False)
-            for part, start in zip(client.compute(list(parts)), starts, strict=True)
-        ]
-        while futures:  # one by one, so that results do not pile up here, nor on the workers
+        raw = client.compute(list(parts))  # type: ignore[no-untyped-call]
+        futures = [client.submit(_at, work, part, start, pure=False) for part, start in zip(raw, starts, strict=True)]
+        while futures:  # one by one, so that results accumulate neither here nor on the workers
             yield futures[0].result()
             futures.pop(0)
 
 
 def as_blocks(X: Any, y: Any = None, weights: Any = None) -> DaskBlocks:
-    """The blocks of a Dask array or frame; y and weights are collections, arrays, or names of columns of a frame."""
+    """Return the blocks of a Dask array or frame; y and weights are collections, arrays, or names of its columns."""
     frame = "dataframe" in type(X).__module__
     if not frame and not isinstance(X, dask.array.Array):
         raise ValueError(f"X is a {type(X).__name__} of dask: pass an array or a frame")
@@ -107,9 +106,9 @@ def as_blocks(X: Any, y: Any = None, weights: Any = None) -> DaskBlocks:
     tables = list(np.ravel(tables))
     lengths = None if frame or np.isnan(X.chunks[0]).any() else [int(n) for n in X.chunks[0]]
     if lengths is None and any(_in_memory(values) for values in (y, weights)):
-        lengths = [int(n) for n in dask.compute(*[dask.delayed(len)(table) for table in tables])]
+        lengths = [int(n) for n in compute(*[delayed(len)(table) for table in tables])]  # type: ignore[no-untyped-call]
     columns = [_pieces(values, tables, lengths, what) for values, what in ((y, "y"), (weights, "sample_weight"))]
-    make = dask.delayed(_block, pure=True)
+    make = delayed(_block, pure=True)
     return DaskBlocks(
         int(X.shape[1]),
         tuple(make(table, *rest, names) for table, *rest in zip(tables, *columns, strict=True)),
@@ -118,24 +117,24 @@ def as_blocks(X: Any, y: Any = None, weights: Any = None) -> DaskBlocks:
 
 
 def _in_memory(values: Any) -> bool:
-    return values is not None and not isinstance(values, str) and not dask.is_dask_collection(values)
+    return values is not None and not isinstance(values, str) and not is_dask_collection(values)
 
 
 def _pieces(values: Any, tables: list[Any], lengths: list[int] | None, what: str) -> list[Any]:
     if values is None or isinstance(values, str):
         return [values] * len(tables)
-    if dask.is_dask_collection(values):
+    if is_dask_collection(values):
         pieces = list(np.ravel(values.to_delayed()))
         if len(pieces) != len(tables):
             raise ValueError(
-                f"X has {len(tables)} partitions and {what} has {len(pieces)}: they must be cut alike "
+                f"X has {len(tables)} partitions and {what} has {len(pieces)}: they must have the same partitions "
                 f"({what}.rechunk or {what}.repartition)"
             )
         return pieces
     assert lengths is not None
     values = np.asarray(values)
     if len(values) != sum(lengths):
-        raise ValueError(f"X has {sum(lengths)} rows and {what} has {len(values)}: they must be as many")
+        raise ValueError(f"X has {sum(lengths)} rows and {what} has {len(values)}: the numbers must be equal")
     ends = np.cumsum(lengths)
     return [values[end - n : end] for end, n in zip(ends, lengths, strict=True)]
 
@@ -144,7 +143,9 @@ def _block(X: Any, y: Any, weights: Any, names: list[str]) -> Block:
     columns = [np.asarray(X[part]) if isinstance(part, str) else part for part in (y, weights)]
     for what, part in zip(("y", "sample_weight"), columns, strict=True):
         if part is not None and len(part) != len(X):
-            raise ValueError(f"a partition of X has {len(X)} rows, and that of {what} {len(part)}: cut them alike")
+            raise ValueError(
+                f"a partition of X has {len(X)} rows and that of {what} has {len(part)}: they must be equal"
+            )
     table = X.drop(columns=names) if names else X
     y, weights = (None if part is None else np.asarray(part) for part in columns)
     return Block(table, y, weights)

@@ -1,7 +1,7 @@
 """Rows on the workers of a cluster, as a :class:`~gramian.core.rows.RowSource`.
 
-Functions go to the blocks; what comes back is a sum, or a few numbers per row. Sums are added up on the workers, in a
-tree whose shape does not depend on who is done first: the same blocks give the same bits.
+Functions are sent to the blocks, and the results are sums, or a few numbers per row. The workers add up the sums in a
+tree whose shape does not depend on the order of completion: the same blocks give the same bits.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from torch import Tensor
 from gramian.core.rows import Rows, add_wide
 
 _FAN = 8
-"""Sums added at once."""
+"""Number of partial sums that one task adds."""
 _FUNCTIONS = 4
 
 
@@ -28,29 +28,29 @@ class ClusterRows:
 
     Parameters
     ----------
-    blocks : list of Future
-        Each a :class:`Rows`, in the order of rows.
+    blocks : list of Future of Rows
+        The blocks, in the order of rows.
     lengths : list of int
-        Rows of each.
+        Number of rows in each.
     n_columns, n_outputs : int
     dtype : torch.dtype
     hold : callable
-        Puts a value on the cluster, once: :meth:`gramian.distributed.cluster.Cluster.held`.
+        Function that puts a value on the cluster: :meth:`gramian.distributed.cluster.Cluster.held`.
     """
 
-    blocks: list[Future]
+    blocks: list[Future[Rows]]
     lengths: list[int]
     n_columns: int
     n_outputs: int
     dtype: torch.dtype
-    hold: Callable[[Any], Future]
-    _functions: dict[Any, Future] = field(default_factory=dict)
+    hold: Callable[[Any], Future[Any]]
+    _functions: dict[Any, Future[Any]] = field(default_factory=dict)
 
     @classmethod
     def of(
-        cls, blocks: Sequence[Future], one: Rows, lengths: Sequence[int], hold: Callable[[Any], Future]
+        cls, blocks: Sequence[Future[Rows]], one: Rows, lengths: Sequence[int], hold: Callable[[Any], Future[Any]]
     ) -> ClusterRows:
-        """From futures of blocks and some rows like theirs."""
+        """Make a source from futures of blocks; ``one`` are rows of the same shape and format."""
         return cls(list(blocks), list(lengths), one.X.shape[1], one.Y.shape[1], one.X.dtype, hold)
 
     @property
@@ -60,7 +60,7 @@ class ClusterRows:
 
     @property
     def device(self) -> torch.device:
-        """Results come to this process, and lie in its memory."""
+        """Device of the results, which are in the memory of this process."""
         return torch.device("cpu")
 
     def reduce(self, function: Callable[..., tuple[Tensor, ...]], *args: Any) -> tuple[Tensor, ...]:
@@ -80,8 +80,8 @@ class ClusterRows:
         parts = [client.submit(_values, work, block, given, pure=False) for block in self.blocks]
         return torch.cat(client.gather(parts))
 
-    def _sent(self, function: Any) -> Future:
-        """A function on the cluster; the last few stay there, since they are used again and again."""
+    def _sent(self, function: Any) -> Future[Any]:
+        """Put a function on the cluster; the last few are held there, since they are used repeatedly."""
         future = self.hold(function)
         self._functions[future.key] = future
         while len(self._functions) > _FUNCTIONS:
@@ -92,13 +92,13 @@ class ClusterRows:
         """See :meth:`gramian.core.rows.RowSource.take`."""
         client = self.blocks[0].client
         order = torch.argsort(indices, stable=True)
-        rising = indices[order]
+        ordered = indices[order]
         ends = torch.tensor(self.lengths).cumsum(0)
-        cuts = torch.searchsorted(rising, ends).tolist()
+        cuts = torch.searchsorted(ordered, ends).tolist()
         futures, begin, start = [], 0, 0
         for block, cut, length in zip(self.blocks, cuts, self.lengths, strict=True):
             if cut > begin:
-                futures.append(client.submit(_pick, block, rising[begin:cut] - start, pure=False))
+                futures.append(client.submit(_pick, block, ordered[begin:cut] - start, pure=False))
             begin, start = cut, start + length
         found: list[Rows] = client.gather(futures)
         back = torch.empty_like(order)

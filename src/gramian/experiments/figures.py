@@ -13,7 +13,7 @@ import matplotlib as mpl
 from cycler import cycler
 from matplotlib.figure import Figure
 
-from gramian.core.workers import one_line
+from gramian.core.error_text import one_line
 from gramian.experiments.registry import Experiment
 from gramian.records import Record
 from gramian.report.style import AMOUNT, GREY, SERIES

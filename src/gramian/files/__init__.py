@@ -1,9 +1,9 @@
-"""The model file: one safetensors file with a JSON manifest. No pickle; opening a file runs no code of the file's.
+"""Model files: one safetensors file with a JSON manifest. There is no pickle, and opening a file runs no code of it.
 
-Values are written by what they are: numbers, text, containers, NumPy arrays, torch tensors, and objects of the types
-that were registered by name. Anything else is an error when saving, with the path of the attribute.
+A file can hold numbers, text, containers, NumPy arrays, torch tensors, and objects of the types that were registered by
+name. Anything else raises an error on saving, with the path of the attribute.
 
-May import ``core``; knows no kernel and no estimator. Rooms above say by :func:`register` what may be in a file.
+May import ``core`` only. Higher packages register the types that may be in a file with :func:`register`.
 
 >>> import tempfile, pathlib
 >>> path = pathlib.Path(tempfile.mkdtemp()) / "values.gramian"
@@ -13,7 +13,7 @@ May import ``core``; knows no kernel and no estimator. Rooms above say by :func:
 """
 
 from gramian.files.container import ModelFileError
-from gramian.files.kinds import register, registered
+from gramian.files.registry import register, registered
 from gramian.files.store import fingerprint, read, write
 
 __all__ = ["ModelFileError", "fingerprint", "read", "register", "registered", "write"]

@@ -1,7 +1,7 @@
-"""The container: a safetensors file whose only metadata entry is the manifest, and whose checksums hold it together.
+"""Container of a model file: a safetensors file with the manifest as its only metadata entry, and with checksums.
 
-Each array goes by the SHA-256 of its content, so equal arrays are stored once; the manifest names the arrays it uses
-and carries its own SHA-256. A file is therefore right from the first byte to the last, or it is not opened.
+The name of an array is the SHA-256 of its content, so equal arrays are stored once; the manifest lists the arrays it
+uses and contains its own SHA-256. A file with a changed byte is therefore never opened.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from safetensors.numpy import save
 
 from gramian.core.version import __version__
 
-FORMAT = 1
-"""Raised when an older gramian could no longer read what a newer one writes."""
+FORMAT = 2
+"""Number of the file format, which increases whenever older files or older versions of gramian become incompatible."""
 _KEY = "gramian"
 _MOST_HEADER = 100_000_000
-"""What safetensors accepts as a header."""
+"""Largest header that safetensors accepts."""
 _PICKLES = (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05")
 
 
 class ModelFileError(ValueError):
-    """A file that cannot be opened as a model, and what to do about it."""
+    """A file cannot be opened as a model; the message contains the remedy."""
 
 
 def digest(array: NDArray[Any]) -> str:
-    """SHA-256 of an array in C order: its format, its shape and its bytes.
+    """Return the SHA-256 of an array in C order: of its format, its shape and its bytes.
 
     >>> digest(np.zeros(2)) == digest(np.zeros((2, 1)))
     False
@@ -44,16 +44,18 @@ def digest(array: NDArray[Any]) -> str:
 
 
 def pack(path: Path, manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-    """Write manifest and arrays to a new file, and only then put it in the place of the old one."""
+    """Write manifest and arrays to a new file, which replaces the old one when it is complete."""
     manifest = {"format": FORMAT, "gramian": __version__, **manifest}
     text = _text({"sha256": _checksum(manifest), **manifest})
     if len(text) > 0.9 * _MOST_HEADER:
-        raise ValueError(f"the model holds {len(text) / 1e6:.0f} MB of text and labels, more than a model file can")
-    # safetensors writes the memory of an array as it lies, whatever its strides.
+        raise ValueError(
+            f"the model has {len(text) / 1e6:.0f} MB of text and labels, too much for a model file: use joblib.dump"
+        )
+    # safetensors writes the memory of an array as it is, without regard to its strides.
     content = save({name: np.asarray(array, order="C") for name, array in arrays.items()}, metadata={_KEY: text})
     target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
-        raise FileNotFoundError(f"there is no folder {target.parent} to save {target.name} in: make it first")
+        raise FileNotFoundError(f"there is no folder {target.parent} to save {target.name} in: create it first")
     part = target.with_name(f".{target.name}.{uuid.uuid4().hex}.part")
     try:
         with part.open("xb") as file:
@@ -66,7 +68,7 @@ def pack(path: Path, manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) 
 
 
 def unpack(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Manifest and arrays of a file, after every check."""
+    """Return manifest and arrays of a file, after all checks."""
     _check_size(path)
     try:
         with safe_open(path, framework="np") as file:
@@ -74,7 +76,7 @@ def unpack(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except SafetensorError as error:
         raise ModelFileError(
-            f"{path} is cut short or damaged ({error}): copy or download it again, or save the model anew"
+            f"{path} is cut short or damaged ({error}): copy or download it again, or save the model again"
         ) from error
     for name, array in arrays.items():
         if digest(array) != name:
@@ -85,14 +87,14 @@ def unpack(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
 def _manifest(path: Path, text: str | None) -> dict[str, Any]:
     if text is None:
         raise ModelFileError(
-            f"{path} is a safetensors file, but not one of gramian's: gramian.load opens what model.save has written"
+            f"{path} is a safetensors file, but not one of gramian: gramian.load opens files written by model.save"
         )
     try:
-        manifest = json.loads(text)
+        manifest: dict[str, Any] = json.loads(text)
         expected, written = manifest.pop("sha256"), manifest["format"]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise _wrong_checksum(path) from error
-    # First the version: how a later format is checked is its own affair.
+    # The version comes first: a later format may have other checksums.
     if isinstance(written, int) and written > FORMAT:
         raise ModelFileError(
             f"{path} has format {written}, written by gramian {manifest.get('gramian')}; this is gramian "
@@ -100,11 +102,16 @@ def _manifest(path: Path, text: str | None) -> dict[str, Any]:
         )
     if _checksum(manifest) != expected:
         raise _wrong_checksum(path)
+    if written != FORMAT:
+        raise ModelFileError(
+            f"{path} has format {written}, written by gramian {manifest.get('gramian')} before format {FORMAT}, which "
+            f"this gramian {__version__} reads: load it with the version that wrote it, or fit the model again"
+        )
     return manifest
 
 
 def _check_size(path: Path) -> None:
-    """Tell apart, from the first bytes and the size, what is no model file and what is half of one."""
+    """Raise an error for a file that is not a model file or is cut short, by its first bytes and its size."""
     with path.open("rb") as file:
         start, size = file.read(64), path.stat().st_size
     length = int.from_bytes(start[:8], "little")
@@ -114,20 +121,20 @@ def _check_size(path: Path) -> None:
         if start.startswith(_PICKLES):
             raise ModelFileError(
                 f"{path} is a pickle, not a gramian model file: pickles run code when opened, so gramian.load does "
-                "not. If you trust it, open it with pickle or joblib, and keep it with model.save"
+                "not open them. If you trust it, open it with pickle or joblib, and store it with model.save"
             )
-        raise ModelFileError(f"{path} is not a gramian model file: gramian.load opens what model.save has written")
+        raise ModelFileError(f"{path} is not a gramian model file: gramian.load opens files written by model.save")
     if size < 8 + length:
         raise ModelFileError(
-            f"{path} is cut short: {size:,} bytes, and its head alone has {8 + length:,}. "
-            "Copy or download it again, or save the model anew"
+            f"{path} is cut short: {size:,} bytes, and its header alone has {8 + length:,}. "
+            "Copy or download it again, or save the model again"
         )
 
 
 def _wrong_checksum(path: Path) -> ModelFileError:
     return ModelFileError(
         f"the checksum of {path} is wrong: its content has changed since it was saved. "
-        "Copy or download it again, or save the model anew"
+        "Copy or download it again, or save the model again"
     )
 
 
@@ -136,5 +143,5 @@ def _checksum(manifest: dict[str, Any]) -> str:
 
 
 def _text(manifest: dict[str, Any]) -> str:
-    # ASCII only: text that is not valid Unicode, such as half a surrogate pair, survives as an escape.
+    # ASCII only: text that is not valid Unicode, such as half a surrogate pair, is stored as an escape.
     return json.dumps(manifest, separators=(",", ":"), allow_nan=False)

@@ -1,4 +1,4 @@
-"""From a manifest back to values: only listed types are made, and only in the ways written here."""
+"""Decoding of a manifest to values: only registered types are created."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from gramian.core.version import __version__
 from gramian.files.container import ModelFileError
 from gramian.files.encode import STORED_KINDS, TORCH_FORMATS, Json
-from gramian.files.kinds import type_of
+from gramian.files.registry import type_of
 
 
 class Decoder:
-    """Makes the objects and arrays of a manifest, each when it is first referred to.
+    """Decoder of a manifest, which creates each object and each array when it is first referred to.
 
     >>> manifest = {"objects": [], "arrays": []}
     >>> Decoder(manifest, {}, torch.device("cpu")).decode({"tuple": [1, {"float": "inf"}]})
@@ -30,7 +30,7 @@ class Decoder:
         self._made: dict[tuple[str, int], Any] = {}
 
     def decode(self, node: Json) -> Any:
-        """The value a node stands for."""
+        """Return the value of a node."""
         if node is None or isinstance(node, bool | int | float | str):
             return node
         if isinstance(node, list):
@@ -66,7 +66,7 @@ class Decoder:
             raise self._unknown(f"an object of type {record['type']!r}")
         state = {name: self.decode(part) for name, part in record["state"].items()}
         if not dataclasses.is_dataclass(cls):
-            made = cls()  # arguments that came after the file was written have their defaults
+            made = cls()  # arguments that the file does not contain have their defaults
             vars(made).update(state)
             return made
         fields = {field.name: field for field in dataclasses.fields(cls)}
@@ -83,13 +83,13 @@ class Decoder:
         record = self._manifest["arrays"][number]
         if "items" in record:
             array = np.empty(len(record["items"]), dtype=_dtype(record["dtype"]))
-            for i, item in enumerate(record["items"]):  # one by one: an item may itself be a sequence
+            for i, item in enumerate(record["items"]):  # one by one, since an item may be a sequence
                 array[i] = self.decode(item)
             return array.reshape(record["shape"])
         stored = self._data[record["data"]]
         if record.get("torch"):
             try:
-                # A copy of its own: not a window into the file, and aligned as torch aligns.
+                # A copy: not a view of the file, and aligned as torch requires.
                 tensor = torch.from_numpy(stored).clone().to(self._device)
             except TypeError as error:
                 raise ModelFileError(
@@ -103,7 +103,7 @@ class Decoder:
 
     def _unknown(self, what: str) -> ModelFileError:
         return ModelFileError(
-            f"the file holds {what}, which gramian {__version__} does not know; it was written by gramian "
+            f"the file contains {what}, which gramian {__version__} does not know; it was written by gramian "
             f"{self._manifest.get('gramian')}: use that version, or a newer one"
         )
 
@@ -111,7 +111,7 @@ class Decoder:
 def _dtype(text: str) -> np.dtype[Any]:
     dtype = np.dtype(text)
     if dtype.kind not in STORED_KINDS + "mMUO":
-        raise ValueError(f"{text!r} is no format of a model file")
+        raise ValueError(f"{text!r} is not a number format of model files")
     return dtype
 
 

@@ -1,7 +1,8 @@
-"""From values to a manifest: JSON for what is small, arrays for the rest, each object and each array once.
+"""Encoding of values as a manifest: JSON for small values, arrays for the others, each object and each array once.
 
-JSON's own values stand for themselves; everything else is an object with one key that says what it is, as in
-``{"tuple": [1, 2]}``. Objects and arrays are numbered and referred to, so that what was shared is shared again.
+JSON's own values represent themselves; every other value is an object with one key, the name of its kind, as in
+``{"tuple": [1, 2]}``. Objects and arrays have numbers by which they are referred to, so that a shared object is shared
+after loading too.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from gramian.files.container import digest
-from gramian.files.kinds import name_of
+from gramian.files.registry import name_of
 
 Json = Any
 STORED_KINDS = "biuf"
@@ -28,7 +29,7 @@ TORCH_FORMATS: dict[str, torch.dtype] = {
 
 
 class Encoder:
-    """Collects objects and arrays while values are encoded.
+    """Encoder that collects the objects and arrays of the values it encodes.
 
     >>> encoder = Encoder()
     >>> encoder.encode({"a": (1, float("inf"))}, "value")
@@ -43,10 +44,10 @@ class Encoder:
         self._numbers: dict[int, Json] = {}
         self._open: set[int] = set()
         self._alive: list[Any] = []
-        """What was numbered by its identity must not be replaced by something else at the same address."""
+        """Objects numbered by their identity, held here so that no other object gets the same address."""
 
     def encode(self, value: Any, where: str) -> Json:
-        """The value as JSON; ``where`` is its path, for the error that names it."""
+        """Return the value as JSON; ``where`` is its path, for error messages."""
         kind = type(value)
         if value is None or kind in (bool, int, str):
             return value
@@ -76,8 +77,8 @@ class Encoder:
         if kind in (np.ndarray, np.memmap, Tensor) or name_of(kind) is not None:
             return self._once(value, where)
         raise ValueError(
-            f"{where} is a {kind.__module__}.{kind.__qualname__}, which a model file cannot hold: it takes numbers, "
-            "text, containers, arrays and gramian's own objects. Replace it, or use joblib.dump for classes of your own"
+            f"{where} is a {kind.__module__}.{kind.__qualname__}, which a model file cannot hold: it holds numbers, "
+            "text, containers, arrays and objects of gramian. Replace it, or use joblib.dump for classes of your own"
         )
 
     def _items(self, values: Any, where: str) -> list[Json]:
@@ -93,7 +94,7 @@ class Encoder:
     def _once(self, value: Any, where: str) -> Json:
         key = id(value)
         if key in self._open:
-            raise ValueError(f"{where} holds itself, which a model file cannot express")
+            raise ValueError(f"{where} contains itself, which a model file cannot represent")
         if key not in self._numbers:
             self._open.add(key)
             self._alive.append(value)
@@ -106,7 +107,7 @@ class Encoder:
         if dataclasses.is_dataclass(value):
             state = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
         else:
-            state = dict(sorted((value.__getstate__() or {}).items()))  # the same file, in whatever order it was set
+            state = dict(sorted((value.__getstate__() or {}).items()))  # the order of assignment must not matter
         encoded = {name: self.encode(part, f"{where}.{name}") for name, part in state.items()}
         self.objects.append({"type": name_of(type(value)), "state": encoded})
         return {"object": len(self.objects) - 1}
@@ -135,7 +136,7 @@ class Encoder:
         return {"array": len(self.arrays) - 1}
 
     def _stored(self, array: NDArray[Any]) -> dict[str, Json]:
-        # The order of memory is kept: a product with a matrix that lies otherwise may differ in its last digit.
+        # The memory order is preserved: a product with a matrix in another order may differ in its last digit.
         turned = array.flags.f_contiguous and not array.flags.c_contiguous
         array = np.asarray(array.T if turned else array, order="C")
         name = digest(array)

@@ -1,4 +1,4 @@
-"""Writing a value to a model file, and reading it back."""
+"""Writing of values to model files, and reading."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from gramian.core import resolve_device
+from gramian.core.version import __version__
 from gramian.files.container import ModelFileError, pack, unpack
 from gramian.files.decode import Decoder
 from gramian.files.encode import Encoder
@@ -19,7 +20,7 @@ PathLike = str | os.PathLike[str]
 
 
 def write(value: Any, path: PathLike, name: str = "model") -> None:
-    """Write a value to a file; an old file of that name stays whole until the new one is complete.
+    """Write a value to a file; an old file of that name is replaced when the new one is complete.
 
     Parameters
     ----------
@@ -27,7 +28,7 @@ def write(value: Any, path: PathLike, name: str = "model") -> None:
         A registered object, or any mixture of containers, numbers, text and arrays.
     path : path
     name : str
-        What errors call the value: ``model.random_state is a …``.
+        Name of the value in error messages: ``model.random_state is a …``.
     """
     encoder = Encoder()
     root = encoder.encode(value, name)
@@ -42,7 +43,7 @@ def write(value: Any, path: PathLike, name: str = "model") -> None:
 
 
 def fingerprint(value: Any, name: str = "value") -> str:
-    """SHA-256 of what :func:`write` would write: the same for values that are equal to the last bit, types included.
+    """Return a SHA-256 of the value as :func:`write` would write it: equal for values of equal types and bits.
 
     >>> fingerprint((1, 2.0)) == fingerprint((1, 2.0)), fingerprint((1, 2)) == fingerprint((1, 2.0))
     (True, False)
@@ -53,13 +54,13 @@ def fingerprint(value: Any, name: str = "value") -> str:
 
 
 def read(path: PathLike, device: str | torch.device = "auto") -> Any:
-    """Read what :func:`write` has written; a :class:`ModelFileError` (a ValueError) says what is wrong with a file.
+    """Read a file written by :func:`write`; a :class:`ModelFileError` (a ValueError) describes a problem with a file.
 
     Parameters
     ----------
     path : path
     device : "auto" or a device
-        Where tensors go: ``"auto"`` is the kind of device they were saved from, or the CPU where there is none here.
+        Device of the tensors: ``"auto"`` is the type of device they were saved from, or the CPU if it is not available.
     """
     path = Path(path)
     manifest, data = unpack(path)
@@ -70,7 +71,8 @@ def read(path: PathLike, device: str | torch.device = "auto") -> Any:
         raise ModelFileError(f"{path}: {error}") from error
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
         raise ModelFileError(
-            f"{path} makes no sense to this gramian, though its checksum is right ({error}): save the model anew"
+            f"{path} cannot be read by gramian {__version__}, although its checksum is right ({error}): load it with "
+            f"gramian {manifest.get('gramian')}, which wrote it, or save the model again"
         ) from error
 
 

@@ -1,4 +1,4 @@
-"""Kernels, the metrics they look through, and products with their matrices.
+"""Kernels, metrics on their inputs, and products with kernel matrices.
 
 May import ``core`` only.
 
@@ -30,7 +30,7 @@ BY_NAME: dict[str, Kernel] = {
     "ntk": NTK(),
     "nngp": NNGP(),
 }
-"""Kernels by the name an estimator takes: each object with its defaults."""
+"""Kernels with their default options, by the names that an estimator accepts."""
 
 __all__ = [
     "BY_NAME",

@@ -1,4 +1,4 @@
-"""Kernels with a length: a number, or the median distance of the training rows, or a multiple of it to be chosen."""
+"""Kernels with a bandwidth: a number, the median distance of the training rows, or a multiple of it that is tuned."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class LengthKernel(Kernel):
     ----------
     bandwidth : float, "median" or "auto"
         The length L. ``"median"`` is the median distance between training rows under the current metric, measured
-        anew after each update of it; ``"auto"`` is that median times a number the fit chooses by leave-one-out.
-    factor : float
-        Multiplies the bandwidth, whatever it is.
+        again after each update of it; ``"auto"`` is that median times a number that the fit selects by leave-one-out.
+    bandwidth_scale : float
+        Number that multiplies the bandwidth, however that is given.
     """
 
     bandwidth: Bandwidth = "auto"
-    factor: float = field(default=1.0, kw_only=True)
+    bandwidth_scale: float = field(default=1.0, kw_only=True)
 
     translation_invariant = True
 
@@ -41,15 +41,15 @@ class LengthKernel(Kernel):
         good = self.bandwidth in ("auto", "median") if isinstance(self.bandwidth, str) else _positive(self.bandwidth)
         if not good:
             raise ValueError(f'bandwidth must be a positive number, "median" or "auto", got {self.bandwidth!r}')
-        if not _positive(self.factor):
-            raise ValueError(f"factor must be a positive number, got {self.factor!r}")
+        if not _positive(self.bandwidth_scale):
+            raise ValueError(f"bandwidth_scale must be a positive number, got {self.bandwidth_scale!r}")
 
     @property
     def length(self) -> float:
-        """The bandwidth as a number; an error where it is still to be chosen from data."""
+        """The scaled bandwidth as a number; an error where it is still to be found from data."""
         if isinstance(self.bandwidth, str):
             raise ValueError(f"{self!r} has no number for its bandwidth yet: use with_bandwidth, or fit an estimator")
-        return self.factor * self.bandwidth
+        return self.bandwidth_scale * self.bandwidth
 
     @property
     def automatic(self) -> bool:
@@ -60,23 +60,23 @@ class LengthKernel(Kernel):
         return isinstance(self.bandwidth, str)
 
     def with_bandwidth(self: B, bandwidth: float) -> B:
-        """The same kernel with a number for its bandwidth.
+        """Return the same kernel with a number for its bandwidth.
 
         >>> from gramian.kernels import Laplace
         >>> Laplace().with_bandwidth(2.0)
-        Laplace(bandwidth=2.0, factor=1.0)
+        Laplace(bandwidth=2.0, bandwidth_scale=1.0)
         """
-        return replace(self, bandwidth=float(bandwidth), factor=1.0)
+        return replace(self, bandwidth=float(bandwidth), bandwidth_scale=1.0)
 
     def at_median(self: B, median: float) -> B:
-        return self.with_bandwidth(self.factor * median)
+        return self.with_bandwidth(self.bandwidth_scale * median)
 
     def times(self: B, factor: float) -> B:
         return self.with_bandwidth(self.length * factor)
 
     @abstractmethod
     def distance(self, x: Points, z: Points) -> Float[Tensor, "n m"]:
-        """The distance the bandwidth is measured in."""
+        """Distances in the norm in which the bandwidth is measured."""
 
     def diagonal(self, x: Points) -> Float[Tensor, " n"]:
         """``k(x, x) = 1``."""

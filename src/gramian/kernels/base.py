@@ -1,14 +1,14 @@
-"""What a kernel is: values, slopes and a diagonal, on tiles of prepared rows.
+"""Kernel interface: values, slopes and a diagonal, on tiles of prepared rows.
 
-A kernel is frozen and knows no data. ``kernel(X, Z)`` is for people; the house uses :meth:`Kernel.block` and
-:meth:`Kernel.gradient` on :class:`Points`, one tile at a time.
+A kernel is frozen and holds no data. ``kernel(X, Z)`` is for interactive use; the library calls :meth:`Kernel.block`
+and :meth:`Kernel.gradient` on :class:`Points`, one tile at a time.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, Literal, TypeVar
+from typing import ClassVar, TypeVar
 
 import torch
 from jaxtyping import Float
@@ -16,8 +16,8 @@ from torch import Tensor
 
 from gramian.core import wide_dtype
 from gramian.core.options import Options
+from gramian.core.quadrature import gauss_legendre
 from gramian.kernels.metric import Identity, Metric
-from gramian.kernels.paths import gauss_legendre
 from gramian.kernels.points import Points
 
 K = TypeVar("K", bound="Kernel")
@@ -28,15 +28,15 @@ class Kernel(Options, ABC):
     """A positive-definite function of two rows. Frozen; its options are its fields."""
 
     translation_invariant: ClassVar[bool] = False
-    """Whether only differences of rows count, so that rows may be centred for accuracy."""
+    """True if the kernel depends on differences of rows only, so that rows may be centred for accuracy."""
     needs_axis_aligned_metric: ClassVar[bool] = False
-    """Whether the metric may only rescale coordinates."""
+    """True if the metric may only rescale coordinates."""
 
     @abstractmethod
     def block(self, x: Points, z: Points, *, same: bool = False, batch_invariant: bool = True) -> Float[Tensor, "n m"]:
         """Values ``k(xᵢ, zⱼ)`` of a tile, in the rows' format.
 
-        ``same`` says that x and z are the same rows; without ``batch_invariant`` the last digits may depend on the
+        ``same`` declares that x and z are the same rows; without ``batch_invariant`` the last digits may depend on the
         other rows of the tile, which is faster.
         """
 
@@ -49,7 +49,7 @@ class Kernel(Options, ABC):
     def mutual_gradients(
         self, x: Points, z: Points, x_coef: Float[Tensor, "n c"], z_coef: Float[Tensor, "m c"]
     ) -> tuple[Float[Tensor, "n c k"], Float[Tensor, "m c k"]]:
-        """The gradients x receives from z and z from x; a kernel may get both from the same numbers."""
+        """Gradients at x from the rows z, and at z from the rows x; a kernel may compute both from the same slopes."""
         return self.gradient(x, z, z_coef), self.gradient(z, x, x_coef)
 
     @abstractmethod
@@ -59,18 +59,18 @@ class Kernel(Options, ABC):
     def mean_gradient(self, ends: Points, z: Points, coef: Float[Tensor, "m c"], nodes: int) -> Float[Tensor, "c k"]:
         """``∫₀¹ ∂/∂u Σⱼ coef_jc k(u(t), zⱼ) dt`` on the line u(t) between the two rows of ``ends``.
 
-        Gauss–Legendre nodes, which suits gradients that are smooth along the line.
+        Computed with Gauss–Legendre nodes, which suit gradients that are smooth along the line.
         """
         t, w = (ends.u.new_tensor(part) for part in gauss_legendre(nodes))
         on_line = Points(ends.u[0] + t[:, None] * (ends.u[1] - ends.u[0]))
         return torch.einsum("t,tck->ck", w, self.gradient(on_line, z, coef))
 
     def distance(self, x: Points, z: Points) -> Float[Tensor, "n m"]:
-        """The distance the bandwidth is measured in."""
+        """Distances in the norm in which the bandwidth is measured."""
         raise TypeError(f"{type(self).__name__} has no bandwidth and so no distance")
 
     def prepare(self, X: Float[Tensor, "n d"], metric: Metric, shift: Float[Tensor, " d"] | None = None) -> Points:
-        """Rows in kernel coordinates; ``shift`` is subtracted first where only differences count."""
+        """Return rows in kernel coordinates; a translation-invariant kernel subtracts ``shift`` first."""
         self.check_metric(metric)
         if self.translation_invariant and shift is not None:
             X = X - shift
@@ -84,7 +84,7 @@ class Kernel(Options, ABC):
             )
 
     def center(self, X: Float[Tensor, "n d"]) -> Float[Tensor, " d"]:
-        """The shift to hand to :meth:`prepare`: subtracting it loses no digits of a difference."""
+        """Return the mean row, the shift for :meth:`prepare`: subtracting it loses no digits of a difference."""
         return X.mean(dim=0, dtype=wide_dtype(X.device)).to(X.dtype)
 
     @property
@@ -94,20 +94,20 @@ class Kernel(Options, ABC):
 
     @property
     def automatic(self) -> bool:
-        """Whether the fit may choose a multiple of the median distance as bandwidth."""
+        """True if the fit may select a multiple of the median distance as bandwidth."""
         return False
 
     @property
     def needs_median(self) -> bool:
-        """Whether the bandwidth comes from the median distance of the training rows."""
+        """True if the bandwidth comes from the median distance of the training rows."""
         return False
 
     def at_median(self: K, median: float) -> K:
-        """The kernel with its bandwidth filled in from a median distance; itself where it has none."""
+        """Return the kernel with its bandwidth set from a median distance; without a bandwidth it is unchanged."""
         return self
 
     def times(self: K, factor: float) -> K:
-        """The kernel with its bandwidth multiplied; itself where it has none."""
+        """Return the kernel with its bandwidth multiplied; without a bandwidth it is unchanged."""
         return self
 
     def __call__(
@@ -116,7 +116,7 @@ class Kernel(Options, ABC):
         Z: Float[Tensor, "m d"] | None = None,
         metric: Metric | None = None,
     ) -> Float[Tensor, "n m"]:
-        """The dense matrix ``k(X, Z)``, for people and tests; Z defaults to X."""
+        """Return the dense matrix ``k(X, Z)``, for interactive use and tests; Z defaults to X."""
         metric = Identity(X.shape[1], X.device) if metric is None else metric
         shift = self.center(X if Z is None else Z)
         x = self.prepare(X, metric, shift)
@@ -127,29 +127,37 @@ class Kernel(Options, ABC):
 class Slopes:
     """Derivatives of a tile: ``∂k(uᵢ, vⱼ)/∂uᵢ = cross_ij vⱼ + own_ij uᵢ``.
 
-    ``own="minus"`` says ``own = −cross`` (the kernel sees differences), ``own=None`` that it is zero. ``mirrored`` is
-    ``own`` for the tile with the roles of u and v exchanged, and None where ``own`` is symmetric.
+    Parameters
+    ----------
+    cross : Tensor (n, m)
+    own : Tensor (n, m), optional
+        None where it is zero, or where it follows from ``cross``.
+    of_differences : bool
+        The kernel depends on ``u − v`` only, so that ``own = −cross``; ``own`` itself is then None.
+    mirrored : Tensor (m, n), optional
+        ``own`` of the tile with the roles of u and v exchanged; None where ``own`` is symmetric.
     """
 
     cross: Float[Tensor, "n m"]
-    own: Float[Tensor, "n m"] | Literal["minus"] | None
+    own: Float[Tensor, "n m"] | None = None
+    of_differences: bool = False
     mirrored: Float[Tensor, "m n"] | None = None
 
     def transposed(self) -> Slopes:
-        """The slopes ``∂k(vⱼ, uᵢ)/∂vⱼ`` of the mirrored tile."""
-        own = self.own if self.mirrored is None else self.mirrored
-        return Slopes(self.cross.mT, own.mT if isinstance(own, Tensor) and self.mirrored is None else own)
+        """Return the slopes ``∂k(vⱼ, uᵢ)/∂vⱼ`` of the mirrored tile."""
+        own = self.own.mT if self.own is not None and self.mirrored is None else self.mirrored
+        return Slopes(self.cross.mT, own, self.of_differences)
 
     def own_sums(self, coef: Float[Tensor, "m c"]) -> Float[Tensor, "n c"] | None:
-        """``Σⱼ own_ij coef_jc``."""
-        if self.own is None:
-            return None
-        return -(self.cross @ coef) if isinstance(self.own, str) else self.own @ coef
+        """``Σⱼ own_ij coef_jc``; None where ``own`` is zero."""
+        if self.of_differences:
+            return -(self.cross @ coef)
+        return None if self.own is None else self.own @ coef
 
     def times(self, weights: Float[Tensor, "n m"]) -> Slopes:
-        """Each derivative times a weight of its pair."""
-        own = self.own * weights if isinstance(self.own, Tensor) else self.own
-        return Slopes(self.cross * weights, own)
+        """Multiply each derivative by a weight of its pair."""
+        own = None if self.own is None else self.own * weights
+        return Slopes(self.cross * weights, own, self.of_differences)
 
     def gradient(self, x: Points, z: Points, coef: Float[Tensor, "m c"]) -> Float[Tensor, "n c k"]:
         """``Σⱼ coef_jc (cross_ij vⱼ + own_ij uᵢ)`` by one matrix product."""
@@ -169,7 +177,7 @@ class SmoothKernel(Kernel):
 
     @abstractmethod
     def slopes(self, x: Points, z: Points, *, same: bool = False, batch_invariant: bool = True) -> Slopes:
-        """Derivatives of the tile's values; in a wider format than the rows' where near pairs need it."""
+        """Derivatives of the tile's values, in a wider format than the rows' where near pairs need it."""
 
     def gradient(
         self, x: Points, z: Points, coef: Float[Tensor, "m c"], *, same: bool = False

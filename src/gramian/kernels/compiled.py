@@ -1,7 +1,7 @@
-"""The inner loops of the ℓp kernels, compiled: one pass over the pairs for each coordinate, where tensors need five.
+"""Compiled inner loops of the ℓp kernels: one pass over the pairs for each coordinate, where tensors need five.
 
-See :mod:`gramian.core.loops` for when there are any. Without, on other devices and for other powers than 1, 3/2 and 2,
-:class:`~gramian.kernels.Lp` takes tensor operations, which give the same numbers.
+They need numba, see :mod:`gramian.core.jit`. Without it, on other devices and for other powers than 1, 3/2 and 2,
+:class:`~gramian.kernels.Lp` uses tensor operations, which give the same numbers.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from gramian.core.loops import compiled, in_threads
+from gramian.core.jit import compiled, in_threads
 from gramian.core.tiles import spans
 
 _WORTH = 2**20
-"""Pairs times coordinates from which a call pays, and from which each further thread does."""
+"""Number of pairs times coordinates from which a compiled call is faster, and from which each further thread helps."""
 
 
 def power_sums(u: Float[Tensor, "k n"], v: Float[Tensor, "k m"], p: float) -> Float[Tensor, "n m"] | None:
-    """``Σ_k |u_ki − v_kj|^p``, or None where the compiled loops do not serve.
+    """Return ``Σ_k |u_ki − v_kj|^p``, or None where the compiled loops cannot be used or are not faster.
 
     >>> u, v = torch.zeros(1, 1024), torch.full((1, 1024), 4.0)
     >>> D = power_sums(u, v, 1.5)
@@ -45,7 +45,7 @@ def power_sums(u: Float[Tensor, "k n"], v: Float[Tensor, "k m"], p: float) -> Fl
 def fill_slopes(
     u: Float[Tensor, "k n"], v: Float[Tensor, "k m"], scale: Float[Tensor, "n m"], p: float, out: Float[Tensor, "k n m"]
 ) -> None:
-    """``out_kij = scale_ij · sign(Δ)|Δ|^{p−1}`` with ``Δ = u_ki − v_kj``, for arguments :func:`power_sums` accepted."""
+    """Set ``out_kij = scale_ij · sign(Δ)|Δ|^{p−1}``, ``Δ = u_ki − v_kj``, for arguments :func:`power_sums` accepted."""
     loop = compiled(_fill_slopes)
     assert loop is not None
     loop(u.numpy(), v.numpy(), scale.numpy(), out.numpy(), int(2 * (p - 1)))

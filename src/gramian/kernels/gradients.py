@@ -1,11 +1,11 @@
 """Moments of the gradients of a kernel machine ``f(x) = Σⱼ αⱼ k(x, xⱼ)`` at its own training rows.
 
-Two ways lead to ``Σᵢ Σ_c g_ic g_icᵀ``, and the cheaper is taken:
+There are two ways to compute ``Σᵢ Σ_c g_ic g_icᵀ``, and the cheaper one is used:
 
 - *per output*: form the gradients ``G (n, c, k)`` by one product of the slopes with ``α ⊗ X``, cost ``2 n m c k``;
 - *by pairs*: with slopes ``A`` (cross) and ``S = own·α``,
   ``Σ g gᵀ = Xᵀ(AᵀA ∘ ααᵀ)X + E + Eᵀ + Xᵀ diag(Σ_c S²) X``, ``E = Xᵀ(Aᵀ ∘ αSᵀ)X``: no loop over outputs, cost
-  about ``n² m``, which wins when there are many outputs, as in modular arithmetic.
+  about ``n² m``, which is cheaper for many outputs, as in modular arithmetic.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def gradient_moments(
     weights: Float[Tensor, " n"] | None = None,
     way: str = "auto",
 ) -> GradientMoments:
-    """First and second moments of the gradients at the training rows, or at some of them.
+    """Compute first and second moments of the gradients at the training rows, or at some of them.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def gradient_moments(
     weights : Tensor (n,), optional
         Weight of each training row in the averages.
     way : "auto", "outputs" or "pairs"
-        Which of the two formulas; they agree.
+        Formula to use; both give the same result.
 
     >>> import torch
     >>> from gramian.kernels import Gaussian, KernelOperator
@@ -69,9 +69,9 @@ def gradient_moments(
         second, total = _by_pairs(operator, coef, chosen, w)
     elif _gradients_fit(operator, coef):
         points = operator.points
-        if rows is not None and len(chosen) > len(chosen.unique()):
+        if rows is not None and bool((chosen[1:] == chosen[:-1]).any()):
             raise ValueError("rows must be distinct: give a row that counts twice a weight of 2")
-        if rows is not None:  # they come first, so that tiles meet themselves on the diagonal only
+        if rows is not None:  # they come first, so that a row is paired with itself in diagonal tiles only
             others = torch.ones(operator.n, dtype=torch.bool, device=chosen.device).index_fill_(0, chosen, False)
             order = torch.cat([chosen, others.nonzero().squeeze(1)])
             points, coef = points[order], coef[order]
@@ -86,8 +86,8 @@ def gradient_moments(
 def fact_sum(operator: KernelOperator, coef: Coef) -> Float[Tensor, "d d"]:
     """``F = Σᵢⱼ ∂ₓk(xᵢ, xⱼ) (αᵢ·αⱼ) xᵢᵀ``: the FACT matrix of a kernel machine at its ridge solution (D, Lemma F.1).
 
-    There ``∇ₓℓᵢ = −λ Σ_c α_ic g_ic``, so this is ``−(1/λ) Σ ∇ₓℓᵢ xᵢᵀ``. With ``B = slopes ∘ ααᵀ`` it takes no loop
-    over outputs. For a kernel of differences F does not depend on the origin, and rows are centred for accuracy.
+    There ``∇ₓℓᵢ = −λ Σ_c α_ic g_ic``, so this is ``−(1/λ) Σ ∇ₓℓᵢ xᵢᵀ``. With ``B = slopes ∘ ααᵀ`` no loop over outputs
+    is needed. For a translation-invariant kernel F does not depend on the origin, and rows are centred for accuracy.
 
     >>> import torch
     >>> from gramian.kernels import Gaussian, KernelOperator
@@ -132,7 +132,7 @@ def _gradients_fit(operator: KernelOperator, coef: Coef) -> bool:
 
 
 def _gradients(operator: KernelOperator, points: Points, coef: Coef, count: int) -> Float[Tensor, "m c k"]:
-    """Gradients at the first rows in kernel coordinates; a tile between two of them serves both of its sides."""
+    """Gradients at the first ``count`` rows, in kernel coordinates; a tile between two of them is used for both."""
     kernel = operator.kernel
     G = points.u.new_zeros(count, coef.shape[1], points.u.shape[1])
     for rows, cols in _tiles(count, len(points), operator.tile):
@@ -146,21 +146,21 @@ def _gradients(operator: KernelOperator, points: Points, coef: Coef, count: int)
 
 
 def _smooth_gradients(operator: KernelOperator, points: Points, coef: Coef, count: int) -> Float[Tensor, "m c k"]:
-    """The same; each slope is computed once, and one product does the sums for all outputs and coordinates.
+    """Gradients as in :func:`_gradients`, with each slope computed once and one product for all outputs.
 
-    ``Σⱼ cross_ij α_jc uⱼ`` and ``Σⱼ cross_ij α_jc`` are one product with ``[α ⊗ u, α]``; what belongs to uᵢ itself is
-    added once at the end. Tiles with near pairs, where the two nearly cancel, are summed on their own in a wide format.
+    ``Σⱼ cross_ij α_jc uⱼ`` and ``Σⱼ cross_ij α_jc`` are one product with ``[α ⊗ u, α]``; the term of uᵢ itself is added
+    once at the end. Tiles with near pairs, where the two nearly cancel, are summed separately in the wide format.
     """
     kernel = operator.kernel
     assert isinstance(kernel, SmoothKernel)
     (n, c), k = coef.shape, points.u.shape[1]
     coef = coef.to(points.u.dtype)
     right = coef.new_zeros(n, padded(c * k + c))
-    torch.mul(coef[:, :, None], points.u[:, None, :], out=right[:, : c * k].unflatten(1, (c, k)))
+    torch.mul(coef[:, :, None], points.u[:, None, :], out=right[:, : c * k].view(n, c, k))
     right[:, c * k : c * k + c] = coef
     sums = torch.zeros_like(right[:count])
     own_sign = 0
-    # A wide right-hand side is worth larger tiles, where there are many: the product then costs more than the slopes.
+    # With many columns on the right the product costs more than the slopes, and larger tiles make it faster.
     size = operator.tile if c * k < 256 or count < 4096 else 2 * operator.tile
     for rows, cols in _tiles(count, n, size):
         slopes = kernel.slopes(points[rows], points[cols], same=rows == cols, batch_invariant=False)
@@ -168,8 +168,8 @@ def _smooth_gradients(operator: KernelOperator, points: Points, coef: Coef, coun
         if rows != cols and cols.stop <= count:
             sides.append((cols, rows, slopes.transposed()))
         for i, j, side in sides:
-            if side.cross.dtype == right.dtype and not isinstance(side.own, Tensor):
-                own_sign = 0 if side.own is None else -1
+            if side.cross.dtype == right.dtype and side.own is None:
+                own_sign = -1 if side.of_differences else 0
                 sums[i].addmm_(side.cross, right[j])
             else:
                 sums[i, : c * k] += side.gradient(points[i], points[j], coef[j]).flatten(1)
@@ -180,7 +180,7 @@ def _smooth_gradients(operator: KernelOperator, points: Points, coef: Coef, coun
 
 
 def _tiles(count: int, n: int, size: int) -> Iterator[tuple[slice, slice]]:
-    """Tiles on and above the diagonal of the first rows, then those of the first rows with the others."""
+    """Tiles on and above the diagonal of the first rows, then those between the first rows and the others."""
     yield from upper_tiles(count, size)
     for rows in spans(count, size):
         for cols in spans(n - count, size):
@@ -201,11 +201,11 @@ def _moments_of(G: Float[Tensor, "m c k"], w: Float[Tensor, " m"]) -> tuple[Tens
 
 
 def _by_blocks(operator: KernelOperator, coef: Coef, chosen: Tensor, w: Tensor) -> tuple[Tensor, Tensor]:
-    """Per output, a block of rows at a time: when the gradients of all do not fit."""
+    """Moments per output, a block of rows at a time, for gradients that do not all fit into memory."""
     kernel, points, k = operator.kernel, operator.points, operator.points.u.shape[1]
     second = torch.zeros(k, k, dtype=w.dtype, device=w.device)
     total = torch.zeros(coef.shape[1], k, dtype=w.dtype, device=w.device)
-    for block in spans(len(chosen), 256):  # rising rows: only few tiles contain a row twice
+    for block in spans(len(chosen), 256):  # the rows are sorted, so that few tiles contain a row twice
         x = points[chosen[block]]
         G = operator.X.new_zeros(len(x), coef.shape[1], k)
         for cols in spans(operator.n, operator.tile):
@@ -233,7 +233,7 @@ def _by_pairs(operator: KernelOperator, coef: Coef, chosen: Tensor, w: Tensor) -
         if sums is not None:
             S[rows] = sums.to(w.dtype)
     WA, Xi = w[:, None] * A, x.wide
-    # The wide product first: E needs the weighted slopes only after T is done with them.
+    # The larger product comes first: E overwrites the weighted slopes, which T needs.
     T = (A.mT @ WA).mul_(a @ a.mT)
     second = X.mT @ (T @ X)
     total = ((A.mT @ w)[:, None] * a).mT @ X + (w[:, None] * S).mT @ Xi

@@ -36,7 +36,7 @@ class InnerProduct(SmoothKernel):
 
     def slopes(self, x: Points, z: Points, *, same: bool = False, batch_invariant: bool = True) -> Slopes:
         """See :meth:`SmoothKernel.slopes`."""
-        return Slopes(self.slope(x.dot(z)).to(x.u.dtype), None)
+        return Slopes(self.slope(x.dot(z)).to(x.u.dtype))
 
     def diagonal(self, x: Points) -> Float[Tensor, " n"]:
         """``k(‖x‖²_M)``."""
@@ -45,7 +45,7 @@ class InnerProduct(SmoothKernel):
 
 @dataclass(frozen=True)
 class Polynomial(InnerProduct):
-    """Polynomial kernel ``k(t) = (t + offset)^degree``; degree 2 is the quadratic kernel of paper D's arithmetic.
+    """Polynomial kernel ``k(t) = (t + offset)^degree``; degree 2 is the kernel of paper D for modular arithmetic.
 
     >>> import torch
     >>> Polynomial(degree=2, offset=1.0)(torch.tensor([[1.0, 1.0]]))

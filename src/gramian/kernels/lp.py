@@ -1,10 +1,10 @@
-"""Product-type kernels ``exp(−‖x − z‖_p^q / L^q)``: they see coordinates, not rotations of them.
+"""Kernels ``exp(−‖x − z‖_p^q / L^q)`` of the ℓp distance, which is not invariant to rotations of the coordinates.
 
-On tables with columns of different kinds the axes mean something, and p = 1 often beats p = 2. The metric may only
-rescale the axes; gradients are closed forms, without autograd.
+On tables with columns of different kinds the axes have a meaning, and p = 1 is often better than p = 2. The metric may
+only rescale the axes; gradients are closed forms, without autograd.
 
 No matrix product gives an ℓp distance, so every pair costs a few operations per coordinate: in one compiled pass where
-:mod:`gramian.kernels.compiled` serves, else in place on pieces small enough to stay in the processor's cache.
+:mod:`gramian.kernels.compiled` applies, else in place on pieces small enough for the processor's cache.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from gramian.kernels.paths import mean_power_gradient
 from gramian.kernels.points import Points
 
 _TILE, _CUBE = 2**18, 2**19
-"""Numbers in a tile of pairs and in a cube of slopes: smaller ones cost more calls, larger ones leave the cache."""
+"""Numbers in a tile of pairs and in a cube of slopes: smaller ones cost more calls, larger ones exceed the cache."""
 
 
 @dataclass(frozen=True)
@@ -36,12 +36,12 @@ class Lp(LengthKernel):
 
     Parameters
     ----------
-    bandwidth, factor
-        As for the radial kernels, with the ℓp distance in place of the Euclidean one.
+    bandwidth, bandwidth_scale
+        As for the radial kernels, with the ℓp distance instead of the Euclidean one.
     p : float
         The norm; 1 is the ℓ1 ("Manhattan") distance.
     exponent : float
-        The power q; at most p, or the kernel is not positive definite.
+        The power q; at most p, otherwise the kernel is not positive definite.
 
     >>> import torch
     >>> Lp(bandwidth=1.0)(torch.zeros(1, 2), torch.ones(1, 2))
@@ -82,7 +82,7 @@ class Lp(LengthKernel):
     def mutual_gradients(
         self, x: Points, z: Points, x_coef: Float[Tensor, "n c"], z_coef: Float[Tensor, "m c"]
     ) -> tuple[Float[Tensor, "n c k"], Float[Tensor, "m c k"]]:
-        """See :meth:`Kernel.mutual_gradients`: ``∂k/∂v = −∂k/∂u``, so one cube of slopes serves both sides."""
+        """See :meth:`Kernel.mutual_gradients`: ``∂k/∂v = −∂k/∂u``, so both sides use the same cube of slopes."""
         x_coef, z_coef = x_coef.to(x.u.dtype), z_coef.to(x.u.dtype)
         c, k = z_coef.shape[1], x.u.shape[1]
         at_x, at_z = x.u.new_empty(len(x), c, k), x.u.new_zeros(k, c, len(z))
@@ -92,21 +92,21 @@ class Lp(LengthKernel):
         return at_x, at_z.permute(2, 1, 0)
 
     def mean_gradient(self, ends: Points, z: Points, coef: Float[Tensor, "m c"], nodes: int) -> Float[Tensor, "c k"]:
-        """See :meth:`Kernel.mean_gradient`; by differences, of which one piece does the work of four nodes."""
+        """See :meth:`Kernel.mean_gradient`; computed by differences, of which one piece replaces four nodes."""
         return mean_power_gradient(ends.u, z.u, coef, self.p, self.exponent, self.length, max(1, nodes // 4))
 
     def _power_sums(self, x: Points, z: Points) -> Float[Tensor, "n m"]:
-        """``D``, one coordinate after the other: the order of the sum depends on nothing, so neither do its digits."""
+        """``D``, summed over the coordinates in a fixed order, so that its digits do not depend on the batch."""
         u, v = x.u.mT.contiguous(), z.u.mT.contiguous()
         if (sums := compiled.power_sums(u, v, self.p)) is not None:
             return sums
         D = x.u.new_zeros(len(x), len(z))
         step = max(1, _TILE // max(1, len(z)))
-        room, spare = u.new_empty(2, min(step, len(x)), len(z))
+        buffer, spare = u.new_empty(2, min(step, len(x)), len(z))
         for rows in spans(len(x), step):
             total, size = D[rows], rows.stop - rows.start
             for k in range(len(u)):
-                delta = torch.sub(u[k, rows, None], v[k], out=room[:size])
+                delta = torch.sub(u[k, rows, None], v[k], out=buffer[:size])
                 if self.p == 1:
                     total += delta.abs_()
                 else:
@@ -114,7 +114,7 @@ class Lp(LengthKernel):
         return D
 
     def _slopes(self, x: Points, z: Points) -> Iterator[tuple[slice, Float[Tensor, "k r m"]]]:
-        """``∂k(uᵢ, vⱼ)/∂u_ik`` for some rows i of x at a time, overwritten by the next ones."""
+        """``∂k(uᵢ, vⱼ)/∂u_ik`` for some rows i of x at a time; the next ones overwrite the memory."""
         u, v = x.u.mT.contiguous(), z.u.mT.contiguous()
         if (D := compiled.power_sums(u, v, self.p)) is not None:
             scale = self._slope_of_sum(D)
@@ -128,14 +128,14 @@ class Lp(LengthKernel):
             yield rows, directions.mul_(self._slope_of_sum(delta.mul_(directions).sum(dim=0)))
 
     def _slope_of_sum(self, D: Float[Tensor, "r m"]) -> Float[Tensor, "r m"]:
-        """``p ∂k/∂D = −q (D^{1/p}/L)^q k / D``; D is used up."""
+        """``p ∂k/∂D = −q (D^{1/p}/L)^q k / D``; D is overwritten."""
         # Where D underflows the pair counts as one point; elsewhere 1/D is finite.
         apart = D.clamp_(min=torch.finfo(D.dtype).tiny) > torch.finfo(D.dtype).tiny
         powers = self._exponents(D.clone())
         return powers.neg().exp_().mul_(powers).mul_(-self.exponent).div_(D).mul_(apart)
 
     def _directions(self, delta: Float[Tensor, "*k r m"], out: Float[Tensor, "*k r m"]) -> Float[Tensor, "*k r m"]:
-        """``sign(Δ)|Δ|^{p−1}``, as ``Δ|Δ|^{p−2}``: with it ``|Δ|^p`` is a product too."""
+        """``sign(Δ)|Δ|^{p−1}``, computed as ``Δ|Δ|^{p−2}``: its product with Δ is ``|Δ|^p``."""
         if self.p == 1:
             return torch.sign(delta, out=out)
         if self.p == 2:
@@ -154,21 +154,21 @@ class Lp(LengthKernel):
 
 
 def _pow(values: Float[Tensor, "*k r m"], exponent: float) -> Float[Tensor, "*k r m"]:
-    """``values^exponent`` in place; by base-2 logarithms, in half the time of ``pow``."""
+    """``values^exponent`` in place, by base-2 logarithms, in half the time of ``pow``."""
     return values.log2_().mul_(exponent).exp2_()
 
 
 def _sums(slopes: Float[Tensor, "k r m"], coef: Float[Tensor, "m c"]) -> Float[Tensor, "r c k"]:
-    """``Σⱼ slopes_kij coef_jc``. In float32 a few outputs cost BLAS more than 16 do."""
+    """``Σⱼ slopes_kij coef_jc``. In float32 a product with a few outputs takes longer than one with 16."""
     c = coef.shape[1]
     return (slopes @ (pad_outputs(coef) if c > 1 and coef.dtype == torch.float32 else coef))[..., :c].permute(1, 2, 0)
 
 
 def _cubes(u: Float[Tensor, "k n"], v: Float[Tensor, "k m"]) -> Iterator[tuple[slice, Float[Tensor, "k r m"]]]:
-    """Some rows at a time, and room for a number per coordinate, row and column: the same room each time."""
+    """Some rows at a time, with a buffer of one number per coordinate, row and column, the same memory each time."""
     k, n, m = len(u), u.shape[1], v.shape[1]
     step = max(1, min(n, _CUBE // max(1, k * m)))
-    room = u.new_empty(k * step * m)
+    buffer = u.new_empty(k * step * m)
     for rows in spans(n, step):
         shape = (k, rows.stop - rows.start, m)
-        yield rows, room[: math.prod(shape)].view(shape)
+        yield rows, buffer[: math.prod(shape)].view(shape)

@@ -1,6 +1,6 @@
-"""Metrics: which directions of the input the kernel sees, and how strongly.
+"""Metrics: positive semidefinite matrices M that weight the directions of the input.
 
-A metric stands for a PSD matrix ``M = F Fᵀ``; the kernel is evaluated on ``u = Fᵀx``, so that
+A metric represents a matrix ``M = F Fᵀ``; the kernel is evaluated on ``u = Fᵀx``, so that
 ``‖u − u'‖² = (x − x')ᵀ M (x − x')``. A gradient with respect to u is pulled back to x by F.
 """
 
@@ -18,7 +18,7 @@ from gramian.core.tiles import rowwise_matmul
 
 
 class Metric(ABC):
-    """A PSD matrix M on the input space, in whatever form is cheapest. Frozen."""
+    """A PSD matrix M on the input space, in its cheapest form. Frozen."""
 
     @property
     @abstractmethod
@@ -28,7 +28,7 @@ class Metric(ABC):
     @property
     @abstractmethod
     def rank(self) -> int:
-        """Number of coordinates k the kernel works in."""
+        """Number of kernel coordinates k."""
 
     @abstractmethod
     def transform(self, X: Float[Tensor, "n d"]) -> Float[Tensor, "n k"]:
@@ -44,7 +44,7 @@ class Metric(ABC):
 
     @property
     def axis_aligned(self) -> bool:
-        """Whether M only rescales the coordinates, as product kernels need it."""
+        """True if M only rescales the coordinates, as ℓp kernels require."""
         return False
 
     def pull_matrix(self, S: Float[Tensor, "k k"]) -> Float[Tensor, "d d"]:
@@ -54,7 +54,7 @@ class Metric(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Identity(Metric):
-    """``M = I``: plain distances.
+    """``M = I``: unweighted distances.
 
     >>> Identity(2).matrix()
     tensor([[1., 0.],
@@ -88,7 +88,7 @@ class Identity(Metric):
 
 @dataclass(frozen=True, eq=False)
 class Diagonal(Metric):
-    """``M = diag(m)``: each coordinate has its own weight ``m ≥ 0``; coordinates of weight 0 stay, as zeros.
+    """``M = diag(m)``: each coordinate has its own weight ``m ≥ 0``; coordinates of weight 0 become zeros.
 
     >>> Diagonal(torch.tensor([4.0, 0.0])).transform(torch.tensor([[1.0, 1.0]]))
     tensor([[2., 0.]])
@@ -124,7 +124,7 @@ class Diagonal(Metric):
 
 @dataclass(frozen=True, eq=False)
 class LowRank(Metric):
-    """``M = F Fᵀ`` with a factor ``F (d, k)``: only k directions are seen. A full-rank M is the case k = d.
+    """``M = F Fᵀ`` with a factor ``F (d, k)``: only k directions count. A full-rank M is the case k = d.
 
     >>> LowRank(torch.tensor([[1.0], [1.0]])).matrix()
     tensor([[1., 1.],
@@ -153,7 +153,7 @@ class LowRank(Metric):
 
 @dataclass(frozen=True, eq=False)
 class Full(LowRank):
-    """A metric made from a matrix M, which it remembers; its factor leaves out the directions M does not see.
+    """Metric made from a matrix M, which it stores; its factor leaves out the null space of M.
 
     >>> Full.of(torch.diag(torch.tensor([1.0, 0.0]))).rank
     1
@@ -163,7 +163,7 @@ class Full(LowRank):
 
     @classmethod
     def of(cls, M: Float[Tensor, "d d"], power: float = 1.0) -> Full:
-        """The metric ``M^power`` of a symmetric PSD matrix."""
+        """Make the metric ``M^power`` of a symmetric PSD matrix."""
         factor = psd_factor(M, power)
         return cls(factor, M if power == 1 else factor @ factor.mT)
 
@@ -172,7 +172,7 @@ class Full(LowRank):
 
 
 def as_metric(M: Float[Tensor, "d d"] | Float[Tensor, " d"], power: float = 1.0) -> Metric:
-    """A metric from a PSD matrix, or from a vector of diagonal entries, raised to a power.
+    """Make a metric from a PSD matrix, or from a vector of diagonal entries, raised to a power.
 
     A matrix without off-diagonal entries becomes a :class:`Diagonal`.
 

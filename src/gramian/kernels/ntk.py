@@ -6,7 +6,7 @@ Both are homogeneous: ``k(x, z) = ‖x‖ ‖z‖ h(ρ)`` with ρ the cosine of 
     ρ ← κ₁(ρ)                        (NNGP)
     h ← h κ₀(ρ) + κ₁(ρ)              (NTK, both starting from ρ)
 
-The angle is taken from the distance of the unit vectors, since arccos near ρ = 1 loses half the digits.
+The angle is computed from the distance of the unit vectors, since arccos near ρ = 1 loses half the digits.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _angle(rho: Tile) -> Tile:
 
 @dataclass(frozen=True)
 class ReluNetwork(SmoothKernel):
-    """Base of the two: ``depth`` is the number of hidden layers, 1 to 5.
+    """Base of both kernels: ``depth`` is the number of hidden layers, 1 to 5.
 
     Weights have variance ``2 / fan-in``, so ``k(x, x) = ‖x‖²`` for the NNGP and ``(depth + 1) ‖x‖²`` for the NTK.
     """
@@ -78,7 +78,7 @@ class ReluNetwork(SmoothKernel):
         own = rest * torch.where(a > 0, 1 / a, 0)[:, None] * b[None, :]
         mirrored = (rest * a[:, None] * torch.where(b > 0, 1 / b, 0)[None, :]).mT
         dtype = slope.dtype if near else x.u.dtype
-        return Slopes(slope.to(dtype), own.to(dtype), mirrored.to(dtype))
+        return Slopes(slope.to(dtype), own.to(dtype), mirrored=mirrored.to(dtype))
 
     def diagonal(self, x: Points) -> Float[Tensor, " n"]:
         """``h(1) ‖x‖²``."""

@@ -1,6 +1,6 @@
-"""The kernel matrix of a set of rows as an operator: tiles and products, and the whole matrix only where it fits.
+"""Kernel matrix of a set of rows as an operator: tiles and products, and the whole matrix only where it fits.
 
-The operator knows rows, kernel and metric. It holds no coefficients.
+The operator holds rows, kernel and metric, but no coefficients.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from gramian.kernels.points import Points
 _COLUMNS = 1024
 _LARGEST_TILE = 512
 _PREPARING = threading.Lock()
-"""Held while rows are prepared, so that threads that share an operator prepare its rows once."""
+"""Lock for the preparation of rows, so that threads that share an operator prepare its rows once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,12 +63,12 @@ class KernelOperator:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def released(self) -> KernelOperator:
-        """The same operator, on the same rows, without the cache of prepared rows."""
+        """Return the same operator, on the same rows, without the cache of prepared rows."""
         return replace(self)
 
     @property
     def shift(self) -> Float[Tensor, " d"]:
-        """The point that is subtracted from rows where only their differences count."""
+        """The mean row, which a translation-invariant kernel subtracts from all rows."""
         return self._prepared[0]
 
     @property
@@ -84,8 +84,8 @@ class KernelOperator:
                 if "_cache" not in cache:
                     shift = self.kernel.center(self.X)
                     points = self.kernel.prepare(self.X, self.metric, shift)
-                    # Made here, and cut into tiles with the rows; the wide ones of float32 rows wait until predict.
-                    _ = points.wide_factors if self.dtype == self.wide else points.quick_factors
+                    # Tiles of the rows share these factors; the wide ones of float32 rows are needed by predict only.
+                    _ = points.wide_factors if self.dtype == self.wide else points.narrow_factors
                     cache["_cache"] = shift, points
         cached: tuple[Tensor, Points] = cache["_cache"]
         return cached
@@ -102,18 +102,18 @@ class KernelOperator:
 
     @property
     def wide(self) -> torch.dtype:
-        """Format sums are accumulated in."""
+        """Format in which sums are accumulated."""
         return wide_dtype(self.X.device)
 
     @property
     def tile(self) -> int:
-        """Side of the tiles used on the square matrix: about six of them are alive at a time."""
+        """Side of the tiles of the square matrix; about six of them are in memory at a time."""
         if self.max_bytes is None:
             return _LARGEST_TILE
         return int(min(_LARGEST_TILE, max(ROWS, (self.max_bytes / (6 * 8)) ** 0.5)))
 
     def widened(self) -> KernelOperator:
-        """The same operator with values in the wide format, for systems that need its digits."""
+        """Return the same operator with values in the wide format, for systems that need more digits."""
         if self.dtype == self.wide:
             return self
         return replace(self, X=self.X.to(self.wide))
@@ -123,7 +123,7 @@ class KernelOperator:
         return self.n * self.n * self.X.element_size()
 
     def prepare(self, X: Float[Tensor, "m d"]) -> Points:
-        """New rows in this operator's kernel coordinates."""
+        """Return new rows in this operator's kernel coordinates."""
         return self.kernel.prepare(X, self.metric, self.shift)
 
     def diagonal(self) -> Float[Tensor, " n"]:
@@ -131,7 +131,7 @@ class KernelOperator:
         return self.kernel.diagonal(self.points)
 
     def tiles(self) -> Iterator[tuple[slice, slice, Float[Tensor, "r s"]]]:
-        """Tiles on and above the diagonal, with their row and column slices; those on it are exactly symmetric."""
+        """Yield the tiles on and above the diagonal, with their slices; those on the diagonal are exactly symmetric."""
         for rows, cols in upper_tiles(self.n, self.tile):
             tile = self.kernel.block(self.points[rows], self.points[cols], same=rows == cols, batch_invariant=False)
             yield rows, cols, tile.triu() + tile.triu(1).mT if rows == cols else tile
@@ -142,7 +142,7 @@ class KernelOperator:
         return torch.cat([self.kernel.block(self.points[rows], chosen) for rows in spans(self.n, self.tile)])
 
     def fill(self, out: Float[Tensor, "n n"]) -> Float[Tensor, "n n"]:
-        """Write the whole matrix into ``out``, both triangles from the same numbers."""
+        """Write the whole matrix into ``out``; both triangles have the same numbers."""
         for rows, cols, tile in self.tiles():
             out[rows, cols] = tile
             if rows != cols:
@@ -167,7 +167,7 @@ class KernelOperator:
         """``k(X, X_train) coef``; if ``batch_invariant``, the last bits of a row do not depend on its batch."""
         out = torch.empty(X.shape[0], coef.shape[1], dtype=self.wide, device=X.device)
         if not batch_invariant:
-            Vt = coef.to(self.dtype).mT.contiguous()  # vectors in rows: see add_tile
+            Vt = coef.to(self.dtype).mT.contiguous()  # vectors are rows: see add_tile
             for rows in spans(len(X), self.tile):
                 new = self.prepare(X[rows])
                 for cols in spans(self.n, _COLUMNS):
@@ -189,7 +189,7 @@ class KernelOperator:
 
     def columns_at(self, X: Float[Tensor, "m d"]) -> Float[Tensor, "m n"]:
         """``k(X, X_train)`` as a matrix: for a small number of rows."""
-        _ = self.points.wide_factors  # made once, for this call and the next
+        _ = self.points.wide_factors  # cached for all blocks of columns
         new = self.prepare(X)
         blocks = [self.kernel.block(new, self.points[cols]) for cols in spans(self.n, _COLUMNS)]
         return torch.cat(blocks, dim=1).to(self.wide)
@@ -199,7 +199,7 @@ class KernelOperator:
     ) -> Float[Tensor, "m c d"]:
         """``∂/∂x Σⱼ coef_jc k(x, xⱼ)`` at new rows, in input coordinates; ``batch_invariant`` as in :meth:`predict`."""
         out = X.new_empty(X.shape[0], coef.shape[1], X.shape[1])
-        _ = self.points  # prepared before the threads start
+        _ = self.points  # prepare the rows before the threads start
 
         def work(rows: slice, block: Tensor) -> None:
             new = self.prepare(block)
@@ -233,9 +233,9 @@ def add_tile(
     *,
     mirrored: bool,
 ) -> None:
-    """Add a tile's part of ``Vᵀ K`` to ``out``, and its mirror image's: one reading of the tile serves both.
+    """Add a tile's part of ``Vᵀ K`` to ``out``, and that of its mirror image, so that the tile is read once.
 
-    Vectors lie in rows, since BLAS is up to ten times faster at ``Vᵀ T`` than at ``T V`` for two to ten columns.
+    Vectors are rows, since BLAS is up to ten times faster at ``Vᵀ T`` than at ``T V`` for two to ten columns.
 
     >>> out, K = torch.zeros(1, 2), torch.tensor([[2.0, 1.0], [1.0, 3.0]])
     >>> add_tile(out, K[:1, 1:], torch.ones(1, 2), slice(0, 1), slice(1, 2), mirrored=True)

@@ -26,7 +26,7 @@ _ZERO_DISTANCE = 1e-10
 
 @dataclass(frozen=True)
 class Radial(LengthKernel, SmoothKernel):
-    """Base of the radial kernels; their one argument is the bandwidth, see :class:`LengthKernel`."""
+    """Base of the radial kernels; their common parameters are those of :class:`LengthKernel`."""
 
     @abstractmethod
     def profile(self, square: Float[Tensor, "n m"]) -> Float[Tensor, "n m"]:
@@ -50,11 +50,11 @@ class Radial(LengthKernel, SmoothKernel):
             if same:
                 square.fill_diagonal_(1)
             kappa = self.slope(square)
-            return Slopes(kappa.fill_diagonal_(0) if same else kappa, "minus")
+            return Slopes(kappa.fill_diagonal_(0) if same else kappa, of_differences=True)
         # κ of a near pair is huge and multiplies a tiny difference: that product must not be rounded to float32.
         tiny = torch.finfo(square.dtype).tiny
         apart = square > (_ZERO_DISTANCE**2 * x.square_norms).clamp_min(tiny)[:, None]
-        return Slopes(self.slope(square.clamp_(min=tiny)).mul_(apart), "minus")
+        return Slopes(self.slope(square.clamp_(min=tiny)).mul_(apart), of_differences=True)
 
     def distance(self, x: Points, z: Points) -> Float[Tensor, "n m"]:
         """Euclidean distance in kernel coordinates."""
@@ -63,7 +63,7 @@ class Radial(LengthKernel, SmoothKernel):
 
 @dataclass(frozen=True)
 class Laplace(Radial):
-    """Laplace kernel ``φ(r) = exp(−r/L)``, ``κ = φ/(L r)``: paper B's choice, robust in high dimension.
+    """Laplace kernel ``φ(r) = exp(−r/L)``, ``κ = φ/(L r)``: the kernel of the RFM paper (B), robust in high dimension.
 
     >>> import torch
     >>> Laplace(bandwidth=2.0)(torch.tensor([[0.0], [2.0]]))

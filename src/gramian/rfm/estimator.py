@@ -148,7 +148,7 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
             observer = SklearnCallbacks(self, X, y, sample_weight)
 
         def stream(blocks: Blocks) -> bool:
-            elsewhere = blocks.elsewhere and options.compute.on_cluster
+            elsewhere = blocks.remote and options.compute.on_cluster
             return streams(blocks.n_rows, blocks.n_columns, options.compute.max_bytes, elsewhere)
 
         folder = None if self.checkpoint is None else Path(self.checkpoint)

@@ -165,7 +165,7 @@ def nested_options(owner: str, value: object) -> Options:
     """Return the options object behind an argument; ``"auto"`` stands for the default of its kind.
 
     >>> nested_options("kernel", "auto")
-    Laplace(bandwidth='auto', factor=1.0)
+    Laplace(bandwidth='auto', bandwidth_scale=1.0)
     """
     if owner == "kernel":
         return Laplace() if is_auto(value) else _named_kernel(value)

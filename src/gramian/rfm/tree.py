@@ -16,9 +16,9 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from gramian.core import wide_dtype
+from gramian.core.quadrature import gauss_legendre
 from gramian.core.tiles import rowwise_matmul, spans
 from gramian.kernels import Kernel, Metric
-from gramian.kernels.paths import gauss_legendre
 from gramian.rfm.machine import KernelMachine, sampled_agop
 
 _ROWS = 128

@@ -1,4 +1,4 @@
-"""Solvers of ``(K + λI) α = Y``: one per file behind one interface, each reporting how it went.
+"""Solvers of ``(K + λI) α = Y``: one per file behind one interface, each with a record of the solve.
 
 May import ``core`` and ``kernels``.
 
@@ -12,7 +12,7 @@ May import ``core`` and ``kernels``.
 
 from gramian.solvers.base import SingularKernelError, Solution, SolveInfo, Solver, Workspace
 from gramian.solvers.cg import ConjugateGradient
-from gramian.solvers.direct import Direct, RidgePoint
+from gramian.solvers.direct import SPECTRAL_ROWS, Direct, RidgePoint
 from gramian.solvers.eigenpro import EigenPro
 from gramian.solvers.nystrom import Nystrom
 from gramian.solvers.system import RidgeSystem, StreamedSystem
@@ -23,10 +23,11 @@ BY_NAME: dict[str, Solver] = {
     "nystrom": Nystrom(),
     "eigenpro": EigenPro(),
 }
-"""Solvers by name: each object with its defaults."""
+"""Solvers with their default options, by the names that an estimator accepts."""
 
 __all__ = [
     "BY_NAME",
+    "SPECTRAL_ROWS",
     "ConjugateGradient",
     "Direct",
     "EigenPro",

@@ -23,7 +23,7 @@ class SingularKernelError(ValueError):
 
 @dataclass(frozen=True)
 class SolveInfo:
-    """Record of how a system was solved.
+    """Record of a solve.
 
     ``status`` is the outcome in words; ``residual`` is the largest ``‖Y − (K + ridge)α‖ / ‖Y‖`` over the outputs,
     measured in the accumulation format; ``ridge`` is the one used, ``jitter`` the part of it added for stability.
@@ -41,10 +41,10 @@ class SolveInfo:
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """Coefficients ``α (n, c)`` in the accumulation format, the matrix they belong to, and how they were found."""
+    """Coefficients ``α (n, c)`` in the accumulation format, their kernel matrix, and the record of the solve."""
 
     operator: KernelOperator
-    """The system's own, :meth:`KernelOperator.widened` of it where its format was not enough, or that of centres."""
+    """Operator of the system, its :meth:`KernelOperator.widened` form if that was needed, or that of the centres."""
     coef: Float[Tensor, "n c"]
     info: SolveInfo
     weights: Float[Tensor, " n"] | None = None
@@ -54,13 +54,13 @@ class Solution:
 
 
 class Workspace:
-    """Memory that is used again for every solve: new pages cost more time than the arithmetic done on them."""
+    """Memory that is reused by every solve: allocating new pages takes more time than the arithmetic on them."""
 
     def __init__(self) -> None:
         self._buffer: Tensor | None = None
 
     def flat(self, count: int, like: Tensor, dtype: torch.dtype) -> Float[Tensor, " count"]:
-        """``count`` numbers of undefined content, in the same memory on every call."""
+        """Return ``count`` numbers of undefined content, in the same memory on every call."""
         buffer = self._buffer
         if buffer is None or buffer.dtype != dtype or buffer.numel() < count or buffer.device != like.device:
             self._buffer = None  # free the old buffer before the new one is allocated
@@ -68,13 +68,13 @@ class Workspace:
         return buffer[:count]
 
     def square(self, n: int, like: Tensor, dtype: torch.dtype) -> Float[Tensor, "n n"]:
-        """An ``n × n`` matrix of undefined content, in that memory."""
+        """Return an ``n × n`` matrix of undefined content, in that memory."""
         return self.flat(n * n, like, dtype).view(n, n)
 
 
 @dataclass(frozen=True)
 class Solver(Options, ABC):
-    """Solves ``(K + ridge · diag(1/w)) α = Y`` for all columns of Y. Frozen: state lives in a workspace."""
+    """Solver of ``(K + ridge · diag(1/w)) α = Y`` for all columns of Y. Frozen: state is held in a workspace."""
 
     @abstractmethod
     def solve(
@@ -90,11 +90,11 @@ class Solver(Options, ABC):
         Parameters
         ----------
         system : RidgeSystem or StreamedSystem
-            A solver that needs all rows in memory brings those of a streamed system there.
+            A solver that needs all rows in memory loads those of a streamed system.
         guess : Tensor (n, c), optional
             Coefficients to start from, for iterative solvers; the others ignore it.
         workspace : Workspace, optional
-            Memory to use again.
+            Memory to reuse.
         clock : Clock, optional
             Time limit, for solvers that can stop early; the others ignore it.
         """
@@ -109,11 +109,16 @@ class Solver(Options, ABC):
 
 
 def relative_residual(R: Float[Tensor, "n c"], Y: Float[Tensor, "n c"]) -> Float[Tensor, " c"]:
-    """``‖R‖ / ‖Y‖`` column by column; a zero column of Y counts as of norm 1."""
-    norms = Y.norm(dim=0)
-    return R.norm(dim=0) / torch.where(norms > 0, norms, 1)
+    """Return ``‖R‖ / ‖Y‖`` of each column; a zero column of Y counts as of norm 1.
+
+    >>> relative_residual(torch.tensor([[1.0, 2.0]]), torch.tensor([[2.0, 0.0]]))
+    tensor([0.5000, 2.0000])
+    """
+    norms: Tensor = Y.norm(dim=0)
+    residuals: Tensor = R.norm(dim=0) / torch.where(norms > 0, norms, 1)
+    return residuals
 
 
 def warn_numbers(message: str) -> None:
-    """Warn of numerical trouble; the message contains the numbers."""
+    """Warn of a numerical problem; the message contains the numbers."""
     warnings.warn(message, ConvergenceWarning, stacklevel=2)

@@ -1,8 +1,8 @@
-"""Which of many rows a machine should stand on.
+"""Selection of centres, the training rows that have coefficients in a Nyström model.
 
-A row counts as much as the others fail to speak for it: its ridge leverage ``[K (K + λI)⁻¹]ᵢᵢ``. It is estimated under
-the machine's own metric through a pilot of rows drawn alike, and centres are drawn without replacement, half in
-proportion to it and half alike.
+The importance of a row is its ridge leverage ``[K (K + λI)⁻¹]ᵢᵢ``, the part of it that the other rows do not explain.
+It is estimated under the model's own metric from a uniform sample of pilot rows. Centres are drawn without replacement,
+half in proportion to the leverage and half uniformly.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from gramian.kernels import Kernel, KernelOperator, Metric
 
 _PILOT = 1000
 _POOL = 10
-"""Candidates for each centre, beyond which more of them change nothing."""
+"""Candidates per centre; a larger pool does not change the result."""
 
 
 @dataclass(frozen=True, eq=False)
 class Centers:
-    """Rows to stand on: where they are in the training set, what they are, and the weight of rows each speaks for."""
+    """Centres: their indices in the training set, their rows, and the weight of training rows each represents."""
 
     index: Int[Tensor, " m"]
     X: Float[Tensor, "m d"]
@@ -37,18 +37,18 @@ class Centers:
 def choose_centers(
     kernel: Kernel, metric: Metric, source: RowSource, m: int, choice: str, ridge: float, seed: int
 ) -> Centers:
-    """m rows of the source to stand on.
+    """Draw m centres from the rows of a source.
 
     Parameters
     ----------
     kernel, metric
-        What the rows are compared by.
+        Kernel and metric of the model.
     source : RowSource
     m : int
-        How many; all rows, in their order, where there are no more.
+        Number of centres; all rows, in their order, if there are no more than m.
     choice : "leverage" or "uniform"
     ridge : float
-        Scale below which a direction does not count.
+        Regularisation in the leverage: directions with a smaller eigenvalue hardly count.
     seed : int
 
     >>> from gramian.core.rows import MemoryRows, Rows
@@ -65,19 +65,22 @@ def choose_centers(
         return Centers(every, rows.X, rows.weights)
     order = torch.randperm(n, generator=rng)
     if choice == "uniform":
-        return _kept(source, order[:m].sort().values, torch.full((m,), n / m))
+        return _taken(source, order[:m].sort().values, torch.full((m,), n / m))
     pool = order[: _POOL * m].sort().values
     rows = source.take(pool)
     pilot = rows.X[torch.randperm(len(pool), generator=rng)[:_PILOT].to(rows.X.device)]
     leverage = _leverages(KernelOperator(kernel, pilot, metric), rows.X, ridge, n).cpu()
-    # Half by leverage, half alike: nobody then speaks for more than twice its share of rows.
+    # Half by leverage, half uniformly: no centre then represents more than twice its share of rows.
     probability = 0.5 * leverage / leverage.sum() + 0.5 / len(pool)
     chosen = torch.multinomial(probability, m, generator=rng).sort().values
-    return _kept(source, pool[chosen], n / len(pool) / (m * probability[chosen]).clamp(max=1))
+    return _taken(source, pool[chosen], n / len(pool) / (m * probability[chosen]).clamp(max=1))
 
 
 def _leverages(pilot: KernelOperator, X: Float[Tensor, "p d"], ridge: float, n: int) -> Float[Tensor, " p"]:
-    """``k(x, x) − k_xᵀ (K + σI)⁻¹ k_x``, what the pilot leaves open of each row, with σ its share of the ridge."""
+    """``k(x, x) − k_xᵀ (K + σI)⁻¹ k_x``, the part of each row that the pilot rows do not explain.
+
+    σ is the ridge times the pilot's share of all rows.
+    """
     wide = pilot.wide
     K = pilot.dense().to(wide)
     scale = float(K.diagonal().mean()) or 1.0
@@ -88,12 +91,13 @@ def _leverages(pilot: KernelOperator, X: Float[Tensor, "p d"], ridge: float, n: 
     for span in spans(len(X), 1024):
         new = pilot.prepare(X[span])
         C = pilot.kernel.block(new, pilot.points, batch_invariant=False).to(wide)
-        seen = torch.linalg.solve_triangular(L, C.mT, upper=False).square().sum(dim=0)
-        out[span] = pilot.kernel.diagonal(new).to(wide) - seen
+        explained = torch.linalg.solve_triangular(L, C.mT, upper=False).square().sum(dim=0)
+        out[span] = pilot.kernel.diagonal(new).to(wide) - explained
     return out.clamp_min(1e-3 * scale)
 
 
-def _kept(source: RowSource, chosen: Int[Tensor, " m"], speaks_for: Tensor) -> Centers:
+def _taken(source: RowSource, chosen: Int[Tensor, " m"], represented: Tensor) -> Centers:
+    """Take the chosen rows; ``represented`` is the number of training rows that each represents."""
     rows = source.take(chosen)
-    weights = speaks_for.to(rows.Y.dtype).to(rows.X.device)
+    weights = represented.to(rows.Y.dtype).to(rows.X.device)
     return Centers(chosen, rows.X, weights if rows.weights is None else weights * rows.weights)

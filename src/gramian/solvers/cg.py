@@ -1,11 +1,11 @@
-"""Conjugate gradients with a Nyström preconditioner, column by column, never trusting its own residual.
+"""Conjugate gradients with a Nyström preconditioner, for several outputs at once, with the true residual checked.
 
-The matrix is held once, in the working format, and products with it are made in that format: half the memory of a
-direct solve and a fraction of its work. The residual that recursion carries drifts from the true one, so it is
-replaced by one computed in the wide format whenever it has fallen some thousandfold: the answer is as good as if
-every product had been wide. Several outputs advance together and each stops on its own. Where the true residual does
-not fall as it must, the preconditioner gets more columns; where that does not help, the direct solver takes over if
-there is room for it. All of it is said in the record.
+Half of the symmetric matrix is stored, in the working format, and products with it are computed in that format: half
+the memory of a direct solve and a fraction of its work. The residual of the recursion drifts from the true one, so it
+is replaced by one computed in the wide format whenever it has fallen by a factor of some thousand: the result is as
+accurate as if every product had been wide. All outputs advance together and each stops separately. If the true residual
+does not fall fast enough, the preconditioner gets more columns; if that does not help, the direct solver is used,
+provided that it fits into memory. The record contains each of these events.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ Product = Callable[[Tensor], Tensor]
 _PATIENCE = 6
 """Computations of the true residual without progress before it counts as stalled: it may rise for a while."""
 _ROUGH = 1e-3
-"""From this ``tol`` on the quick product shows the true residual well enough: it is off by that drift, not more."""
+"""From this ``tol`` on the true residual is computed with the narrow product, whose error is smaller than that."""
 _TRUSTED = 2e-4
-"""How far the residual of the recursion may fall before the true one is computed: float32 drifts by some 4e-5."""
+"""Ratio by which the residual of the recursion may fall before the true one is computed: float32 drifts by 4e-5."""
 
 
 class Run(NamedTuple):
-    """How an iteration ended: the best iterate, steps taken, its true residual, and whether there was hope for more."""
+    """End of an iteration: the best iterate, the steps taken, its true residual; ``stalled`` if it made no progress."""
 
     X: Tensor
     steps: int
@@ -52,10 +52,13 @@ class Run(NamedTuple):
 
 
 class Products(NamedTuple):
-    """``Vᵀ → Vᵀ (√w K √w + ridge)``, quick or with all digits; columns of ``√w K √w``; bytes of the matrix held."""
+    """Products ``Vᵀ → Vᵀ (√w K √w + ridge)`` in the working and in the wide format, and parts of ``√w K √w``.
 
-    quick: Product
-    exact: Product
+    ``bytes`` is the memory of the stored matrix.
+    """
+
+    narrow: Product
+    wide: Product
     columns: Product
     diagonal: Tensor
     bytes: int
@@ -72,15 +75,15 @@ class ConjugateGradient(Solver):
     tol : float
         Relative residual at which a column stops.
     max_steps : int
-        Steps after which another preconditioner, or another solver, is tried.
+        Number of steps after which a larger preconditioner, or the direct solver, is tried.
     preconditioner_rank : int
         Columns of the Nyström preconditioner; 0 for none.
     refresh : int
         Steps between two computations of the true residual, at most.
     seed : int
-        Chooses the preconditioner's columns.
+        Seed for the selection of the preconditioner's columns.
     store_matrix : bool
-        Store half of the matrix where it fits into memory; else every step computes it again.
+        Store half of the matrix if it fits into memory; otherwise every step computes it again.
 
     >>> import torch
     >>> from gramian.kernels import Gaussian, KernelOperator
@@ -98,7 +101,7 @@ class ConjugateGradient(Solver):
     store_matrix: bool = True
 
     def bytes_needed(self, n: int, dtype: torch.dtype, outputs: int = 1) -> int:
-        """Peak memory: the preconditioner's columns, at worst in the wide format too; vectors; the matrix if held."""
+        """Peak memory: preconditioner (at worst in the wide format too), vectors, and the matrix if it is stored."""
         m = min(self.preconditioner_rank, n)
         besides = int(n * m * (torch.finfo(dtype).bits // 8 + 8) + 3 * m * m * 8 + 6 * n * outputs * 8)
         return besides + (PackedMatrix.bytes_needed(n, dtype) if self.store_matrix else 0)
@@ -137,7 +140,7 @@ class ConjugateGradient(Solver):
             trouble += f"{'stalled' if run.stalled else 'stopped'} after {steps} steps at {run.residual:.2g}, "
         coef = (X * one).mT.contiguous()
         dtype = str(operator.dtype).removeprefix("torch.")
-        status = f"{trouble}converged in {steps} steps" + (f" with {rank} centers" if trouble else "")
+        status = f"{trouble}converged in {steps} steps" + (f" with preconditioner_rank={rank}" if trouble else "")
         info = SolveInfo(
             "conjugate gradients", status, steps, run.residual, ridge, 0.0, dtype, products.bytes + held + 6 * Yt.nbytes
         )
@@ -156,7 +159,7 @@ class ConjugateGradient(Solver):
         return Solution(operator, coef, replace(info, status=trouble), weights)
 
     def _tries(self, operator: KernelOperator, *, direct_fits: bool) -> list[int]:
-        """Columns of the preconditioner, first try to last: twice as many once, or while memory lasts."""
+        """Numbers of columns of the preconditioner to try in turn: doubled once, or as often as memory allows."""
         n, tries = operator.n, [min(self.preconditioner_rank, operator.n)]
         while 0 < 2 * tries[-1] <= n // 2 and len(tries) < (2 if direct_fits else 4):
             more = replace(self, preconditioner_rank=2 * tries[-1], store_matrix=False)
@@ -168,13 +171,13 @@ class ConjugateGradient(Solver):
     def _products(
         self, operator: KernelOperator, ridge: float, root: Tensor | None, workspace: Workspace | None
     ) -> Products:
-        """The products, from a matrix held where the budget has room for one."""
+        """Make the products, from a stored matrix if it fits into the budget."""
         size = PackedMatrix.bytes_needed(operator.n, operator.dtype, operator.tile)
         need = replace(self, store_matrix=False).bytes_needed(operator.n, operator.dtype) + size
-        room = self.store_matrix and (operator.max_bytes is None or need <= operator.max_bytes)
+        stored = self.store_matrix and (operator.max_bytes is None or need <= operator.max_bytes)
         multiply: Product = lambda Vt: operator.matmul(Vt.mT).mT  # noqa: E731
         columns: Product = operator.columns
-        if room:
+        if stored:
             packed = PackedMatrix(operator, Workspace() if workspace is None else workspace)
             multiply, columns = packed.matmul, packed.columns
 
@@ -189,11 +192,11 @@ class ConjugateGradient(Solver):
 
         diagonal = operator.diagonal().to(operator.wide)
         return Products(
-            quick=lambda Vt: product(Vt.to(operator.dtype)).to(Vt.dtype) if room else product(Vt),
-            exact=product,
+            narrow=lambda Vt: product(Vt.to(operator.dtype)).to(Vt.dtype) if stored else product(Vt),
+            wide=product,
             columns=scaled_columns,
             diagonal=diagonal if root is None else diagonal * root.square(),
-            bytes=size if room else 0,
+            bytes=size if stored else 0,
         )
 
     def _preconditioner(self, products: Products, ridge: float, rank: int, wide: torch.dtype) -> NystromPreconditioner:
@@ -203,15 +206,15 @@ class ConjugateGradient(Solver):
         return NystromPreconditioner(lambda: products.columns(chosen), chosen, products.diagonal, ridge, wide)
 
     def _iterate(self, products: Products, precondition: Product, Y: Tensor, X: Tensor, *, patient: bool) -> Run:
-        """Preconditioned conjugate gradients on rows of Y; the best iterate by its true residual.
+        """Run preconditioned conjugate gradients on the rows of Y; return the iterate with the smallest true residual.
 
-        A guess is first scaled to be the best multiple of itself: coefficients of another round have the right shape
-        but rarely the right size. When the true residual replaces that of the recursion, the search direction survives,
-        unless the two had drifted apart. ``patient`` says that nothing better is left to try.
+        A guess is first multiplied by the best scalar: coefficients of another round have the right shape but rarely
+        the right size. When the true residual replaces that of the recursion, the search direction is kept unless the
+        two have drifted apart. ``patient`` declares that no further attempt follows.
         """
-        R, check = Y.clone(), products.quick if self.tol >= _ROUGH else products.exact
+        R, check = Y.clone(), products.narrow if self.tol >= _ROUGH else products.wide
         if bool(X.any()):
-            AX = products.quick(X)
+            AX = products.narrow(X)
             energy = (X * AX).sum(dim=1, keepdim=True)
             factor = torch.where(energy > 0, (X * Y).sum(dim=1, keepdim=True) / torch.where(energy > 0, energy, 1), 0)
             X, R = factor * X, Y - factor * AX
@@ -223,7 +226,7 @@ class ConjugateGradient(Solver):
         while step < self.max_steps and bool((best_error > self.tol).any()) and not stalled:
             live = (best_error > self.tol).squeeze(1).nonzero().squeeze(1)
             AP = torch.zeros_like(P)
-            AP[live] = products.quick(P[live])
+            AP[live] = products.narrow(P[live])
             curvature = (P * AP).sum(dim=1, keepdim=True)
             active = curvature > 0
             length = torch.where(active, rz / torch.where(active, curvature, 1), 0)
@@ -250,7 +253,7 @@ class ConjugateGradient(Solver):
         return Run(best, step, float(best_error.max()), stalled)
 
     def _hopeless(self, first: Tensor, now: Tensor, step: int) -> bool:
-        """Whether at three times the rate so far ``max_steps`` would still not be enough for some column."""
+        """True if ``max_steps`` would not be enough for some column even at three times the rate so far."""
         done = (first / now.clamp_min(1e-300)).log10().clamp_min(0)
         left = (now / self.tol).log10()
         return step >= 2 * self.refresh and bool((left * step > 3 * done * (self.max_steps - step)).any())

@@ -1,10 +1,10 @@
-"""Cholesky in place, by panels of matrix products.
+"""Cholesky factorisation in place, by panels of matrix products.
 
-The buffer holds the symmetric matrix A in full. Factorising writes L into the lower triangle and leaves the strict
-upper one alone, so the matrix is still there, for residuals, for another diagonal, for a second try, at no memory.
-Panels are products on torch's own threads: LAPACK's factorisation behind other libraries was seen to crash with
-two threads at large n, and two pools of threads fight for the same cores. Right-hand sides lie in rows: BLAS is
-several times faster at ``(Vᵀ A)`` than at ``A V`` for a few columns.
+The buffer holds the full symmetric matrix A. Factorisation writes L into the lower triangle and leaves the strict upper
+one unchanged, so the matrix remains available for residuals, another diagonal or a second attempt, without more memory.
+Panels are products on torch's own threads: LAPACK's factorisation through other libraries crashed with two threads at
+large n, and two pools of threads compete for the same cores. Right-hand sides are rows: BLAS is several times faster at
+``Vᵀ A`` than at ``A V`` for a few columns.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gramian.kernels.operator import add_tile
 _PANEL = 192
 _TILE = 1024
 _CACHED = 384
-"""Side of the tiles a product reads: widened, one of them still fits into a core's cache."""
+"""Side of the tiles that a product reads: one of them fits into a core's cache in the wide format."""
 
 
 class CholeskyFactor:
@@ -52,7 +52,7 @@ class CholeskyFactor:
         return self.A.shape[0]
 
     def factorize(self, shift: float) -> bool:
-        """Factorise ``A + shift·I``; False where it is not positive definite in this format. Can be called again."""
+        """Factorise ``A + shift·I``; False if it is not positive definite in this format. May be called repeatedly."""
         if not self._clean:
             self._restore()
         self._clean, self.shift = False, shift
@@ -61,7 +61,7 @@ class CholeskyFactor:
         A.diagonal().copy_(self.diagonal + shift)
         for panel in spans(self.n, _PANEL):
             column = A[panel.start :, panel]
-            above = A[panel, panel].triu(1)  # of the matrix itself, to be put back
+            above = A[panel, panel].triu(1)  # entries of A, restored below
             if panel.start:
                 column.addmm_(A[panel.start :, : panel.start], A[panel, : panel.start].mT, alpha=-1)
             L, failed = torch.linalg.cholesky_ex(A[panel, panel])
@@ -81,7 +81,7 @@ class CholeskyFactor:
         return self._backward(self._forward(B.mT.to(self.A.dtype).clone(memory_format=torch.contiguous_format))).mT
 
     def matmul(self, V: Float[Tensor, "n c"]) -> Float[Tensor, "n c"]:
-        """``(A + shift·I) V`` from the untouched triangle, accumulated in the wide format."""
+        """``(A + shift·I) V`` from the unchanged triangle, accumulated in the wide format."""
         wide = wide_dtype(self.A.device)
         Vt = V.to(wide).mT.contiguous()
         out = Vt * (self.diagonal.to(wide) + self.shift)
@@ -127,7 +127,7 @@ class CholeskyFactor:
         return [(i, panel) for i, panel in enumerate(spans(self.n, _PANEL)) if panel.start >= start]
 
     def _restore(self) -> None:
-        """Copy the untouched triangle back over L."""
+        """Overwrite L with the unchanged triangle."""
         for rows, cols in upper_tiles(self.n, _TILE):
             if rows == cols:
                 upper = self.A[rows, cols].triu(1)

@@ -1,8 +1,8 @@
-"""The direct solver: Cholesky in place, its precision checked by the residual.
+"""Direct solver: Cholesky factorisation in place, with its precision checked by the residual.
 
 In float32 the factor is a preconditioner for a few steps of iterative refinement, with residuals accumulated in
-float64. Where that does not converge the system is solved in float64; where the matrix is not positive definite, a
-growing jitter is added, with a warning and a record; where none helps, a clear error.
+float64. If that does not converge, the system is solved in float64; if the matrix is not positive definite, a growing
+jitter is added, with a warning and a record; if no jitter is enough, an error is raised.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from gramian.solvers.cholesky import CholeskyFactor
 from gramian.solvers.spectral import SpectralFactor
 from gramian.solvers.system import RidgeSystem, StreamedSystem
 
-_SPECTRAL_ROWS = 250
-"""Up to this many rows an eigendecomposition costs less than four Cholesky factors with their inverses."""
+SPECTRAL_ROWS = 250
+"""Up to this number of rows an eigendecomposition, which gives all ridges, costs less than four Cholesky factors."""
 _PLAIN_ROWS = 1000
-"""Up to this many rows one call of LAPACK in float64 costs less than the panels of the in-place factor."""
+"""Up to this number of rows one call of LAPACK in float64 costs less than the panels of the in-place factor."""
 _JITTERS = 8
 _ACCEPTABLE = 1e-3
-"""A relative residual to live with where a singular matrix allows no better; it stands in the record."""
+"""Largest relative residual that is accepted where a singular matrix allows no better; the record contains it."""
 
 
 @dataclass(frozen=True, eq=False)
 class RidgePoint:
-    """One ridge on a path: its coefficients and exact leave-one-out residuals ``yᵢ − f₋ᵢ(xᵢ)``."""
+    """Solution for one ridge of a path: coefficients and exact leave-one-out residuals ``yᵢ − f₋ᵢ(xᵢ)``."""
 
     ridge: float
     coef: Float[Tensor, "n c"]
@@ -49,15 +49,15 @@ class RidgePoint:
 
 @dataclass(frozen=True)
 class Direct(Solver):
-    """Exact solution by Cholesky factorisation; needs room for one ``n × n`` matrix.
+    """Exact solution by Cholesky factorisation; needs memory for one ``n × n`` matrix.
 
     Parameters
     ----------
     tol : float
-        Relative residual to reach. Rounding K to float32 alone moves it by some 1e-5 where the ridge is small; float64
+        Relative residual to reach. Rounding K to float32 changes it by about 1e-5 if the ridge is small; float64
         reaches 1e-10 and less without refinement.
     max_refinements : int
-        Refinement steps before the format is widened.
+        Refinement steps before the system is solved in the wide format.
 
     >>> import torch
     >>> from gramian.kernels import Gaussian, KernelOperator
@@ -93,7 +93,7 @@ class Direct(Solver):
             need = self.bytes_needed(operator.n, matrix.dtype)
             if matrix is not operator and not self._fits(operator, need):
                 warn_numbers(
-                    f"{_name(operator.dtype)} reached a relative residual of {_told(best)}, and "
+                    f"{_name(operator.dtype)} reached a relative residual of {_reached(best)}, and "
                     f"{_name(matrix.dtype)} needs {format_bytes(need)}, more than max_memory; raise ridge or max_memory"
                 )
                 break
@@ -120,11 +120,11 @@ class Direct(Solver):
         weights: Float[Tensor, " n"] | None = None,
         workspace: Workspace | None = None,
     ) -> list[RidgePoint]:
-        """Solutions and exact leave-one-out residuals for several ridges of one matrix.
+        """Compute solutions and exact leave-one-out residuals for several ridges of one matrix.
 
-        The residual of row i without row i in the fit is ``αᵢ / [(K + λ)⁻¹]ᵢᵢ``: no refit is needed. The kernel
-        matrix is computed once; up to 250 rows one eigendecomposition serves all ridges. Ridges that float32 cannot
-        solve are tried in float64, and those too small for the matrix to be positive definite are left out.
+        The residual of row i without row i in the fit is ``αᵢ / [(K + λ)⁻¹]ᵢᵢ``: no refit is needed. The kernel matrix
+        is computed once; up to :data:`SPECTRAL_ROWS` rows one eigendecomposition is used for all ridges. Ridges that
+        float32 cannot solve are tried in float64; those too small for a positive definite matrix are left out.
 
         >>> import torch
         >>> from gramian.kernels import Gaussian, KernelOperator
@@ -137,7 +137,7 @@ class Direct(Solver):
         workspace = Workspace() if workspace is None else workspace
         Yw = _scaled(Y.to(operator.wide), weights)
         points = []
-        if operator.n <= _SPECTRAL_ROWS and len(ridges) >= 4:
+        if operator.n <= SPECTRAL_ROWS and len(ridges) >= 4:
             spectral = SpectralFactor(_fill(operator.widened(), weights, workspace))
             for ridge in ridges:
                 if spectral.positive(ridge):
@@ -168,7 +168,7 @@ class Direct(Solver):
                         failed.append(ridge)
                 left = failed
             points.sort(key=lambda point: ridges.index(point[0]))
-        # With weights, coefficient and inverse carry √w and w: the residual of the unscaled system has 1/√w.
+        # With weights, coefficients and inverse are multiplied by √w and w: unscaled residuals are divided by √w.
         return [
             RidgePoint(ridge, _scaled(alpha, weights), _unscaled(alpha / inverse[:, None], weights))
             for ridge, alpha, inverse in points
@@ -184,7 +184,7 @@ class Direct(Solver):
         weights: Float[Tensor, " n"] | None = None,
         workspace: Workspace | None = None,
     ) -> Float[Tensor, "m c"]:
-        """Exact leave-one-out residuals at some rows, for one ridge: the price is of those rows only."""
+        """Compute exact leave-one-out residuals at some rows, for one ridge, at the cost of those rows only."""
         RidgeSystem(operator, Y, ridge, weights)  # checks the arguments
         workspace = Workspace() if workspace is None else workspace
         factor = CholeskyFactor(_fill(operator, weights, workspace))
@@ -197,7 +197,7 @@ class Direct(Solver):
         return _unscaled(alpha[rows] / inverse[:, None], None if weights is None else weights[rows])
 
     def _refine(self, factor: CholeskyFactor, Y: Float[Tensor, "n c"]) -> tuple[Tensor, int, float]:
-        """Iterative refinement; returns coefficients, steps taken and the residual they have."""
+        """Run iterative refinement; return coefficients, steps taken and residual."""
         alpha = factor.solve(Y).to(Y.dtype)
         R = Y - factor.matmul(alpha)
         residual = float(relative_residual(R, Y).max())
@@ -210,7 +210,7 @@ class Direct(Solver):
             if not residual < before:
                 return alpha, step, before
             alpha = better
-            if residual > 0.5 * before:  # as good as this factor gets
+            if residual > 0.5 * before:  # this factor gives no better result
                 return alpha, step + 1, residual
         return alpha, self.max_refinements, residual
 
@@ -222,7 +222,7 @@ class Direct(Solver):
         weights: Tensor | None,
         workspace: Workspace,
     ) -> tuple[Tensor, SolveInfo, KernelOperator]:
-        """Add ``n·eps``, then ten times more, … of the mean diagonal, until the matrix factorises and solves."""
+        """Add ``n·eps`` times the mean diagonal, then ten times more, and so on, until the system can be solved."""
         need = self.bytes_needed(operator.n, operator.wide)
         matrix = operator.widened() if self._fits(operator, need) else operator
         need, dtype = self.bytes_needed(operator.n, matrix.dtype), _name(matrix.dtype)
@@ -252,7 +252,7 @@ class Direct(Solver):
 
 
 def _fill(operator: KernelOperator, weights: Tensor | None, workspace: Workspace) -> Float[Tensor, "n n"]:
-    """``√w K √w`` in the workspace: with weights the ridge is the same for every row of this scaled system."""
+    """``√w K √w`` in the workspace: in this scaled system every row has the same ridge."""
     A = operator.fill(workspace.square(operator.n, operator.X, operator.dtype))
     if weights is not None:
         root = weights.sqrt().to(A.dtype)
@@ -272,7 +272,7 @@ def _name(dtype: torch.dtype) -> str:
     return str(dtype).removeprefix("torch.")
 
 
-def _told(best: tuple[Tensor, SolveInfo, KernelOperator] | None) -> str:
+def _reached(best: tuple[Tensor, SolveInfo, KernelOperator] | None) -> str:
     return "nothing (no factor)" if best is None else f"{best[1].residual:.2g}"
 
 

@@ -1,14 +1,14 @@
-"""Preconditioned stochastic gradient descent (EigenPro, Ma and Belkin 2019): what paper B uses beyond 100,000 rows.
+"""Preconditioned stochastic gradient descent (EigenPro, Ma and Belkin 2019), which paper B uses above 100,000 rows.
 
 Gradient descent on ``½αᵀ(K + λI)α − Yᵀα``, some rows B at a time, needs a step below one over the largest eigenvalue,
-and so crawls along all others. Seen through a part S of the rows, ``K_SS = V Σ Vᵀ``, its leading q directions can be
-brought down to the size of the next one (or of the ridge, where that is larger):
+and so converges slowly along all other directions. From a subsample S of the rows, ``K_SS = V Σ Vᵀ``, the leading q
+eigenvalues can be reduced to the size of the next one (or of the ridge, if that is larger):
 
 ``α_B ← α_B − τ r``, ``α_S ← α_S + τ V D Vᵀ K_SB r``, with ``r = (Kα + λα − Y)_B`` and ``D = (1 − σ_{q+1}/σ)/σ``,
 
-and τ may be ``1/(β + (b − 1) σ_{q+1}/s + λ)``, with β the largest of what is left of the diagonal of K. Nothing but
-coefficients and ``s²`` numbers is held; an epoch computes each entry of K once. Where the residual grows, the epoch is
-taken back and the step halved.
+and τ may be ``1/(β + (b − 1) σ_{q+1}/s + λ)``, with β the largest diagonal entry of the reduced K. Only coefficients
+and ``s²`` numbers are in memory; an epoch computes each entry of K once. If the residual grows, the epoch is undone and
+the step halved.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ log = logging.getLogger(__name__)
 
 _HALVINGS = 6
 _LEAST_BATCH, _BATCH = 512, 4096
-"""Rows of a step: enough for a product to use all threads, at most."""
+"""Least and largest number of rows in a step: a product of that size uses all threads."""
 
 
 @dataclass(frozen=True)
 class EigenPro(Solver):
-    """Epochs of preconditioned gradient steps until the residual is below ``tol``; memory is ``n · outputs``.
+    """Iterative solution by epochs of preconditioned gradient steps; memory is ``n · outputs``.
 
     Parameters
     ----------
     tol : float
-        Relative residual ``‖Y − (K + λ)α‖ / ‖Y‖``, taken on the way through an epoch, at which the epochs end.
+        Relative residual ``‖Y − (K + λ)α‖ / ‖Y‖``, measured during an epoch, at which the epochs end.
     epochs : int
-        Passes over all pairs of rows, at most. A few are what large data need: the noise is fitted last.
+        Largest number of passes over all pairs of rows. A few are enough for large data: the noise is fitted last.
     subsample : int
-        Rows the leading directions are found from.
+        Number of rows from which the leading directions are computed.
     directions : int, optional
-        How many of them are brought down; a tenth of the subsample by default.
+        Number of leading eigenvalues that are reduced; a tenth of the subsample by default.
     seed : int
-        Draws the subsample and the order of the rows.
+        Seed for the subsample and the order of the rows.
 
     >>> import torch
     >>> from gramian.kernels import Gaussian, KernelOperator
@@ -65,7 +65,7 @@ class EigenPro(Solver):
     seed: int = 0
 
     def bytes_needed(self, n: int, dtype: torch.dtype, outputs: int = 1) -> int:
-        """Peak memory of a solve besides the rows: eigenvectors, coefficients twice, a strip of the matrix."""
+        """Peak memory of a solve besides the rows: eigenvectors, two sets of coefficients, a strip of the matrix."""
         s = min(n, self.subsample)
         return int(4 * s * s * 8 + 4 * n * outputs * 8 + _BATCH * s * 12)
 
@@ -77,7 +77,7 @@ class EigenPro(Solver):
         workspace: Workspace | None = None,
         clock: Clock | None = None,
     ) -> Solution:
-        """See :meth:`Solver.solve`; the steps end when the clock has passed, within an epoch too."""
+        """See :meth:`Solver.solve`; the steps end when the time limit has passed, even within an epoch."""
         clock = Clock() if clock is None else clock
         system = system.in_memory()
         operator, Y, ridge, weights = system.operator, system.Y, system.ridge, system.weights
@@ -90,13 +90,14 @@ class EigenPro(Solver):
         # With weights the system is that of √w K √w, whose coefficients are α/√w.
         best = torch.zeros_like(scaled.target) if guess is None else guess.to(operator.wide) / root
         halvings, done, residual = 0, 0, 1.0 if guess is None else float("inf")
-        # Beyond β s/σ rows a larger batch only makes the step smaller: the pass then does less for the same price.
+        # Beyond β s/σ rows a larger batch only makes the step smaller: an epoch then achieves less at the same cost.
         fair = int(leading.beta * len(leading.rows) / leading.next)
         batch = min(operator.n, max(_LEAST_BATCH, min(_BATCH, fair)))
         while done < self.epochs and halvings <= _HALVINGS and (done == 0 or not clock.passed):
             step = 0.5**halvings / (leading.beta + (batch - 1) * leading.next / len(leading.rows) + ridge)
             alpha = best.clone()
-            now = _epoch(scaled, alpha, leading, step, torch.randperm(operator.n, generator=rng).split(batch), clock)
+            batches = torch.split(torch.randperm(operator.n, generator=rng), batch)
+            now = _epoch(scaled, alpha, leading, step, batches, clock)
             done += 1
             if not now < 2 * residual:
                 halvings += 1
@@ -112,8 +113,10 @@ class EigenPro(Solver):
                 "raise ridge or subsample"
             )
         if clock.passed and done <= 1:
-            warn_numbers("EigenPro had no time for one epoch: rows were left unseen; raise time_limit, or take Nystrom")
-        ended = "time was up" if clock.passed else "converged" if residual <= self.tol else "stopped"
+            warn_numbers(
+                "EigenPro had no time for one epoch: some rows were not used; raise time_limit, or use Nystrom"
+            )
+        ended = "time limit reached" if clock.passed else "converged" if residual <= self.tol else "stopped"
         held = self.bytes_needed(operator.n, operator.dtype, Y.shape[1])
         dtype = str(operator.dtype).removeprefix("torch.")
         info = SolveInfo("eigenpro", f"{ended} in epoch {done}", done, residual, ridge, 0.0, dtype, held)
@@ -130,7 +133,7 @@ class _System:
     ridge: float
 
     def residual(self, alpha: Float[Tensor, "n c"], rows: Int[Tensor, " b"]) -> Float[Tensor, "b c"]:
-        """What the equations of some rows are off by."""
+        """Residuals of the equations of some rows."""
         at = self.operator.predict(self.operator.X[rows], alpha * self.root, batch_invariant=False) * self.root[rows]
         return at + self.ridge * alpha[rows] - self.target[rows]
 
@@ -143,7 +146,7 @@ class _System:
 
 @dataclass(frozen=True, eq=False)
 class _Leading:
-    """Leading directions of the matrix of a subsample: rows, vectors, the weights D, the next eigenvalue, and β."""
+    """Leading directions of a subsample's matrix: its rows, eigenvectors, the weights D, the next eigenvalue, and β."""
 
     rows: Int[Tensor, " s"]
     V: Float[Tensor, "s q"]
@@ -158,11 +161,11 @@ def _leading(system: _System, chosen: Int[Tensor, " s"], directions: int | None)
     K = system.columns(chosen, chosen)
     values, vectors = torch.linalg.eigh((K + K.mT) / 2)
     values, vectors = values.flip(0).clamp_min(0), vectors.flip(1)
-    # Directions below the ridge slow nothing down, and dividing by them would bring round-off into the coefficients.
-    floor = max(1e-10 * float(values[0]), system.ridge * s / len(root))
-    q = min(q, int((values > floor).sum()))
+    # Eigenvalues below the ridge do not slow the descent, and dividing by them would amplify round-off.
+    least = max(1e-10 * float(values[0]), system.ridge * s / len(root))
+    q = min(q, int((values > least).sum()))
     V, sigma = vectors[:, :q], values[:q]
-    below = max(float(values[q]) if q < s else 0.0, floor)
+    below = max(float(values[q]) if q < s else 0.0, least)
     D = (1 - below / sigma) / sigma
     left = K.diagonal() - ((K @ V).square() * D).sum(dim=1)
     return _Leading(chosen, V, D, below, float(left.max().clamp_min(1e-12 * float(values[0]) + 1e-300)))
@@ -176,7 +179,7 @@ def _epoch(
     batches: tuple[Tensor, ...],
     clock: Clock,
 ) -> float:
-    """One pass over the rows, alpha changed in place; the relative residual as it was met on the way."""
+    """Make one pass over the rows, changing alpha in place; return the relative residual measured during the pass."""
     squares = torch.zeros(2, alpha.shape[1], dtype=alpha.dtype, device=alpha.device)
     for batch in batches:
         rows = batch.to(alpha.device)

@@ -1,13 +1,13 @@
-"""A machine on m centres, fitted to n rows that are only ever seen in blocks (Nyström regression, as in Falkon).
+"""Nyström regression, as in Falkon: a model with m centres, fitted to n rows that are read in blocks.
 
 With ``C = K[rows, centres] (n, m)`` and ``K_mm`` the kernel matrix of the centres, minimise
-``Σᵢ wᵢ ‖yᵢ − Cᵢ a‖² + ridge · tr aᵀ K_mm a``, that is solve ``H a = Cᵀ W Y`` with ``H = Cᵀ W C + ridge · K_mm``. With
+``Σᵢ wᵢ ‖yᵢ − Cᵢ a‖² + ridge · tr aᵀ K_mm a``, that is, solve ``H a = Cᵀ W Y`` with ``H = Cᵀ W C + ridge · K_mm``. With
 all rows as centres that is ``(K + ridge/w) a = Y``, the exact solution.
 
-C is never held: each product with H is one pass over the rows, blocks in the working format, sums in the wide one. H
-is estimated from a part of the rows, some times as many as there are centres, and its Cholesky factor preconditions
-conjugate gradients; with few rows that part is all of them, and one step solves. The error is measured in the norm of
-H, which is how far predictions at the training rows are from those of the solution.
+C is never stored: each product with H is one pass over the rows, with blocks in the working format and sums in the wide
+one. H is estimated from a sample of the rows, a few times larger than the number of centres, and its Cholesky factor
+preconditions conjugate gradients; with few rows the sample is all of them, and one step solves the system. The error is
+measured in the norm of H: it is the distance of the predictions at the training rows from those of the solution.
 """
 
 from __future__ import annotations
@@ -40,22 +40,22 @@ _JITTERS = 12
 
 @dataclass(frozen=True)
 class Nystrom(Solver):
-    """Least squares on ``centers`` of the rows: memory ``2·8·centers²``, a pass over the rows per step.
+    """Least squares with ``centers`` of the rows: memory ``2·8·centers²``, one pass over the rows per step.
 
     Parameters
     ----------
     centers : int
-        Training rows that have coefficients; with as many as there are rows the solution is exact.
+        Number of training rows that have coefficients; with all rows the solution is exact.
     choice : "leverage" or "uniform"
-        How they are drawn: by approximate ridge leverage under the metric, or each row alike.
+        Distribution of the centres: by approximate ridge leverage under the metric, or uniform.
     tol : float
         Relative error, in the norm of predictions at the training rows, at which a column stops.
     max_steps : int
-        Passes over the rows, at most.
+        Largest number of passes over the rows.
     sketch : int
-        Rows the preconditioner is made from, as a multiple of ``centers``.
+        Number of rows for the preconditioner, as a multiple of ``centers``.
     seed : int
-        Draws centres and the rows of the preconditioner.
+        Seed for the centres and the rows of the preconditioner.
 
     >>> import torch
     >>> from gramian.kernels import Gaussian, KernelOperator
@@ -118,7 +118,7 @@ class Nystrom(Solver):
     def _factor(
         self, operator: KernelOperator, corner: Float[Tensor, "m m"], source: RowSource, ridge: float
     ) -> tuple[Float[Tensor, "m m"], float]:
-        """Cholesky factor of H as a part of the rows shows it, and the jitter that took."""
+        """Compute the Cholesky factor of H, estimated from a sample of the rows, and the jitter that it needed."""
         n = source.n_rows
         rows = torch.randperm(n, generator=torch.Generator().manual_seed(self.seed + 1))[: self.sketch * operator.n]
         part = source.take(rows.sort().values)
@@ -129,10 +129,10 @@ class Nystrom(Solver):
             C = product.block(part.X[span]).to(H.dtype)
             if part.weights is not None:
                 C.mul_(part.weights[span, None].sqrt())
-            for strip in spans(operator.n, _STRIP):  # the lower triangle is all that is needed
+            for strip in spans(operator.n, _STRIP):  # only the lower triangle is needed
                 H[strip.start :, strip].addmm_(C[:, strip.start :].mT, C[:, strip])
         H.mul_(float(total) / part.total_weight)
-        for strip in spans(operator.n, _STRIP):  # all at once would be a copy of the corner in the wide format
+        for strip in spans(operator.n, _STRIP):  # in strips, to avoid a copy of the corner in the wide format
             H[strip].add_(corner[strip], alpha=ridge)
         noise, jitter = operator.n * torch.finfo(operator.wide).eps * float(H.diagonal().mean()), 0.0
         for _ in range(_JITTERS):
@@ -147,7 +147,7 @@ class Nystrom(Solver):
 
 @dataclass(frozen=True, eq=False)
 class _Product:
-    """``Cᵀ w (Y − C a)`` of a block of rows, or without Y; what is sent to where the rows are."""
+    """``Cᵀ w (Y − C a)`` of a block of rows, or without Y: the function that is sent to a distributed source."""
 
     operator: KernelOperator
 
@@ -158,7 +158,7 @@ class _Product:
 
     def __call__(self, rows: Rows, a: Float[Tensor, "m c"], with_targets: bool) -> tuple[Tensor, ...]:
         op = self.operator
-        # Vectors lie in rows: BLAS is up to ten times faster at ``aᵀCᵀ`` than at ``C a`` for two to ten columns.
+        # Vectors are rows: BLAS is up to ten times faster at ``aᵀCᵀ`` than at ``C a`` for two to ten columns.
         at = a.to(op.dtype).mT.contiguous()
         out = torch.zeros(at.shape, dtype=wide_dtype(op.X.device), device=op.X.device)
         for span in spans(len(rows), _block_rows(op.n)):
@@ -181,7 +181,7 @@ class _NormalEquations:
     source: RowSource
     ridge: float
     jitter: float
-    """Added to H where centres repeat each other: of many equal solutions it takes a small one."""
+    """Number added to the diagonal of H if centres are repeated; of many equal solutions it selects a small one."""
 
     def times(self, V: Float[Tensor, "m c"]) -> Float[Tensor, "m c"]:
         """``H V``."""
@@ -211,10 +211,10 @@ def _iterate(
     max_steps: int,
     clock: Clock,
 ) -> _Run:
-    """Preconditioned conjugate gradients on all columns at once; the error at the end is measured, not carried along.
+    """Run preconditioned conjugate gradients on all columns at once; the final error comes from the true residual.
 
-    ``√(rᵀ H̃⁻¹ r / bᵀ H̃⁻¹ b)`` with H̃ the preconditioner is the relative error of the predictions, up to how well H̃
-    stands for H.
+    ``√(rᵀ H̃⁻¹ r / bᵀ H̃⁻¹ b)``, with H̃ the preconditioner, is the relative error of the predictions as far as H̃
+    approximates H.
     """
     a = torch.zeros(len(L), outputs, dtype=L.dtype, device=L.device)
     R = normal.residual(a)
@@ -225,7 +225,7 @@ def _iterate(
         Z = torch.cholesky_solve(R, L)
         P, rz = Z, _dot(R, Z)
         begun = steps
-        # Without a single step there would be no function at all, however late it is.
+        # One step is made even after the time limit: without it there would be no function at all.
         while steps < max_steps and (steps == 0 or not clock.passed) and float((rz / size).max()) > tol**2:
             Q = normal.times(P)
             curvature = _dot(P, Q)
@@ -237,7 +237,7 @@ def _iterate(
             P = Z + torch.where(before > 0, rz / torch.where(before > 0, before, 1), 0) * P
         R = normal.residual(a) if steps > begun else R
         error = float((_dot(R, torch.cholesky_solve(R, L)) / size).clamp_min(0).max().sqrt())
-        stalled = error > 0.5 * before_restart  # as good as the format of the blocks allows
+        stalled = error > 0.5 * before_restart  # the format of the blocks allows no better result
         if error <= tol or steps >= max_steps or steps == begun or stalled or clock.passed:
             return _Run(a, steps, error)
         before_restart = error
@@ -252,5 +252,5 @@ def _weight(rows: Rows) -> tuple[Tensor, ...]:
 
 
 def _block_rows(m: int) -> int:
-    """Rows of C at a time: they stay in the cache, but are enough for a product to be worth its call."""
+    """Number of rows of C in a block: few enough for the cache, many enough for an efficient product."""
     return max(128, min(2048, 2**19 // max(1, m)))

@@ -1,6 +1,7 @@
-"""A symmetric matrix held once: strips of rows from the diagonal to the right, ``n²/2`` numbers in one piece of memory.
+"""Packed symmetric matrix: strips of rows from the diagonal to the right, ``n²/2`` numbers in one block of memory.
 
-Strips and not tiles: BLAS uses all threads on a product of a strip with one vector, and one on that of a tile.
+Strips are used instead of tiles because BLAS uses all threads for the product of a strip with one vector, and a single
+one for that of a tile.
 """
 
 from __future__ import annotations
@@ -11,28 +12,28 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from gramian.core.loops import compiled, in_threads
+from gramian.core.jit import compiled, in_threads
 from gramian.core.tiles import spans
 from gramian.kernels import KernelOperator
 from gramian.kernels.operator import add_tile
 from gramian.solvers.base import Workspace
 
 _UNROLLED = 4
-"""Rows the compiled loop takes at a time."""
+"""Number of rows that the compiled loop processes at a time."""
 _COMPILED_ROWS = 7000
-"""From so many rows on a fit wins more by the loop than loading the compiler takes (0.4 s); not with one column."""
+"""From this number of rows on the loop saves more than loading the compiler costs (0.4 s); not with one column."""
 
 
 class PackedMatrix:
-    """The kernel matrix of an operator, computed once, half of it held; each number serves both of its places.
+    """Kernel matrix of an operator, computed once, of which half is stored.
 
-    Vectors lie in rows, ``Vᵀ (c, n)``: see :func:`gramian.kernels.operator.add_tile`.
+    Vectors are rows, ``Vᵀ (c, n)``: see :func:`gramian.kernels.operator.add_tile`.
 
     Parameters
     ----------
     operator : KernelOperator
     workspace : Workspace
-        Where the numbers go.
+        Memory for the numbers.
 
     >>> from gramian.kernels import Gaussian
     >>> K = KernelOperator(Gaussian(1.0), torch.tensor([[0.0], [1.0]], dtype=torch.float64))
@@ -59,9 +60,9 @@ class PackedMatrix:
         return _count(n, tile) * torch.finfo(dtype).bits // 8
 
     def matmul(self, Vt: Float[Tensor, "c n"]) -> Float[Tensor, "c n"]:
-        """``Vᵀ K`` in the format of ``Vᵀ``: the matrix's own is the quick one, the wide one has all digits."""
-        serves = self.n >= _COMPILED_ROWS and len(Vt) > 1 and Vt.device.type == "cpu" and self._tile % _UNROLLED == 0
-        if serves and (loop := compiled(_add_strip, reorder=True)):
+        """``Vᵀ K`` in the format of ``Vᵀ``: that of the matrix is faster, the wide one is more accurate."""
+        usable = self.n >= _COMPILED_ROWS and len(Vt) > 1 and Vt.device.type == "cpu" and self._tile % _UNROLLED == 0
+        if usable and (loop := compiled(_add_strip, reorder=True)):
             return self._matmul_by_loop(Vt, loop)
         out = torch.zeros_like(Vt)
         for rows, strip in self._strips:
@@ -70,16 +71,16 @@ class PackedMatrix:
                 out[:, rows].addmm_(Vt[:, rows.start :], strip.mT)
                 out[:, rows.stop :].addmm_(Vt[:, rows], strip[:, height:])
                 continue
-            for part in spans(strip.shape[1], height):  # widened a tile at a time, within the cache
+            for part in spans(strip.shape[1], height):  # converted a tile at a time, within the cache
                 cols = slice(rows.start + part.start, rows.start + part.stop)
                 add_tile(out, strip[:, part].to(Vt.dtype), Vt, rows, cols, mirrored=rows != cols)
         return out
 
     def _matmul_by_loop(self, Vt: Float[Tensor, "c n"], loop: Callable[..., None]) -> Float[Tensor, "c n"]:
-        """The same; a number is read once for both of its places, all columns, and in either format."""
+        """Compute the same product with the compiled loop, which reads each number once, in either format."""
         Vt = Vt.contiguous()
         threads = min(torch.get_num_threads(), self._tile // _UNROLLED)
-        sums = Vt.new_zeros(threads, 2, *Vt.shape)  # to the rows of a strip, and to those below it
+        sums = Vt.new_zeros(threads, 2, *Vt.shape)  # for the rows of a strip, and for those below it
 
         def add(thread: int) -> None:
             for rows, strip in self._strips[:-1]:  # the last one ends on the diagonal
@@ -93,7 +94,7 @@ class PackedMatrix:
         return out
 
     def columns(self, chosen: Int[Tensor, " m"]) -> Float[Tensor, "n m"]:
-        """Columns with these indices, which must rise."""
+        """Return the columns with these indices, which must be in increasing order."""
         out = torch.empty(self.n, len(chosen), dtype=self.dtype, device=chosen.device)
         for rows, strip in self._strips:
             ends = torch.tensor([rows.start, rows.stop], device=chosen.device)
@@ -106,7 +107,8 @@ class PackedMatrix:
 def _add_strip(strip, start, thread, threads, V, here, below):  # type: ignore[no-untyped-def]
     """Add the product with a strip right of its square to ``here``, and that with its mirror image to ``below``.
 
-    Four rows at a time, for which each number of V and of the sums is read once; of all fours this thread's only.
+    The loop takes four rows at a time, so that each number of V and of the sums is read once for the four; each thread
+    takes every ``threads``-th group of four.
     """
     height, width = strip.shape
     zero = V.dtype.type(0)

@@ -1,8 +1,8 @@
-"""Nyström preconditioner: the kernel matrix seen through m of its columns.
+"""Nyström preconditioner: the kernel matrix approximated from m of its columns.
 
 With ``C = K[:, S] (n, m)`` and ``K[S, S] = L Lᵀ``, ``B = C L⁻ᵀ`` gives ``K ≈ B Bᵀ``, and by Woodbury
-``(B Bᵀ + σI)⁻¹ = (I − B (σI + BᵀB)⁻¹ Bᵀ)/σ``. What the columns do not see is ``K − B Bᵀ``, of trace ``n·rest``: its
-eigenvalues lie around ``rest``, so ``σ = ridge + rest``. With the ridge alone, thousands of times smaller for a kernel
+``(B Bᵀ + σI)⁻¹ = (I − B (σI + BᵀB)⁻¹ Bᵀ)/σ``. The error of the approximation is ``K − B Bᵀ``, of trace ``n·rest``: its
+eigenvalues are around ``rest``, so ``σ = ridge + rest``. With the ridge alone, thousands of times smaller for a kernel
 such as Laplace's, conjugate gradients took up to twice the steps, and ``1/σ`` multiplies round-off.
 """
 
@@ -21,23 +21,23 @@ _ROWS = 4096
 _STRIPS = 4
 _JITTERS = 8
 _CLEAR = 4
-"""σ must stand so far above round-off of the largest eigenvalue, or the wide format is used."""
+"""The wide format is used if σ is less than this multiple of the round-off of the largest eigenvalue."""
 
 
 class NystromPreconditioner:
-    """Applies ``(K̂ + σI)⁻¹`` with K̂ the Nyström approximation from some columns.
+    """Product with ``(K̂ + σI)⁻¹``, where K̂ is the Nyström approximation from some columns.
 
     Parameters
     ----------
     columns : callable
-        Makes ``C (n, m)``; what it gives is overwritten.
+        Function that computes ``C (n, m)``; the result is overwritten.
     chosen : Tensor of int (m,)
         Indices of the columns.
     diagonal : Tensor (n,)
         Diagonal of K.
     ridge : float
     wide : torch.dtype
-        Format to turn to where the one of C has not the digits.
+        Format to use if that of C does not have enough digits.
 
     >>> K = torch.tensor([[2.0, 1.0], [1.0, 2.0]], dtype=torch.float64)
     >>> exact = NystromPreconditioner(K.clone, torch.arange(2), K.diagonal(), 1.0, torch.float64)
@@ -58,25 +58,25 @@ class NystromPreconditioner:
         scale = float(corner.diagonal().mean())
         L = _corner_factor((corner + corner.mT) / 2, torch.finfo(C.dtype).eps * scale)
         del corner
-        # The largest eigenvalue of K is at most its trace; its round-off must not drown σ.
-        floor = _CLEAR * torch.finfo(C.dtype).eps * float(diagonal.sum())
+        # The largest eigenvalue of K is at most its trace; σ must exceed the round-off of that.
+        least = _CLEAR * torch.finfo(C.dtype).eps * float(diagonal.sum())
         self.B = _whitened(C, L)
         self.shift = self._shift(diagonal, ridge, scale)
-        if C.dtype != wide and self.shift < floor:
+        if C.dtype != wide and self.shift < least:
             self.B = _whitened(columns().to(wide), L)
             self.shift = self._shift(diagonal, ridge, scale)
         m = self.B.shape[1]
         gram = torch.zeros(m, m, dtype=wide, device=C.device)
         for rows in spans(len(self.B), _ROWS):
             part = self.B[rows]
-            for strip in spans(m, -(-m // _STRIPS)):  # the lower triangle is all that is needed
+            for strip in spans(m, -(-m // _STRIPS)):  # only the lower triangle is needed
                 gram[strip.start :, strip] += part[:, strip.start :].mT @ part[:, strip]
         gram.diagonal().add_(self.shift)
         self.inner = torch.cholesky_inverse(torch.linalg.cholesky(gram))
 
     @property
     def bytes(self) -> int:
-        """Memory it holds."""
+        """Memory of the preconditioner."""
         return self.B.nbytes + self.inner.nbytes
 
     def __call__(self, Rt: Float[Tensor, "c n"]) -> Float[Tensor, "c n"]:
@@ -86,17 +86,18 @@ class NystromPreconditioner:
         return (R - inside.to(R.dtype) @ self.B.mT).to(Rt.dtype) / self.shift
 
     def _shift(self, diagonal: Tensor, ridge: float, scale: float) -> float:
-        """``ridge + rest``, with the mean of what the columns do not see of the diagonal."""
-        seen = torch.cat([self.B[rows].square().sum(dim=1) for rows in spans(len(self.B), _ROWS)])
-        rest = float((diagonal.to(seen.dtype) - seen).clamp_min(0).mean())
+        """``ridge + rest``, where ``rest`` is the mean error of the approximation on the diagonal."""
+        approximated = torch.cat([self.B[rows].square().sum(dim=1) for rows in spans(len(self.B), _ROWS)])
+        rest = float((diagonal.to(approximated.dtype) - approximated).clamp_min(0).mean())
         return max(ridge + rest, 1e-9 * scale)
 
 
 def _corner_factor(corner: Float[Tensor, "m m"], noise: float) -> Float[Tensor, "m m"]:
-    """``L`` of ``K[S, S]`` plus the jitter that round-off of its entries (``noise`` each) calls for, or more."""
+    """``L`` of ``K[S, S]`` plus a jitter, at least that which round-off of its entries (``noise`` each) requires."""
     jitter = len(corner) ** 0.5 * noise
     for _ in range(_JITTERS):
         corner.diagonal().add_(jitter)
+        L: Tensor
         L, failed = torch.linalg.cholesky_ex(corner)
         if not int(failed):
             return L
@@ -105,7 +106,7 @@ def _corner_factor(corner: Float[Tensor, "m m"], noise: float) -> Float[Tensor, 
 
 
 def _whitened(C: Float[Tensor, "n m"], L: Float[Tensor, "m m"]) -> Float[Tensor, "n m"]:
-    """``C L⁻ᵀ``, written over C."""
+    """``C L⁻ᵀ``, which overwrites C."""
     Lt = L.mT.to(C.dtype)
     for rows in spans(len(C), _ROWS):
         C[rows] = torch.linalg.solve_triangular(Lt, C[rows], upper=True, left=False)

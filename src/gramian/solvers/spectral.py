@@ -1,4 +1,4 @@
-"""One eigendecomposition, every ridge: solutions and leave-one-out residuals for a whole path of ridges."""
+"""Eigendecomposition of a matrix, which gives solutions and leave-one-out residuals for any number of ridges."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from torch import Tensor
 
 
 class SpectralFactor:
-    """``A = Q Λ Qᵀ``; then ``(A + λI)⁻¹ = Q (Λ + λ)⁻¹ Qᵀ`` costs a product for each ridge.
+    """``A = Q Λ Qᵀ``, with which ``(A + λI)⁻¹ = Q (Λ + λ)⁻¹ Qᵀ`` costs one product for each ridge.
 
     >>> A = torch.tensor([[4.0, 2.0], [2.0, 3.0]], dtype=torch.float64)
     >>> SpectralFactor(A).solve(torch.tensor([[1.0], [0.0]], dtype=torch.float64), 0.0).squeeze()
@@ -16,10 +16,12 @@ class SpectralFactor:
     """
 
     def __init__(self, A: Float[Tensor, "n n"]) -> None:
+        self.values: Tensor
+        self.vectors: Tensor
         self.values, self.vectors = torch.linalg.eigh(A)
 
     def positive(self, ridge: float) -> bool:
-        """Whether ``A + ridge·I`` is safely positive definite in this format."""
+        """True if ``A + ridge·I`` is safely positive definite in this format."""
         eps = torch.finfo(self.values.dtype).eps
         return bool(self.values[0] + ridge > len(self.values) * eps * self.values[-1])
 
@@ -29,4 +31,5 @@ class SpectralFactor:
 
     def inverse_diagonal(self, ridge: float) -> Float[Tensor, " n"]:
         """Diagonal of ``(A + ridge·I)⁻¹``."""
-        return self.vectors.square() @ (1 / (self.values + ridge))
+        diagonal: Tensor = self.vectors.square() @ (1 / (self.values + ridge))
+        return diagonal

@@ -1,4 +1,4 @@
-"""The linear systems that solvers solve: with rows in memory, or with rows that are read in blocks."""
+"""Linear systems for the solvers: with rows in memory, or with rows that are read in blocks."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ class RidgeSystem:
 
     @property
     def metric(self) -> Metric:
-        """The metric rows are compared under."""
+        """The metric of K."""
         return self.operator.metric
 
     @property
     def max_bytes(self) -> int | None:
-        """Memory the solver may use; None without a limit."""
+        """Memory that the solver may use; None without a limit."""
         return self.operator.max_bytes
 
     @property
@@ -72,7 +72,7 @@ class RidgeSystem:
         return MemoryRows(Rows(self.operator.X, self.Y.to(self.operator.wide), self.weights))
 
     def in_memory(self) -> RidgeSystem:
-        """The system itself."""
+        """Return the system itself."""
         return self
 
 
@@ -108,7 +108,7 @@ class StreamedSystem:
         return self.source.n_rows
 
     def in_memory(self) -> RidgeSystem:
-        """The system with all rows of the source in memory."""
+        """Return the system with all rows of the source in memory."""
         rows = self.source.take(torch.arange(self.n))
         operator = KernelOperator(self.kernel, rows.X, self.metric, self.max_bytes)
         return RidgeSystem(operator, rows.Y, self.ridge, rows.weights)

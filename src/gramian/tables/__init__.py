@@ -1,6 +1,6 @@
-"""Raw frames to numbers and back: encoding, missing values, labels and targets, names.
+"""Raw tables to numbers and back: encoding, missing values, scaling, labels and targets, names.
 
-May import ``core`` only. pandas and polars are recognised, never needed.
+May import ``core`` only. pandas and polars are recognised, but not required.
 
 >>> from gramian.tables import TableEncoder, needs_encoding
 >>> rows = [[1.5, "red"], [None, "blue"], [0.5, "red"]]

@@ -17,7 +17,7 @@ except ImportError as error:  # pragma: no cover
 
 @dataclass(frozen=True, eq=False)
 class ArrowBlocks(Blocks):
-    """A dataset of Arrow's, read batch by batch; the target is one of its columns, or an array beside it.
+    """Blocks of an Arrow dataset, read batch by batch; the target is one of its columns, or a separate array.
 
     >>> import pyarrow as pa
     >>> blocks = ArrowBlocks.of(pa.table({"a": [1.0, 2.0, 3.0], "b": [4.0, 5.0, 6.0]}), "b")
@@ -34,7 +34,7 @@ class ArrowBlocks(Blocks):
 
     @classmethod
     def of(cls, source: Any, y: Any = None, weights: Any = None) -> ArrowBlocks:
-        """From a path (a file, or a folder of them), a Dataset, or a Table."""
+        """Make blocks from a path (a file, or a folder of files), a Dataset, or a Table."""
         if isinstance(source, Path):
             ending = (
                 next((p.suffix for p in sorted(source.rglob("*")) if p.suffix), "")
@@ -78,7 +78,7 @@ class ArrowBlocks(Blocks):
 
     def each(self, function: Callable[[Block], Any]) -> Iterator[Any]:
         start = 0
-        # One batch ahead and no more: by default Arrow reads many fragments at once.
+        # Read only one batch ahead: by default Arrow reads many fragments at once.
         batches = self.dataset.to_batches(batch_size=self.size, batch_readahead=1, fragment_readahead=1)
         for batch in batches:
             if not batch.num_rows:

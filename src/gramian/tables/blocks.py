@@ -1,7 +1,7 @@
-"""Tables that are not in memory, as blocks of rows that are.
+"""Tables that are not in memory, as blocks of rows.
 
-A memory-mapped array, a Parquet or Arrow file, a Dask collection: each says how many rows it has and shows them some at
-a time. Whoever needs all rows asks for something of each block, in order.
+A memory-mapped array, a Parquet or Arrow file and a Dask collection have a number of rows and give them in blocks. Work
+on all rows is a function that is applied to each block, in order.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _ARROW_ENDINGS = (".parquet", ".pq", ".arrow", ".feather", ".ipc")
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Some rows of a table: an array or frame X, targets and weights where there are any, and the first row's number.
+    """Consecutive rows of a table: an array or frame X, targets and weights if any, and the number of the first row.
 
     >>> len(Block(np.zeros((3, 2)), np.zeros(3)))
     3
@@ -41,7 +41,7 @@ class Block:
 
 
 class Blocks(ABC):
-    """The rows of a table, some at a time."""
+    """Table that is read in blocks of rows."""
 
     @property
     @abstractmethod
@@ -54,27 +54,27 @@ class Blocks(ABC):
         """Number of columns, as they are stored."""
 
     @property
-    def elsewhere(self) -> bool:
-        """Whether other processes look at the blocks."""
+    def remote(self) -> bool:
+        """True if other processes process the blocks."""
         return False
 
     @abstractmethod
     def each(self, function: Callable[[Block], Any]) -> Iterator[Any]:
-        """``function(block)`` for every block, in the order of rows. It may be called elsewhere: it must pickle."""
+        """Yield ``function(block)`` for every block, in order; it must pickle, since other processes may call it."""
 
     def rows(self, indices: NDArray[np.intp]) -> Block:
-        """The rows with these rising indices, in memory: found in one reading of the table."""
+        """Load the rows with these indices, which must be increasing, in one pass over the table."""
         parts = [part for part in self.each(_Pick(indices)) if len(part)]
         return _joined(parts)
 
     def whole(self) -> Block:
-        """All rows, in memory."""
+        """Load all rows."""
         return _joined(list(self.each(_itself)))
 
 
 @dataclass(frozen=True, eq=False)
 class ArrayBlocks(Blocks):
-    """An array whose rows can be sliced, such as a memory map; targets and weights alike.
+    """Blocks of an array whose rows can be sliced, such as a memory map, and of its targets and weights.
 
     >>> blocks = ArrayBlocks(np.arange(6.0).reshape(3, 2), np.arange(3), size=2)
     >>> [float(total) for total in blocks.each(lambda block: block.X.sum())]
@@ -101,17 +101,17 @@ class ArrayBlocks(Blocks):
 
 
 def as_blocks(X: Any, y: Any = None, weights: Any = None) -> Blocks | None:
-    """The blocks of a table that is not in memory; None for anything that is.
+    """Return the blocks of a table that is not in memory; None for a table that is.
 
-    Recognised are NumPy memory maps, Parquet and Arrow (a path, or an object of pyarrow), and Dask arrays and frames.
-    The target is an array of as many rows, or the name of a column of a table that has names.
+    NumPy memory maps, Parquet and Arrow (a path, or an object of pyarrow), and Dask arrays and frames are recognised.
+    The target is an array with one entry per row, or the name of a column of X.
 
     >>> as_blocks(np.zeros((3, 2))) is None
     True
     """
     if isinstance(X, np.memmap):
         if X.ndim != 2:
-            return None  # whoever validates it says what is wrong
+            return None  # the validation of X raises the error
         check_rows(len(X), y, weights)
         return ArrayBlocks(X, y, weights)
     if isinstance(X, str | os.PathLike):
@@ -121,12 +121,13 @@ def as_blocks(X: Any, y: Any = None, weights: Any = None) -> Blocks | None:
 
         return ArrowBlocks.of(X, y, weights)
     reader = plugin(package_of(X))
-    return None if reader is None else reader.as_blocks(X, y, weights)
+    blocks: Blocks | None = None if reader is None else reader.as_blocks(X, y, weights)
+    return blocks
 
 
 def _from_path(path: Path, y: Any, weights: Any) -> Blocks:
     if not path.exists():
-        raise ValueError(f"X is the path {str(path)!r}, and there is no such file or folder")
+        raise ValueError(f"X is the path {str(path)!r}, which does not exist: pass the path of a file or folder")
     if path.suffix == ".npy":
         return ArrayBlocks(np.load(path, mmap_mode="r"), y, weights)
     if path.is_dir() or path.suffix in _ARROW_ENDINGS:
@@ -139,10 +140,10 @@ def _from_path(path: Path, y: Any, weights: Any) -> Blocks:
 
 
 def check_rows(n: int, y: Any, weights: Any) -> None:
-    """Raise a ValueError where targets or weights are not as many as rows."""
+    """Raise a ValueError if the number of targets or weights differs from the number of rows."""
     for name, values in (("y", y), ("sample_weight", weights)):
         if values is not None and not isinstance(values, str) and len(values) != n:
-            raise ValueError(f"X has {n} rows and {name} has {len(values)}: they must be as many")
+            raise ValueError(f"X has {n} rows and {name} has {len(values)}: the numbers must be equal")
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""The user's columns behind the encoded ones: names, sums over encoded columns, and the values of one row."""
+"""Correspondence of the user's columns and the encoded ones: names, sums over encoded columns, values of a row."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ Values = Float[np.ndarray, "*batch d"]
 
 @dataclass(frozen=True, eq=False)
 class ColumnMap:
-    """The ``p`` columns of the user, each behind one or more of the ``d`` encoded columns a model works on.
+    """The ``p`` columns of the user, each encoded as one or more of the ``d`` columns that a model is fitted to.
 
-    ``groups[j]`` is the number of the user's column behind encoded column j; ``numeric`` tells which of the user's
-    columns hold numbers.
+    ``groups[j]`` is the index of the user's column from which encoded column j was made; ``numeric`` is True for the
+    user's columns that hold numbers.
 
     >>> columns = ColumnMap(("age", "city"), ("age", "city=Bonn", "city=Rome"), np.array([0, 1, 1]), (True, False))
     >>> columns.fold(np.array([1.0, 2.0, 3.0]))
@@ -32,7 +32,7 @@ class ColumnMap:
     numeric: tuple[bool, ...]
 
     def fold(self, values: Values) -> Float[np.ndarray, "*batch p"]:
-        """Sum over the encoded columns behind each of the user's columns: ``(…, d) → (…, p)``."""
+        """Sum over the encoded columns of each of the user's columns: ``(…, d) → (…, p)``."""
         indicator = np.zeros((len(self.groups), len(self.names)))
         indicator[np.arange(len(self.groups)), self.groups] = 1.0
         return values @ indicator
@@ -45,8 +45,8 @@ class ColumnMap:
         """
         out = np.full((*values.shape[:-1], len(self.names)), np.nan)
         for group, name in enumerate(self.names):
-            behind = np.flatnonzero(self.groups == group)
-            dependent = [j for j in behind if self.encoded[j] != f"{name}__missing"]
+            encoded = np.flatnonzero(self.groups == group)
+            dependent = [j for j in encoded if self.encoded[j] != f"{name}__missing"]
             if self.numeric[group] and [self.encoded[j] for j in dependent] == [name]:
                 out[..., group] = values[..., dependent[0]]
         return out
@@ -58,7 +58,7 @@ class ColumnMap:
         return tuple(self.column(X, p)[row] for p in range(len(self.names)))
 
     def column(self, X: Any, p: int) -> NDArray[Any]:
-        """Return the user's column ``p`` of a table: by name, or by position where the fit has seen no names.
+        """Return the user's column ``p`` of a table: by name, or by position if the training table had no names.
 
         >>> import pandas as pd
         >>> ColumnMap(("x0",), ("x0",), np.array([0]), (True,)).column(pd.DataFrame([[7.0]]), 0)
@@ -80,7 +80,7 @@ class ColumnMap:
 
 
 def is_missing(value: object) -> bool:
-    """Tell NaN, None, NaT and pandas' NA from all other values.
+    """Return True for NaN, None, NaT and pandas' NA.
 
     >>> is_missing(float("nan")), is_missing("")
     (True, False)
@@ -89,11 +89,15 @@ def is_missing(value: object) -> bool:
 
 
 def row_as_table(X: Any) -> Any:
-    """Return one row (a list, an array or a pandas Series) as a table of one row, and a table unchanged."""
+    """Return one row (a list, an array or a pandas Series) as a table of one row, and a table unchanged.
+
+    >>> row_as_table([1.5, "red"]).shape
+    (1, 2)
+    """
     if hasattr(X, "to_frame") and hasattr(X, "index"):  # a row of a pandas frame: its entries are the columns
         return X.to_frame().T.infer_objects()
     if hasattr(X, "columns"):
         return X
     if not hasattr(X, "shape"):
-        X = np.asarray(X, dtype=object)  # a list may hold numbers and texts
+        X = np.asarray(X, dtype=object)  # a list may contain numbers and text
     return X[None, :] if X.ndim == 1 else X

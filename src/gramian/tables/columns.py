@@ -1,8 +1,8 @@
-"""From a frame, an array or lists to named columns, each a NumPy array of one of a few types.
+"""Named columns of a frame, an array or lists, each a NumPy array of one of a few types.
 
-A pandas frame, the same frame in polars and the same values in an object array must lead to the same encoding, so what
-a container says about a column is used only where the values alone say it too. The one exception is a pandas category:
-it is a category even where its levels look like numbers, and ordered if it says so.
+A pandas frame, the same frame in polars and the same values in an object array must have the same encoding, so the
+container's type of a column is used only where the values alone determine it too. The one exception is a pandas
+category: it is a category even if its levels look like numbers, and ordered if the category is.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from gramian.tables.values import is_plain_numbers, text_of
 
 @dataclass(frozen=True, eq=False)
 class RawColumn:
-    """One column: its name, and its values as they came or as :func:`~gramian.tables.values.recognise` read them."""
+    """One column: its name, and its values as given or as read by :func:`~gramian.tables.values.recognise`."""
 
     name: str
     values: Any
     category: bool = False
-    """The frame calls it a category: levels that look like numbers or dates stay levels."""
+    """True if the frame declares it a category: levels that look like numbers or dates are still levels."""
     order: tuple[str, ...] | None = None
-    """Levels from lowest to highest, where the frame says that they are ordered."""
+    """Levels from lowest to highest, if the frame declares them ordered."""
 
     def __len__(self) -> int:
         return len(self.values)
 
 
 def read_columns(X: Any) -> list[RawColumn]:
-    """The columns of a pandas or polars frame, of a two-dimensional array or of a list of rows.
+    """Return the columns of a pandas or polars frame, of a two-dimensional array or of a list of rows.
 
     >>> [column.name for column in read_columns([[1, "a"], [2, None]])]
     ['x0', 'x1']
@@ -45,14 +45,14 @@ def read_columns(X: Any) -> list[RawColumn]:
     names = [str(name) for name in frame.columns]
     repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:
-        raise ValueError(f"the name {repeated[0]!r} stands over more than one column: rename them so that names differ")
+        raise ValueError(f"more than one column has the name {repeated[0]!r}: rename them so that the names differ")
     if is_polars(frame):
         return [RawColumn(name, _polars_values(frame[name])) for name in names]
     return [_pandas_column(name, frame.iloc[:, j]) for j, name in enumerate(names)]
 
 
 def as_table(X: Any) -> Any:
-    """X itself if it is a frame, else a two-dimensional NumPy array of it."""
+    """Return X itself if it is a frame, otherwise X as a two-dimensional NumPy array."""
     if is_polars(X):
         if hasattr(X, "collect"):
             raise ValueError("X is a lazy frame: call X.collect() first")
@@ -68,7 +68,7 @@ def as_table(X: Any) -> Any:
     if isinstance(X, np.ma.MaskedArray):
         mask, X = np.ma.getmaskarray(X), X.data.astype(object)
         X[mask] = None
-    # From rows of mixed types NumPy would make text, or numbers of booleans.
+    # NumPy would convert rows of mixed types to text, or booleans to numbers.
     array = np.array(X, dtype=object) if isinstance(X, list | tuple) else np.asarray(X)
     if array.ndim != 2:
         raise ValueError(
@@ -81,10 +81,10 @@ def as_table(X: Any) -> Any:
 
 
 def needs_encoding(X: Any) -> bool:
-    """Whether X holds anything but complete columns of numbers (and booleans, which are the numbers 0 and 1).
+    """Return True if X has anything but complete columns of numbers (and booleans, which are the numbers 0 and 1).
 
-    The answer depends on the values and not on the container: a frame, its object array and its float array get the
-    same one. Input that is no table at all gets False, and whoever validates it says what is wrong.
+    The result depends on the values and not on the container: it is the same for a frame, its object array and its
+    float array. It is False for input that is not a table; the validation of X raises the error.
 
     >>> needs_encoding([[1.0, 2.0]]), needs_encoding([[1.0, float("nan")]]), needs_encoding([[1.0, "red"]])
     (False, True, True)
@@ -94,11 +94,11 @@ def needs_encoding(X: Any) -> bool:
     try:
         return any(column.category or not is_plain_numbers(column.values) for column in read_columns(X))
     except (TypeError, ValueError):
-        return is_polars(X) or hasattr(X, "iloc")  # a frame the encoder refuses: let it say why
+        return is_polars(X) or hasattr(X, "iloc")  # for a frame that it refuses, the encoder raises the error
 
 
 def is_polars(X: Any) -> bool:
-    """Whether X comes from polars, found out without importing it."""
+    """Return True if X is an object of polars, without importing polars."""
     return type(X).__module__.partition(".")[0] == "polars"
 
 
@@ -125,10 +125,11 @@ def _polars_values(series: Any) -> NDArray[Any]:
     dtype = series.dtype
     plain = dtype.is_numeric() and not dtype.is_decimal() and "128" not in str(dtype)
     if plain or (dtype.is_temporal() and str(dtype) != "Time"):
-        return series.to_numpy()
+        values: NDArray[Any] = series.to_numpy()
+        return values
     return _objects(series.to_list())
 
 
 def _objects(values: list[Any]) -> NDArray[Any]:
-    # np.array would look into nested values; this keeps one object per row.
+    # np.array would unpack nested values; this gives one object per row.
     return np.fromiter(values, dtype=object, count=len(values))

@@ -1,10 +1,11 @@
-"""The encoder: a scikit-learn transformer from any frame to a float64 array, with a record of every column."""
+"""Table encoder: a scikit-learn transformer from any frame to a float64 array, with a record of every column."""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,40 +16,42 @@ from gramian.tables.columns import RawColumn, as_table, read_columns
 from gramian.tables.encodings import Category, Channel, Date, Encoding, Number, Ordered
 from gramian.tables.values import Array, UnreadableError, recognise
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True, eq=False)
 class ColumnRecord:
-    """What became of one of the user's columns."""
+    """Record of how one of the user's columns is encoded."""
 
     name: str
     kind: str
-    """"number", "boolean", "duration", "date", "ordered", "category", "many-levels"; or why it was dropped:
+    """"number", "boolean", "duration", "date", "ordered", "category", "many-levels"; or the reason why it was dropped:
     "empty", "constant", "identifier", "duplicate"."""
     encoded: tuple[str, ...]
     """Names of the encoded columns; none if the column was dropped."""
     done: str
-    """What is done to its values, in words."""
+    """Description of the encoding in words."""
     encoding: Encoding | None
     kept: tuple[int, ...]
-    """Which channels of the encoding are in use: those that vary in the training rows."""
+    """Indices of the channels of the encoding that vary in the training rows; only these are used."""
 
 
-class TableEncoder(TransformerMixin, BaseEstimator):
-    """Raw columns of any kind in, finite float64 columns out; fitted on training rows only.
+class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Transformer from raw columns of any kind to finite float64 columns, fitted on training rows only.
 
-    Numbers keep their units; booleans are 0 and 1; dates become days and points on circles; ordered categories their
-    place; other categories and text one column per level. Missing entries are filled with the median and marked by an
-    indicator column, or are a level of their own. Columns that cannot matter (constant, empty, a copy of an earlier
-    one, text that differs in every row) are dropped, and the record says so.
+    Numbers keep their units; booleans become 0 and 1; dates become days and points on circles; ordered categories
+    become their rank; other categories and text become one column per level. Missing entries are replaced by the median
+    and marked by an indicator column, or are a level of their own. Columns without information (constant, empty, a copy
+    of an earlier one, text that differs in every row) are dropped, and the record contains the reason.
 
     Parameters
     ----------
     max_categories : int, default=32
-        A category with more levels keeps the most frequent ones, ``other``, and how frequent a row's level is.
+        A category with more levels is encoded as its most frequent levels, ``other``, and the frequency of the level.
     rank_gauss : bool or "only", default=False
-        Add to each number its normal score ``Φ⁻¹(F(x))``; with ``"only"``, instead of the number.
+        Add the normal score ``Φ⁻¹(F(x))`` of each number; with ``"only"``, replace the number by it.
     missing : "indicator" or "fill", default="indicator"
-        ``"fill"`` leaves the indicator columns out.
+        Encoding of missing entries; ``"fill"`` omits the indicator columns.
 
     Attributes
     ----------
@@ -57,12 +60,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     kinds_ : tuple of str
         Kind of each of them.
     records_ : tuple of ColumnRecord
-        What was done to each of them.
+        Description of the encoding of each of them.
     groups_ : ndarray of int (d_encoded,)
-        The user's column behind each encoded one.
+        Index of the user's column from which each encoded column was made.
     centers_, scales_ : ndarray (d_encoded,)
-        How to standardise: ``(x − center) / scale``; NaN where mean and standard deviation of the data are right. Given
-        where they are not: a rare level divided by its standard deviation would stand far away from everything.
+        Constants for standardisation, ``(x − center) / scale``; NaN where the mean and the standard deviation of the
+        data should be used. They are prescribed for levels: a rare level divided by its standard deviation would be far
+        from all other rows.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -81,23 +85,23 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     'numbers; missing: the median 2 and an indicator'
     """
 
-    # scikit-learn wants any value accepted here and looked at in fit.
+    # scikit-learn requires that any value is accepted here and validated in fit.
     def __init__(self, *, max_categories: Any = 32, rank_gauss: Any = False, missing: Any = "indicator") -> None:
         self.max_categories = max_categories
         self.rank_gauss = rank_gauss
         self.missing = missing
 
     def fit(self, X: Any, y: Any = None) -> TableEncoder:
-        """Learn kinds, levels and medians from the training rows X (n, d). The target is not looked at."""
-        self._learn(X)
+        """Find kinds, levels and medians in the training rows X (n, d). The target is not used."""
+        self._fit(X)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Array:
-        """Fit, and encode the same rows; the same numbers as ``fit(X).transform(X)``."""
-        return self._learn(X)
+        """Fit the encoder and encode the same rows; the result equals ``fit(X).transform(X)``."""
+        return self._fit(X)
 
     def transform(self, X: Any) -> Array:
-        """Encode rows: float64 (n, d_encoded), without NaN; a row's encoding does not depend on the other rows."""
+        """Encode rows as float64 (n, d_encoded), without NaN; a row's encoding does not depend on the other rows."""
         check_is_fitted(self)
         columns = self._read(X, reset=False)
         out = np.empty((len(columns[0]), len(self.groups_)))
@@ -110,7 +114,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return out
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """Names of the encoded columns."""
+        """Return the names of the encoded columns."""
         check_is_fitted(self)
         _check_feature_names_in(self, input_features)
         return np.array([name for record in self.records_ for name in record.encoded], dtype=object)
@@ -128,7 +132,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 )
         return columns
 
-    def _learn(self, X: Any) -> Array:
+    def _fit(self, X: Any) -> Array:
         self._check_parameters()
         columns = self._read(X, reset=True)
         blocks: list[Array] = []
@@ -137,13 +141,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         seen: dict[bytes, str] = {}
         taken: set[str] = set()
         for column in columns:
-            record, used, block = self._learn_column(column, seen)
+            record, used, block = self._fit_column(column, seen)
             records.append(_distinct(record, taken))
             channels += used
             blocks.append(block)
         if not channels:
-            told = ", ".join(f"{record.name!r} is {record.kind}" for record in records[:5])
-            raise ValueError(f"no column varies from row to row, so there is nothing to learn from: {told}")
+            kinds = ", ".join(f"{record.name!r} is {record.kind}" for record in records[:5])
+            raise ValueError(f"no column varies from row to row, so there is nothing to learn from: {kinds}")
         self.columns_ = tuple(record.name for record in records)
         self.kinds_ = tuple(record.kind for record in records)
         self.records_ = tuple(records)
@@ -152,8 +156,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.scales_ = np.array([channel.scale for channel in channels])
         return np.hstack(blocks)
 
-    def _learn_column(self, column: RawColumn, seen: dict[bytes, str]) -> tuple[ColumnRecord, list[Channel], Array]:
-        """Record, channels in use, and encoded rows. ``seen`` maps what earlier columns hold to their names."""
+    def _fit_column(self, column: RawColumn, seen: dict[bytes, str]) -> tuple[ColumnRecord, list[Channel], Array]:
+        """Return record, used channels and encoded rows; ``seen`` maps digests of earlier columns to their names."""
         nothing = np.empty((len(column), 0))
         kind, values = _named(column, lambda: recognise(column.values, parse=not column.category))
         column = replace(column, values=values)
@@ -165,14 +169,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         varying = [j for j in range(block.shape[1]) if (block[:, j] != block[0, j]).any()]
         if not varying:
             return ColumnRecord(column.name, "constant", (), _DROPPED["constant"], None, ()), [], nothing
-        done = encoding.said()
+        done = encoding.description()
         twin = seen.setdefault(_digest(block[:, varying]), column.name)
         if twin != column.name:
             done = f"dropped: the same values as column {twin!r}"
             return ColumnRecord(column.name, "duplicate", (), done, None, ()), [], nothing
         for j in [j for j in varying if channels[j].indicator and len(varying) > 1]:
             twin = seen.setdefault(_digest(block[:, [j]]), column.name)
-            if twin != column.name:  # many columns missing together would count the same fact many times
+            if twin != column.name:  # columns that are missing together would count the same fact several times
                 varying.remove(j)
                 done += f" (that of column {twin!r}: missing in the same rows)"
         used = [channels[j] for j in varying]
@@ -183,12 +187,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if kind == "empty":
             return "empty", None
         if kind in ("number", "boolean", "duration"):
-            return kind, Number.learn(column, self.missing, self.rank_gauss)
+            return kind, Number.fit(column, self.missing, self.rank_gauss)
         if kind == "date":
-            return kind, Date.learn(column, self.missing)
+            return kind, Date.fit(column, self.missing)
         if column.order is not None:
-            return "ordered", Ordered.learn(column, self.missing)
-        encoding = Category.learn(column, int(self.max_categories))
+            return "ordered", Ordered.fit(column, self.missing)
+        encoding = Category.fit(column, int(self.max_categories))
         if not encoding.other:
             return "category", encoding
         different = not encoding.counted and not encoding.missing
@@ -222,8 +226,8 @@ def _encode(encoding: Encoding, column: RawColumn) -> Array:
     return _named(column, lambda: encoding.encode(column))
 
 
-def _named(column: RawColumn, work: Any) -> Any:
-    """Do the work; what cannot be read is told with the column's name."""
+def _named(column: RawColumn, work: Callable[[], T]) -> T:
+    """Call ``work``; the error for a value that cannot be read names the column."""
     try:
         return work()
     except UnreadableError as error:
@@ -238,7 +242,7 @@ def _digest(values: Array) -> bytes:
 
 
 def _distinct(record: ColumnRecord, taken: set[str]) -> ColumnRecord:
-    """Encoded names that no earlier column has: a user may have named a column ``age__missing`` too."""
+    """Give encoded columns names that no earlier one has: a user's column may have the name ``age__missing``."""
     names = []
     for name in record.encoded:
         while name in taken:

@@ -1,13 +1,13 @@
-"""One frozen class per kind of column: what was learned from training rows, and how values become channels.
+"""Encodings of columns: one frozen class per kind of column, with constants from training rows.
 
-Everything a class holds is plain data, so a model file can hold it. A channel's ``center`` and ``scale`` are NaN where
-the estimator shall standardise from data. Where a standard deviation would be the wrong unit they are given:
+The fields of a class are plain data, which a model file can hold. The ``center`` and ``scale`` of a channel are NaN if
+the estimator should standardise from data. They are prescribed where a standard deviation would be the wrong unit:
 
-- A rare level divided by its standard deviation ``√(p(1−p))`` stands far away from everything. The channels of one
-  category are divided by ``√v``, ``v = Σ p(1−p)``: two random rows are then 2 apart in expected squared distance, like
-  two rows of one standardised number. ``v`` is not taken below 1/4 (1/8 for a single 0/1 channel), so that rows of
-  different levels are at most 8 apart in squared distance.
-- Points on a circle (weekday, time of year) have radius 1: uniform ones are 2 apart as well.
+- A rare level divided by its standard deviation ``√(p(1−p))`` would be far from all other rows. The channels of one
+  category are divided by ``√v``, ``v = Σ p(1−p)``: the expected squared distance of two random rows is then 2, as for
+  one standardised number. ``v`` is at least 1/4 (1/8 for a single 0/1 channel), so that the squared distance of rows of
+  different levels is at most 8.
+- Points on a circle (weekday, time of year) have radius 1: the expected squared distance of uniform ones is 2 as well.
 """
 
 from __future__ import annotations
@@ -30,37 +30,38 @@ _KNOTS = 1000
 
 @dataclass(frozen=True, eq=False)
 class Channel:
-    """One encoded column: name, centre and scale (NaN: standardise from data)."""
+    """Encoded column: name, centre and scale (NaN: standardise from data)."""
 
     name: str
     center: float = np.nan
     scale: float = np.nan
     indicator: bool = False
-    """Says only where values are missing."""
+    """True if the column only marks missing values."""
 
 
 class Encoding(ABC):
-    """What was learned from one column."""
+    """Fitted map from one column to channels."""
 
     @abstractmethod
     def encode(self, column: RawColumn) -> Array:
-        """All channels of these rows, ``(n, k)``, without NaN."""
+        """Return all channels of these rows, ``(n, k)``, without NaN."""
 
     @abstractmethod
     def channels(self, name: str, block: Array) -> list[Channel]:
-        """Names and scales of the channels, given the encoded training rows."""
+        """Return names and scales of the channels, given the encoded training rows."""
 
     @abstractmethod
-    def said(self) -> str:
-        """What is done, in words."""
+    def description(self) -> str:
+        """Describe the encoding in words."""
 
 
 @dataclass(frozen=True, eq=False)
 class Number(Encoding):
-    """Numbers in their own units, the training median where missing, and 0/1 for missing if training rows had any.
+    """Numbers in their own units, with the training median for missing ones, and an indicator of missing values.
 
-    With ``knots`` the channel ``x ↦ Φ⁻¹(F(x))`` is there too: F is the empirical distribution of the training rows
-    (middle of the step), interpolated between knots.
+    The indicator exists if training rows have missing values. With ``knots`` there is also the channel
+    ``x ↦ Φ⁻¹(F(x))``, where F is the empirical distribution of the training rows (middle of the step), interpolated
+    between knots.
     """
 
     fill: float
@@ -70,8 +71,8 @@ class Number(Encoding):
     scores: Array | None
 
     @classmethod
-    def learn(cls, column: RawColumn, missing: str, rank_gauss: Any) -> Number:
-        """Median, and knots of the rank-Gauss channel where asked for."""
+    def fit(cls, column: RawColumn, missing: str, rank_gauss: Any) -> Number:
+        """Find the median, and with ``rank_gauss`` the knots of that channel."""
         values = finite_numbers(column)
         there = values[~np.isnan(values)]
         knots, scores = _rank_gauss(there) if rank_gauss else (None, None)
@@ -95,14 +96,14 @@ class Number(Encoding):
         names = ([name] if self.value else []) + ([f"{name}__gauss"] if self.knots is not None else [])
         return [Channel(each) for each in names] + ([_flag(name, block[:, -1])] if self.indicator else [])
 
-    def said(self) -> str:
-        what = "" if self.knots is None else ", rank-Gauss channel" if self.value else " replaced by rank-Gauss scores"
-        return f"numbers{what}; {_filled(f'the median {self.fill:g}', self.indicator)}"
+    def description(self) -> str:
+        also = "" if self.knots is None else ", rank-Gauss channel" if self.value else " replaced by rank-Gauss scores"
+        return f"numbers{also}; {_filled(f'the median {self.fill:g}', self.indicator)}"
 
 
 @dataclass(frozen=True, eq=False)
 class Date(Encoding):
-    """Days since the training median, and points on circles: weekday, time of year, time of day, where they vary."""
+    """Days since the training median, and points on circles for weekday, time of year and time of day if they vary."""
 
     origin: int
     """Microseconds since 1970, UTC."""
@@ -112,8 +113,8 @@ class Date(Encoding):
     indicator: bool
 
     @classmethod
-    def learn(cls, column: RawColumn, missing: str) -> Date:
-        """Median instant, and which cycles vary."""
+    def fit(cls, column: RawColumn, missing: str) -> Date:
+        """Find the median instant and the cycles that vary."""
         instants = read_instants(column.values)
         there = np.sort(instants[~np.isnat(instants)])
         week, year, day = (len(np.unique(np.floor(turn * steps + 1e-9))) > 1 for turn, steps in _turns(there))
@@ -127,7 +128,7 @@ class Date(Encoding):
         days = (filled.astype(np.int64) - self.origin) / 86_400_000_000
         parts = [days]
         for used, (turn, _) in zip((self.week, self.year, self.day), _turns(filled), strict=True):
-            if used:  # a missing instant lies in the middle of the circle
+            if used:  # a missing instant is encoded as the centre of the circle
                 parts += [np.where(gone, 0.0, wave(2 * np.pi * turn)) for wave in (np.sin, np.cos)]
         if self.indicator:
             parts.append(gone.astype(np.float64))
@@ -138,24 +139,24 @@ class Date(Encoding):
         circles = [Channel(f"{name}__{cycle}_{wave}", 0.0, 1.0) for cycle in cycles for wave in ("sin", "cos")]
         return [Channel(name), *circles] + ([_flag(name, block[:, -1])] if self.indicator else [])
 
-    def said(self) -> str:
+    def description(self) -> str:
         cycles = [word for used, word in zip((self.week, self.year, self.day), _CYCLES, strict=True) if used]
-        told = f" and cyclic {', '.join(cycles)}" if cycles else ""
+        also = f" and cyclic {', '.join(cycles)}" if cycles else ""
         origin = np.datetime64(self.origin, "us").astype("M8[s]")
-        return f"days since {origin}{told}; {_filled('that instant', self.indicator)}"
+        return f"days since {origin}{also}; {_filled('that instant', self.indicator)}"
 
 
 @dataclass(frozen=True, eq=False)
 class Ordered(Encoding):
-    """Place in the declared order, from 0 to 1; the median place where missing or unknown."""
+    """Rank in the declared order, from 0 to 1; the median rank where missing or unknown."""
 
     levels: tuple[str, ...]
     fill: float
     indicator: bool
 
     @classmethod
-    def learn(cls, column: RawColumn, missing: str) -> Ordered:
-        """Median place among the levels the frame declares, seen or not."""
+    def fit(cls, column: RawColumn, missing: str) -> Ordered:
+        """Find the median rank among the levels that the frame declares, whether training rows have them or not."""
         assert column.order is not None
         places = _places(column, column.order)
         there = places[~np.isnan(places)]
@@ -170,39 +171,39 @@ class Ordered(Encoding):
     def channels(self, name: str, block: Array) -> list[Channel]:
         return [Channel(name)] + ([_flag(name, block[:, -1])] if self.indicator else [])
 
-    def said(self) -> str:
+    def description(self) -> str:
         place = _filled(f"place {self.fill:g}", self.indicator)
         return f"place among {len(self.levels)} ordered levels, scaled to [0, 1]; {place}"
 
 
 @dataclass(frozen=True, eq=False)
 class Category(Encoding):
-    """One channel per level (one for two levels); missing is a level; many levels are cut to the frequent ones.
+    """One channel per level (one for two levels); missing is a level; of many levels only the frequent ones have one.
 
-    With more than ``max_categories`` levels the most frequent get a channel each, the rest share ``other``, and
-    ``log(1 + rows of that level)`` says how common the level is. A level never seen is ``other``, else 0 in every
-    channel, and with a single channel half way. Nothing is learned from the target: a target mean per level fitted
-    before the folds would show every fold its own held-out labels.
+    With more than ``max_categories`` levels the most frequent have a channel each, the others share ``other``, and a
+    channel contains ``log(1 + rows of that level)``. A level without training rows is ``other`` if there is such a
+    channel, otherwise 0 in every channel, and 1/2 in a single channel. The target is not used: a target mean per level,
+    computed before the folds, would reveal to every fold its own held-out labels.
     """
 
     levels: tuple[str, ...]
-    """Sorted."""
+    """Levels with a channel, sorted."""
     other: bool
     missing: bool
     counted: tuple[str, ...]
-    """Sorted levels of more than one training row, for the frequency channel; empty where there is none."""
+    """Sorted levels of more than one training row, for the frequency channel; empty if there is no such channel."""
     counts: NDArray[np.int64]
 
     @classmethod
-    def learn(cls, column: RawColumn, max_categories: int) -> Category:
-        """Levels worth a channel."""
+    def fit(cls, column: RawColumn, max_categories: int) -> Category:
+        """Find the levels that have a channel."""
         found = read_levels(column.values)
         levels = found.texts
         missing = bool((found.codes < 0).any())
         counts = np.bincount(found.codes[found.codes >= 0], minlength=len(levels))
         if len(levels) <= max_categories:
             return cls(tuple(levels), False, missing, (), np.zeros(0, dtype=np.int64))
-        # A level of one row tells nothing about other rows; ties go by name, so the order of rows does not matter.
+        # A level of one row has no information about other rows; ties are sorted by name, not by the order of rows.
         repeated = np.flatnonzero(counts > 1)
         frequent = repeated[np.argsort(-counts[repeated], kind="stable")][: max_categories - 1]
         kept = tuple(levels[i] for i in np.sort(frequent))
@@ -220,9 +221,9 @@ class Category(Encoding):
             hot = (at[:, None] == np.arange(slots)).astype(np.float64)
         if not self.other:
             return hot
-        counts = np.append(self.counts, 1)  # a level of one row is as good as unseen
-        often = np.log1p(counts[[_find(self.counted, text, len(self.counted)) for text in levels.texts]])
-        return np.column_stack([hot, levels.map(often, 0.0)])
+        counts = np.append(self.counts, 1)  # a level of one row counts as unknown
+        frequency = np.log1p(counts[[_find(self.counted, text, len(self.counted)) for text in levels.texts]])
+        return np.column_stack([hot, levels.map(frequency, 0.0)])
 
     def channels(self, name: str, block: Array) -> list[Channel]:
         names = [f"{name}={level}" for level in self.levels]
@@ -234,7 +235,7 @@ class Category(Encoding):
         hot = [Channel(each, float(share), scale) for each, share in zip(names, shares, strict=True)]
         return hot + [Channel(f"{name}__frequency")] * self.other
 
-    def said(self) -> str:
+    def description(self) -> str:
         gone = ", missing is a level" if self.missing else ""
         if self.other:
             return f"the {len(self.levels)} most frequent levels one-hot, the rest as other, frequency{gone}"
@@ -242,7 +243,7 @@ class Category(Encoding):
 
 
 def finite_numbers(column: RawColumn) -> Array:
-    """The column's numbers, NaN where missing; a ValueError where one is infinite."""
+    """Return the column's numbers, NaN where missing; raise a ValueError if one is infinite."""
     values = read_numbers(column.values)
     infinite = int(np.isinf(values).sum())
     if infinite:
@@ -254,7 +255,11 @@ def finite_numbers(column: RawColumn) -> Array:
 
 
 def median(values: Array) -> float:
-    """The median, of values of any size: the middle two are halved before they are added."""
+    """Return the median without overflow: the two middle values are halved before they are added.
+
+    >>> median(np.array([1e308, 1.5e308]))
+    1.25e+308
+    """
     ordered, n = np.sort(values), len(values)
     low, high = ordered[(n - 1) // 2], ordered[n // 2]
     return float(low if low == high else low / 2 + high / 2)
@@ -264,7 +269,7 @@ def _rank_gauss(values: Array) -> tuple[Array, Array]:
     knots, counts = np.unique(values + 0.0, return_counts=True)
     scores = ndtri((np.cumsum(counts) - counts / 2) / len(values))
     if len(knots) > _KNOTS:
-        # Half of them even in rank, half even in score: ranks alone would leave the tails to a straight line.
+        # Half of the knots are even in rank, half in score: with ranks alone the tails would be a straight line.
         by_rank = np.linspace(0, len(knots) - 1, _KNOTS // 2).round().astype(int)
         by_score = np.searchsorted(scores, np.linspace(scores[0], scores[-1], _KNOTS // 2))
         chosen = np.union1d(by_rank, by_score)
@@ -276,7 +281,7 @@ _CYCLES = ("weekday", "time of year", "time of day")
 
 
 def _turns(instants: NDArray[Any]) -> list[tuple[Array, int]]:
-    """For each cycle the part of the turn in [0, 1), and in how many steps it counts as varying."""
+    """Return for each cycle the part of the turn in [0, 1), and the number of steps for the test if it varies."""
     day = instants.astype("M8[D]")
     in_year = (day - instants.astype("M8[Y]").astype("M8[D]")).astype(np.int64)
     in_day = (instants - day).astype(np.int64) / 86_400_000_000

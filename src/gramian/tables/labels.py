@@ -1,4 +1,4 @@
-"""Targets of any kind: labels to codes, numbers to float64."""
+"""Reading of targets: labels to codes, numbers to float64."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from gramian.tables.values import Array, Codes, UnreadableError, missing_in, rec
 
 
 def encode_labels(y: Any) -> tuple[NDArray[Any], Codes]:
-    """Sorted classes, and for each row the index of its class.
+    """Return the sorted classes, and for each row the index of its class.
 
-    Labels may be strings, integers, booleans, dates; in arrays, lists, pandas or polars series, categories included.
+    Labels may be strings, integers, booleans or dates, in arrays, lists, and pandas or polars series, categories
+    included.
 
     >>> encode_labels(["b", "a", "b"])
     (array(['a', 'b'], dtype='<U1'), array([1, 0, 1]))
@@ -31,7 +32,7 @@ def encode_labels(y: Any) -> tuple[NDArray[Any], Codes]:
 
 
 def label_codes(y: Any, classes: NDArray[Any]) -> Codes:
-    """For each row the index of its label among ``classes``.
+    """Return for each row the index of its label among ``classes``.
 
     >>> label_codes(["b", "b", "a"], np.array(["a", "b"]))
     array([1, 1, 0])
@@ -40,12 +41,12 @@ def label_codes(y: Any, classes: NDArray[Any]) -> Codes:
     listed = _labels(y).tolist()
     unknown = [label for label in listed if label not in at]
     if unknown:
-        raise ValueError(f"y holds the label {unknown[0]!r}, which the training rows do not")
+        raise ValueError(f"y holds the label {unknown[0]!r}, which no training row has: leave these rows out")
     return np.array([at[label] for label in listed], dtype=np.intp)
 
 
 def read_target(y: Any) -> Array:
-    """A target for regression as float64, ``(n,)`` or ``(n, c)``.
+    """Return the target of a regression as float64, ``(n,)`` or ``(n, c)``.
 
     >>> read_target([1, 2.5])
     array([1. , 2.5])
@@ -67,10 +68,11 @@ def _target_column(column: RawColumn) -> Array:
         raise ValueError(
             f"{where} holds {kind} and regression needs numbers: convert it, or use the classifier for labels"
         )
-    infinite = int(np.isinf(values).sum())
+    numbers: Array = values
+    infinite = int(np.isinf(numbers).sum())
     if infinite:
-        raise ValueError(f"{where} contains infinity in {infinite} of {len(values)} rows")
-    return values
+        raise ValueError(f"{where} contains infinity in {infinite} of {len(numbers)} rows")
+    return numbers
 
 
 def _labels(y: Any) -> NDArray[Any]:
@@ -78,7 +80,7 @@ def _labels(y: Any) -> NDArray[Any]:
     _refuse_missing(values, "y")
     if values.dtype.kind == "O":
         listed = values.tolist()
-        # Objects of one kind get NumPy's own type, so that classes from any container are the same.
+        # Objects of one type are converted to NumPy's own type, so that classes do not depend on the container.
         for kinds, dtype in (((bool, np.bool_), bool), ((int, np.integer), np.int64), ((str,), np.str_)):
             if all(isinstance(label, kinds) for label in listed):
                 return np.array(listed, dtype=dtype)
@@ -86,7 +88,7 @@ def _labels(y: Any) -> NDArray[Any]:
 
 
 def _vector(y: Any) -> NDArray[Any]:
-    """The values of a series, list, array or one-column frame as a one-dimensional array."""
+    """Return the values of a series, list, array or one-column frame as a one-dimensional array."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
     if hasattr(y, "columns"):
@@ -94,13 +96,15 @@ def _vector(y: Any) -> NDArray[Any]:
             raise ValueError(f"y has {len(y.columns)} columns and a single one is needed")
         y = y[y.columns[0]]
     if is_polars(y):
-        return read_columns(y.to_frame())[0].values
+        values: NDArray[Any] = read_columns(y.to_frame())[0].values
+        return values
     if hasattr(y, "dtype") and not isinstance(y.dtype, np.dtype):  # pandas: categories, nullable, Arrow, text
         return np.asarray(y.astype(object), dtype=object)
     array = np.asarray(y)
     if array.dtype.kind in "US" and not isinstance(y, np.ndarray):
         array = np.array(y, dtype=object)
-    return column_or_1d(array, warn=True)
+    vector: NDArray[Any] = column_or_1d(array, warn=True)
+    return vector
 
 
 def _refuse_missing(values: NDArray[Any], where: str) -> None:

@@ -16,15 +16,15 @@ from numpy.typing import ArrayLike, NDArray
 from gramian.tables.scaling import Array
 
 _BLOCK_ROWS = 65_536
-"""Rows processed at a time: the sort keys are as large as the table."""
+"""Number of rows processed at a time: the sort keys are as large as the table."""
 
 
 @dataclass(frozen=True, eq=False)
 class MergedRows:
     """Distinct rows ``X (n, d)`` with their targets and weights, in canonical order.
 
-    ``index (n,)`` is the position of the first copy of each row in the user's table; ``weights`` is None where every
-    row counts once.
+    ``index (n,)`` is the position of the first copy of each row in the user's table; ``weights`` is None if every row
+    has weight 1.
     """
 
     X: Array
@@ -37,7 +37,7 @@ class MergedRows:
 
     @property
     def weights_or_ones(self) -> Array:
-        """The weights, or ones where there are none."""
+        """The weights, or ones if there are none."""
         return np.ones(len(self)) if self.weights is None else self.weights
 
 

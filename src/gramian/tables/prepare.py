@@ -1,4 +1,4 @@
-"""Training data of an estimator, read once: preprocessing, target coding, and rows as tensors."""
+"""Preparation of an estimator's training data: preprocessing, target coding, and rows as tensors."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from gramian.tables.types import EvalSet, TableLike, TargetLike, WeightsLike
 
 @dataclass(frozen=True, eq=False)
 class RawTarget:
-    """A target as numbers to merge rows by: values of a regression, or indices of ``classes``.
+    """Target as numbers, which merging of rows needs: values of a regression, or indices of ``classes``.
 
     ``factors`` are the weights of the classes, if there are any.
     """
@@ -39,12 +39,12 @@ class RawTarget:
 
 @dataclass(frozen=True)
 class ReadingOptions:
-    """The arguments of an estimator that concern reading.
+    """Arguments of an estimator that concern the reading of its data.
 
     Attributes
     ----------
     owner : str
-        The estimator's class, which error messages name.
+        Class of the estimator, for error messages.
     encoder : "auto" or TableEncoder
     standardize, center : bool
         Divide columns by their standard deviation; subtract their means.
@@ -53,10 +53,11 @@ class ReadingOptions:
     device : torch.device
     dtype : "auto", "float32" or "float64"
     on_cluster : bool
-        Rows of a table on a cluster may stay there.
+        Let the workers of a cluster hold the rows of a table that is there.
     sample_rows : int
-        Rows that the encoder of a streamed table is fitted to.
+        Number of rows to which the encoder of a streamed table is fitted.
     seed : int
+        Seed for the sample of rows.
     """
 
     owner: str
@@ -83,13 +84,15 @@ class Prepared:
     source : RowSource
         Inputs in the working format, targets centred and scaled.
     row_index : ndarray of int (n,)
-        The position of each row in the user's table.
+        Position of each row in the user's table.
     codes, weights, strata : arrays or None
-        Target codes (n, c) and weights (n,) before scaling, where rows are in memory; labels of a classification.
+        Target codes (n, c) before scaling, weights (n,), and class indices of a classification; None for streamed rows.
     evaluation : Rows or None
+        Prepared rows of the evaluation set.
     evaluation_codes : array or None
+        Target codes of the evaluation set before scaling.
     identity : tuple
-        Everything about the rows that a checkpoint depends on.
+        All properties of the rows on which a checkpoint depends.
     streamed : bool
         The rows are not in memory.
     """
@@ -110,10 +113,10 @@ class Prepared:
 
 @runtime_checkable
 class TargetReader(Protocol):
-    """An estimator's own part of reading: how its targets become numbers."""
+    """Reading of targets, which differs between estimators."""
 
     def read_target(self, y: TargetLike) -> RawTarget:
-        """Return a target as numbers to merge rows by."""
+        """Return a target as numbers."""
 
     def fit_target(self, raw: RawTarget, values: NDArray[np.float64], Z: Array, weights: Array) -> Target:
         """Fit the target coding to merged targets ``values`` and standardised rows ``Z``."""
@@ -134,10 +137,10 @@ def open_table(
     stream: Callable[[Blocks], bool] = lambda blocks: False,
     folder: Path | None = None,
 ) -> Iterator[Prepared]:
-    """Read a training table wherever it is stored.
+    """Yield the prepared rows of a training table, in memory or not.
 
-    A table outside memory is read whole, unless ``stream(blocks)`` asks to read it in blocks; the temporary file of a
-    streamed table lies in ``folder``.
+    A table that is not in memory is loaded, unless ``stream(blocks)`` is True; the temporary file of a streamed table
+    is in ``folder``.
     """
     blocks = as_blocks(X, y, sample_weight)
     if blocks is None:
@@ -158,7 +161,7 @@ def prepare_table(
     options: ReadingOptions,
     targets: TargetReader,
 ) -> Prepared:
-    """Read a table that is in memory."""
+    """Read, encode, merge and standardise a table that is in memory."""
     raw = targets.read_target(y)
     reader, table = TableReader.fit(X, options.encoder, options.owner)
     check_consistent_length(table, raw.values)
@@ -206,9 +209,9 @@ def prepare_blocks(
     targets: TargetReader,
     folder: Path | None,
 ) -> Iterator[Prepared]:
-    """Read a table that is not in memory: the encoder is fitted to a sample, sums and rows come from passes over it.
+    """Prepare a table that is not in memory: fit the encoder to a sample, then compute sums and rows in two passes.
 
-    The rows are written to a temporary file in ``folder``, or stay on the cluster that holds the blocks.
+    The rows are written to a temporary file in ``folder``, or held by the cluster that holds the blocks.
     """
     n = blocks.n_rows
     chosen = np.random.default_rng(options.seed).choice(n, min(n, options.sample_rows), replace=False)
@@ -246,7 +249,7 @@ def prepare_blocks(
 
 
 def working_dtype(dtype: str, Z: Array, device: torch.device) -> torch.dtype:
-    """Return the working format for standardised rows; entries whose squares float32 cannot hold need float64.
+    """Return the working format for standardised rows; entries whose squares overflow in float32 need float64.
 
     >>> working_dtype("auto", np.ones((2000, 1)), torch.device("cpu"))
     torch.float32
@@ -256,7 +259,7 @@ def working_dtype(dtype: str, Z: Array, device: torch.device) -> torch.dtype:
     if found == torch.float32 and not (size == 0 or 1e-12 < size < 1e12):
         if dtype != "auto" or device.type == "mps":
             raise ValueError(
-                f'X has entries of size {size:.1g}, out of reach for float32: use standardize=True or dtype="float64"'
+                f'X has entries of size {size:.1g}, out of range for float32: use standardize=True or dtype="float64"'
             )
         return torch.float64
     return found

@@ -26,18 +26,18 @@ Names = NDArray[Any]
 
 @dataclass(frozen=True, eq=False)
 class TableReader:
-    """Checks tables against the one it was fitted to, and turns them into numbers ``(n, d)``.
+    """Validation of tables against the training table, and their encoding as numbers ``(n, d)``.
 
     Attributes
     ----------
     owner : str
-        The estimator's class, which error messages name.
+        Class of the estimator, for error messages.
     n_features : int
-        Columns of the user's table.
+        Number of columns of the user's table.
     feature_names : ndarray of str or None
-        Their names, where the table had any.
+        Names of these columns, if the table had any.
     encoder : TableEncoder or None
-        None where all columns were complete numbers.
+        None if all columns were complete numbers.
 
     >>> reader, rows = TableReader.fit([[1.0, "a"], [2.0, "b"]], "auto", "RFMRegressor")
     >>> rows.shape, reader.n_features
@@ -51,7 +51,7 @@ class TableReader:
 
     @classmethod
     def fit(cls, X: Any, encoder: str | TableEncoder, owner: str) -> tuple[TableReader, Array]:
-        """Read a training table: the reader for further tables, and the encoded rows of this one."""
+        """Read a training table; return the reader for further tables, and the encoded rows of this one."""
         check = _input_check(owner)
         fitted = _new_encoder(encoder, X)
         if fitted is None:
@@ -63,7 +63,7 @@ class TableReader:
         return cls(owner, int(check.n_features_in_), getattr(check, "feature_names_in_", None), fitted), rows
 
     def encode(self, X: Any) -> Array:
-        """Return the encoded rows ``(n, d)`` of another table; entries may be NaN where training rows had none."""
+        """Return the encoded rows ``(n, d)`` of another table; entries may be NaN in columns of complete numbers."""
         check = _input_check(self.owner)
         check.n_features_in_ = self.n_features
         if self.feature_names is not None:
@@ -76,7 +76,7 @@ class TableReader:
         return rows
 
     def encode_block(self, X: Any, means: Array) -> Array:
-        """Encode a block of a table whose columns were checked before; column means replace unexpected gaps."""
+        """Encode a block of a table whose columns were checked before; column means replace missing numbers."""
         if self.encoder is not None:
             rows: Array = self.encoder.transform(X)
         else:
@@ -85,7 +85,7 @@ class TableReader:
         return np.where(np.isnan(rows), means, rows)
 
     def column_scaler(self, scaler: Scaler, standardize: bool) -> Scaler:
-        """Replace the scales the encoder prescribes: levels of one category share a scale."""
+        """Return the scaler with the centres and scales that the encoder prescribes, such as those of levels."""
         if not standardize or self.encoder is None:
             return scaler
         centers, scales = self.encoder.centers_, self.encoder.scales_
@@ -96,7 +96,7 @@ class TableReader:
 
 @dataclass(frozen=True, eq=False)
 class Preprocessing:
-    """The map from a user's table to the standardised columns ``Z (n, d)`` that a model is fitted to.
+    """Map from a user's table to the standardised columns ``Z (n, d)`` that a model is fitted to.
 
     ``column_means (d,)`` replace entries that are missing in a column where no training row had a missing entry.
 
@@ -116,7 +116,7 @@ class Preprocessing:
 
     @cached_property
     def columns(self) -> ColumnMap:
-        """The user's columns behind the encoded ones."""
+        """Correspondence of the user's columns and the encoded ones."""
         encoder = self.reader.encoder
         if encoder is not None:
             encoded = tuple(str(name) for name in encoder.get_feature_names_out())
@@ -127,7 +127,7 @@ class Preprocessing:
         return ColumnMap(names, names, np.arange(d), (True,) * d)
 
     def encode(self, X: Any) -> Array:
-        """Return encoded rows without gaps; a warning names the columns in which column means replace entries."""
+        """Return encoded rows without NaN; a warning names the columns in which column means replace entries."""
         rows = self.reader.encode(X)
         gaps = np.isnan(rows)
         if gaps.any():
@@ -163,8 +163,8 @@ def check_finite(X: Array, names: Names | None) -> None:
     )
 
 
-class _InputCheck(BaseEstimator):
-    """The attributes that scikit-learn's ``validate_data`` reads and writes, apart from any estimator.
+class _InputCheck(BaseEstimator):  # type: ignore[misc]
+    """Object with the attributes that scikit-learn's ``validate_data`` reads and writes, separate from any estimator.
 
     An estimator that is refitted must keep its own column names until the new fit is complete.
     """
@@ -174,7 +174,7 @@ class _InputCheck(BaseEstimator):
 
 
 def table_tags(tags: Tags) -> Tags:
-    """Mark tags of an estimator that takes raw tables: missing entries, text and categories are allowed."""
+    """Set the tags of an estimator that accepts raw tables: missing entries, text and categories are allowed."""
     tags.input_tags.allow_nan = True
     tags.input_tags.string = True
     tags.input_tags.categorical = True
@@ -182,13 +182,14 @@ def table_tags(tags: Tags) -> Tags:
 
 
 def _input_check(owner: str) -> Any:
-    # Messages of scikit-learn name the class of the object that is validated.
+    # scikit-learn's messages contain the class name of the object that is validated.
     return type(owner, (_InputCheck,), {})()
 
 
 def _new_encoder(encoder: str | TableEncoder, X: Any) -> TableEncoder | None:
     if isinstance(encoder, TableEncoder):
-        return clone(encoder)
+        copied: TableEncoder = clone(encoder)
+        return copied
     if encoder != "auto":
         raise ValueError(f'encoder must be "auto" or a TableEncoder, got {encoder!r}')
     return TableEncoder() if needs_encoding(X) else None

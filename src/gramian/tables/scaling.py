@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 _BLOCK_ROWS = 65_536
-"""Rows processed at a time, so that no second copy of a large table is made."""
+"""Number of rows processed at a time, so that a large table is not copied."""
 
 
 @dataclass(frozen=True, eq=False)
 class Scaler:
-    """The map ``(X − center) / scale``, column by column; a constant column becomes exactly 0.
+    """Map ``(X − center) / scale`` of each column; a constant column becomes exactly 0.
 
     >>> X = np.array([[1.0, 5.0], [3.0, 5.0]])
     >>> Scaler.fit(X, np.ones(2)).transform(X)
@@ -48,5 +48,5 @@ class Scaler:
         return out
 
     def inverse_transform(self, Z: Array) -> Array:
-        """Return scaled rows ``(n, d)`` to the user's units."""
+        """Convert scaled rows ``(n, d)`` back to the user's units."""
         return Z * self.scale + self.center

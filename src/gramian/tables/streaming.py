@@ -1,7 +1,7 @@
-"""Tables that are not in memory to standardised rows, in three passes over their blocks.
+"""Standardised rows of tables that are not in memory, in three passes over their blocks.
 
-The first pass finds the labels, the second the means and deviations of columns, the third writes the rows: encoded,
-standardised and in the working format, to a memory-mapped file or to the workers of a cluster.
+The first pass finds the labels, the second the means and standard deviations of columns. The third writes the rows,
+encoded, standardised and in the working format, to a memory-mapped file or to the workers of a cluster.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class _SumBlock:
 
 
 def sum_columns(blocks: Blocks, reader: TableReader, means: Array, target: Target, about: Array) -> ColumnSums:
-    """Sum over all rows, with a digest of them in their order."""
+    """Compute the sums over all rows, with a digest of the rows in their order."""
     total: ColumnSums | None = None
     for one in blocks.each(_SumBlock(reader, means, target, about)):
         if total is None:
@@ -91,7 +91,7 @@ def sum_columns(blocks: Blocks, reader: TableReader, means: Array, target: Targe
 
 @dataclass(frozen=True, eq=False)
 class PrepareBlock:
-    """The map from a raw block to rows in the form a model is fitted to."""
+    """Map from a raw block to standardised rows in the working format."""
 
     reader: TableReader
     means: Array
@@ -117,10 +117,10 @@ def prepared_rows(
 ) -> Iterator[RowSource]:
     """Yield the prepared rows as a source: on the cluster that holds the blocks, or in a memory-mapped file.
 
-    The file is temporary; it lies in ``folder`` or in the system's folder for such files. ``local`` uses no cluster.
+    The file is temporary, in ``folder`` or in the system's temporary folder. With ``local`` no cluster is used.
     """
-    spread = None if local else getattr(blocks, "source", None)
-    source = None if spread is None else spread(prepare)
+    distribute = None if local else getattr(blocks, "source", None)
+    source = None if distribute is None else distribute(prepare)
     if source is not None:
         yield source
         return

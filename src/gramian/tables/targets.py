@@ -1,4 +1,4 @@
-"""Targets as numbers a model is fitted to, and model outputs as targets again."""
+"""Target codings: maps from targets to the numbers that a model is fitted to, and from its outputs to predictions."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ _MARGIN = 0.5
 
 @dataclass(frozen=True)
 class TargetTransform:
-    """An increasing map of a target to the scale on which it is fitted.
+    """Increasing map of a target to the scale on which it is fitted.
 
     ``"log"`` is ``log y``. ``"shifted-log"`` is ``log(1 + u)`` with ``u = (y − min y)/(median y − min y)``, so that
-    neither an offset nor the unit of y matters; for a tail to the left the same map is applied to ``−y``.
+    the result depends neither on an offset nor on the unit of y; if the tail is on the left, the same map is applied to
+    ``−y``.
 
     >>> to = TargetTransform.fit("log", np.array([1.0, 10.0, 100.0]))
     >>> to.inverse_transform(to.transform(np.array([5.0]))).round(6)
@@ -38,7 +39,7 @@ class TargetTransform:
 
     @classmethod
     def fit(cls, name: str, y: Array) -> TargetTransform:
-        """Take the constants from training targets ``(n,)``; several targets ``(n, c)`` allow only ``"log"``."""
+        """Compute the constants from training targets ``(n,)``; several targets ``(n, c)`` allow only ``"log"``."""
         if name not in NAMES:
             raise ValueError(f"target_transform must be 'auto', None or one of {NAMES}, got {name!r}")
         if name == "none":
@@ -81,7 +82,7 @@ class TargetTransform:
 
 
 def skewness(y: Array) -> float:
-    """Return the third standardised moment; 0 where the target is constant up to rounding.
+    """Return the third standardised moment; 0 if the target is constant up to rounding.
 
     >>> skewness(np.array([0.0, 0.0, 3.0])) > 0
     True
@@ -95,7 +96,7 @@ def skewness(y: Array) -> float:
 
 @dataclass(frozen=True, eq=False)
 class NumericTarget:
-    """Targets of a regression on the fitted scale; ``flat`` tells a target ``(n,)`` from targets ``(n, c)``."""
+    """Coding of the targets of a regression; ``flat`` is True for one target ``(n,)``, False for targets ``(n, c)``."""
 
     transform: TargetTransform
     flat: bool
@@ -123,7 +124,7 @@ class NumericTarget:
 
 @dataclass(frozen=True, eq=False)
 class ClassTarget:
-    """Classes as codes: ±1 for two classes, one-hot for more. ``factors`` are class weights, if there are any.
+    """Coding of classes: ±1 for two classes, one-hot for more. ``factors`` are class weights, if there are any.
 
     >>> ClassTarget(np.array(["no", "yes"])).codes(["yes", "no"])
     array([[ 1.],
@@ -158,7 +159,7 @@ class ClassTarget:
 
     @staticmethod
     def indices(scores: Array) -> NDArray[np.intp]:
-        """Return the index of the class with the highest score in each row; codes give the class itself."""
+        """Return the index of the class with the highest score in each row; for codes it is the class itself."""
         return (scores[:, 0] > 0).astype(np.intp) if scores.shape[1] == 1 else scores.argmax(axis=1)
 
     def predictions(self, outputs: Array) -> NDArray[Any]:

@@ -1,8 +1,8 @@
-"""The values of one column: what they are, and how they are read as numbers, instants or levels.
+"""Values of one column: recognition of their type, and reading as numbers, instants or levels.
 
-Missing is: NaN, None, ``pd.NA``, ``NaT``, null, a string that is empty or blank, and the strings that only a missing
-value prints (``nan``, ``NaN``, ``NAN``, ``<NA>``, ``NaT``). "None" and "NA" are levels: the first is a common answer,
-the second a country.
+Missing values are NaN, None, ``pd.NA``, ``NaT``, null, a string that is empty or blank, and the strings that only a
+missing value is printed as (``nan``, ``NaN``, ``NAN``, ``<NA>``, ``NaT``). "None" and "NA" are levels: the first is a
+common answer, the second a country.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Codes = NDArray[np.intp]
 
-_GHOSTS = {"", "nan", "NaN", "NAN", "<NA>", "NaT"}
+_MISSING_TEXTS = {"", "nan", "NaN", "NAN", "<NA>", "NaT"}
 _BOOLEANS = {"True": 1.0, "False": 0.0, "true": 1.0, "false": 0.0, "TRUE": 1.0, "FALSE": 0.0}
 _ISO = re.compile(r"\d{4}-\d\d(-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?)?")
 _MICROSECONDS_PER_DAY = 86_400_000_000
@@ -31,34 +31,35 @@ _COMPLEX = "complex numbers. Complex data not supported"
 
 
 class UnreadableError(ValueError):
-    """The values cannot be read in the way asked for; says which value is in the way."""
+    """The values cannot be read as the requested type; the message contains the first such value."""
 
 
 @dataclass(frozen=True, eq=False)
 class Levels:
-    """Text, every different one once: row i has ``texts[codes[i]]``, and −1 where it is missing."""
+    """Text as codes: row i has the text ``texts[codes[i]]``; the code −1 is a missing entry."""
 
     codes: Codes
     texts: list[str]
-    """Sorted."""
+    """The distinct texts, sorted."""
 
     def __len__(self) -> int:
         return len(self.codes)
 
     def map(self, values: Any, missing: Any) -> NDArray[Any]:
-        """One value per row, given one per text and one for missing."""
-        return np.append(values, missing)[self.codes]
+        """Return one value per row, given one per text and one for missing entries."""
+        mapped: NDArray[Any] = np.append(values, missing)[self.codes]
+        return mapped
 
 
 Values = NDArray[Any] | Levels
 
 
 def recognise(values: Values, parse: bool = True) -> tuple[str, Any]:
-    """What the values are, and the values as that: nothing is left to read again.
+    """Return the kind of the values, and the values converted to that kind.
 
-    "number", "boolean" and "duration" (in days) come as float64, "date" as ``datetime64[us]``, "text" as
-    :class:`Levels`; "empty" has no value at all. With ``parse``, text of which every value reads as a boolean, a number
-    or an ISO date is that.
+    "number", "boolean" and "duration" (in days) are float64, "date" is ``datetime64[us]``, "text" is :class:`Levels`;
+    "empty" has no value at all. With ``parse``, text has the kind boolean, number or date if every value can be parsed
+    as that (dates in ISO format).
 
     >>> recognise(np.array(["1.5", "2", None], dtype=object))
     ('number', array([1.5, 2. , nan]))
@@ -90,16 +91,17 @@ def recognise(values: Values, parse: bool = True) -> tuple[str, Any]:
 
 
 def missing_in(values: NDArray[Any]) -> NDArray[np.bool_]:
-    """Where values are missing; blank text is not looked at here."""
+    """Return True for missing values; blank text is not considered here."""
     if values.dtype.kind in "fMm":
-        return np.isnan(values) if values.dtype.kind == "f" else np.isnat(values)
+        missing: NDArray[np.bool_] = np.isnan(values) if values.dtype.kind == "f" else np.isnat(values)
+        return missing
     if values.dtype.kind == "O":
         return np.fromiter(map(_is_missing, values), dtype=bool, count=len(values))
     return np.zeros(len(values), dtype=bool)
 
 
 def is_plain_numbers(values: NDArray[Any]) -> bool:
-    """Whether every value is a number or a boolean and none is missing."""
+    """Return True if every value is a number or a boolean and none is missing."""
     if values.dtype.kind in "biuf":
         return not missing_in(values).any()
     if values.dtype.kind != "O":
@@ -109,7 +111,7 @@ def is_plain_numbers(values: NDArray[Any]) -> bool:
 
 
 def read_numbers(values: Values) -> Array:
-    """Numbers, booleans as 0 and 1, durations in days, text that reads as one of these; NaN where missing.
+    """Read numbers, booleans as 0 and 1, durations in days, and text that is one of these; NaN where missing.
 
     >>> read_numbers(np.array([True, "2.5", None, " "], dtype=object))
     array([1. , 2.5, nan, nan])
@@ -132,7 +134,7 @@ def read_numbers(values: Values) -> Array:
 
 
 def read_instants(values: Values) -> NDArray[Any]:
-    """Instants as ``datetime64[us]`` in UTC, NaT where missing; text in ISO format is read.
+    """Read instants, also text in ISO format, as ``datetime64[us]`` in UTC; NaT where missing.
 
     >>> read_instants(np.array(["2024-02-29", "2024-02-29T12:00+01:00"], dtype=object)).astype(str).tolist()
     ['2024-02-29T00:00:00.000000', '2024-02-29T11:00:00.000000']
@@ -155,7 +157,7 @@ def read_instants(values: Values) -> NDArray[Any]:
 
 
 def read_levels(values: Values) -> Levels:
-    """Codes into the sorted distinct texts, −1 where missing. Numbers read as text lose a trailing ``.0``.
+    """Read text as codes into the sorted distinct texts, −1 where missing; whole numbers have no trailing ``.0``.
 
     >>> read_levels(np.array(["b", None, "a", 1.0], dtype=object))
     Levels(codes=array([ 2, -1,  1,  0]), texts=['1', 'a', 'b'])
@@ -171,13 +173,17 @@ def read_levels(values: Values) -> Levels:
         return Levels(levels.codes[inverse.ravel()], levels.texts)
     if not set(map(type, listed)) <= {str, type(None)}:
         listed = [None if _is_missing(value) else text_of(value) for value in listed]
-    texts = sorted(text for text in set(listed) if text is not None and text.strip() not in _GHOSTS)
+    texts = sorted(text for text in set(listed) if text is not None and text.strip() not in _MISSING_TEXTS)
     code = {text: i for i, text in enumerate(texts)}
     return Levels(np.fromiter(map(code.get, listed, repeat(-1)), dtype=np.intp, count=len(listed)), texts)
 
 
 def text_of(value: Any) -> str:
-    """The level a value stands for: 1, 1.0 and "1" are one level, as a missing entry makes floats of integers."""
+    """Return the level of a value: 1, 1.0 and "1" are the same, since a missing entry turns integers into floats.
+
+    >>> text_of(1.0), text_of(2.5), text_of(True)
+    ('1', '2.5', 'True')
+    """
     if isinstance(value, bytes):
         try:
             return value.decode()
@@ -193,11 +199,11 @@ def text_of(value: Any) -> str:
     return str(value)
 
 
-# ---- objects: one look at the types, then all values at once ---------------------------------------------------------
+# ---- objects: the types are examined once, then all values are read at once ------------------------------------------
 
 
 def _forms(values: NDArray[Any]) -> set[str]:
-    """Which forms the values of an object or text array have; missing ones have none."""
+    """Return the forms that occur among the values of an object or text array; missing values have none."""
     if values.dtype.kind != "O":
         return {"text"} if len(values) else set()
     listed = values.tolist()
@@ -222,8 +228,9 @@ def _form_of(kind: type) -> str:
         if issubclass(kind, kinds):
             return name
     nested = kind.__hash__ is None or issubclass(kind, tuple | frozenset)
-    speaks = kind.__str__ is not object.__str__ or kind.__repr__ is not object.__repr__
-    return "text" if speaks and not nested else "nested"
+    base: type = object
+    printable = kind.__str__ is not base.__str__ or kind.__repr__ is not base.__repr__
+    return "text" if printable and not nested else "nested"
 
 
 _FORMS: tuple[tuple[str, tuple[type, ...]], ...] = (
@@ -255,7 +262,7 @@ def _typed(values: NDArray[Any]) -> NDArray[Any]:
 def _object_floats(values: NDArray[Any]) -> Array:
     try:
         return values.astype(np.float64)
-    except (TypeError, ValueError):  # pd.NA refuses
+    except (TypeError, ValueError):  # pd.NA cannot be converted
         return np.array([np.nan if _is_missing(value) else float(value) for value in values])
     except OverflowError as error:
         raise UnreadableError("an integer too large for a float, that is infinity") from error
@@ -285,7 +292,7 @@ def _object_durations(values: NDArray[Any]) -> NDArray[Any]:
     return np.fromiter(map(length, values), dtype=object, count=len(values)).astype("m8[us]")
 
 
-# ---- text: parsers of distinct levels; None where one of them does not parse -----------------------------------------
+# ---- text: parsers of distinct levels; the result is None if one of them cannot be parsed ----------------------------
 
 
 def _all(levels: Sequence[str], parser: Callable[[str], Any]) -> list[Any] | None:

@@ -18,7 +18,7 @@ def test_the_published_space_has_the_published_bounds():
         kernel = params["kernel"]
         kernels.append(type(kernel).__name__)
         assert 0.7 <= kernel.exponent <= 1.4
-        assert 1 / 16 <= kernel.factor <= 16
+        assert 1 / 16 <= kernel.bandwidth_scale <= 16
         assert 1e-6 <= params["ridge"] <= 10
         if isinstance(kernel, Lp):
             assert max(1, kernel.exponent) <= kernel.p <= 2

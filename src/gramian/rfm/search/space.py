@@ -28,22 +28,22 @@ def published_space(trial: BaseTrial) -> Params:
     ['kernel', 'ridge', 'update']
     """
     q = trial.suggest_float("exponent", 0.7, 1.4)
-    factor = trial.suggest_float("factor", 1 / 16, 16, log=True)
+    bandwidth_scale = trial.suggest_float("bandwidth_scale", 1 / 16, 16, log=True)
     ridge = trial.suggest_float("ridge", 1e-6, 10, log=True)
     power = trial.suggest_categorical("power", [1.0, 0.5])
     kernel: Exponential | Lp
     if trial.suggest_categorical("norm", ["euclidean", "p"]) == "p":
         least = max(q, 1.0)  # below 1 the slope is infinite where two rows share a value
         p = least + trial.suggest_float("p_share", 0, 1) * (2 - least)
-        kernel, diagonal = Lp("median", p=p, exponent=q, factor=factor), True
+        kernel, diagonal = Lp("median", p=p, exponent=q, bandwidth_scale=bandwidth_scale), True
     else:
-        kernel = Exponential("median", exponent=q, factor=factor)
+        kernel = Exponential("median", exponent=q, bandwidth_scale=bandwidth_scale)
         diagonal = trial.suggest_categorical("diagonal", [False, True])
     return {"kernel": kernel, "update": Agop(power=power, diagonal=diagonal), "ridge": ridge}
 
 
 FIRST_TRIALS: tuple[dict[str, float | str], ...] = (
-    {"exponent": 1.0, "factor": 1.0, "ridge": 1e-2, "power": 1.0, "norm": "euclidean", "diagonal": False},
-    {"exponent": 1.0, "factor": 1.0, "ridge": 1e-2, "power": 1.0, "norm": "p", "p_share": 0.0},
+    {"exponent": 1.0, "bandwidth_scale": 1.0, "ridge": 1e-2, "power": 1.0, "norm": "euclidean", "diagonal": False},
+    {"exponent": 1.0, "bandwidth_scale": 1.0, "ridge": 1e-2, "power": 1.0, "norm": "p", "p_share": 0.0},
 )
 """The first trials in :func:`published_space`: the Laplace kernel with the Euclidean and with the ℓ1 norm."""

@@ -20,12 +20,11 @@ from gramian.core.rows import Rows
 from gramian.core.statistics import within_standard_error
 from gramian.kernels import Kernel, KernelOperator, Metric
 from gramian.rfm.training.plan import LOO_ROWS, MEDIAN_ROWS
-from gramian.solvers import Direct, Workspace
+from gramian.solvers import SPECTRAL_ROWS, Direct, Workspace
 
 _SEARCHED_ROUNDS = 3
 """From round 3 on the features hardly change, and neither do the best ridge and bandwidth."""
-_ALL_RIDGES_ROWS = 250
-"""Up to this many rows one eigendecomposition gives all ridges for the price of a few."""
+
 RIDGES = tuple(10.0**e for e in (-6, -5, -4, -3.5, -3, -2.5, -2, -1.5, -1, -0.5, 0, 0.5, 1))
 """The ridges that are compared, as multiples of the mean of the kernel's diagonal."""
 _DEFAULT_RIDGE = 0.3
@@ -223,7 +222,7 @@ class _Search:
         operator = KernelOperator(self.base.times(_SCALES[scale]), self.data.X, self.metric)
         if self.ridge is not None:
             errors = self._errors(operator, scale, [0])
-        elif len(self.data) <= _ALL_RIDGES_ROWS:
+        elif len(self.data) <= SPECTRAL_ROWS:
             errors = self._errors(operator, scale, list(range(len(RIDGES))))
         else:
             errors = {} if near is None else self._errors(operator, scale, _around(near))

@@ -1,7 +1,7 @@
-"""Loops compiled by numba where it is installed: some things no tensor operation does in one pass over memory.
+"""Loops compiled by numba, for work that no tensor operation does in one pass over memory.
 
-numba is an optional extra (``gramian[numba]``). Whoever has a loop has tensor operations for the same job too,
-and takes them without numba and on other devices than the processor.
+numba is an optional extra (``gramian[numba]``). Every caller has tensor operations for the same work, which it uses
+without numba and on other devices than the processor.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from gramian.core.pool import Serial, Threads
 
 @cache
 def compiled(loop: Callable[..., None], *, reorder: bool = False) -> Callable[..., None] | None:
-    """The function compiled, at its first call for each kind of argument; None without numba.
+    """Return the compiled function, or None without numba; it is compiled at its first call for each argument type.
 
     Parameters
     ----------
     loop : function of NumPy arrays and numbers
     reorder : bool
-        Sums may be taken in another order, as BLAS does; otherwise results are those of the code as written.
+        Allow another order of the sums, as BLAS does; otherwise results are those of the code as written.
 
     >>> def double(x):
     ...     for i in range(len(x)):
@@ -37,15 +37,16 @@ def compiled(loop: Callable[..., None], *, reorder: bool = False) -> Callable[..
         import numba
     except ImportError:
         return None
-    source = unwrap(loop)  # as written: a test run wraps type checks round every function
+    source = unwrap(loop)  # without the type checks that a test run wraps round every function
     fast = {"reassoc", "contract"} if reorder else False
     cached = source.__module__ != "__main__" and "<" not in source.__code__.co_filename
     jit: Any = numba.njit(nogil=True, error_model="numpy", cache=cached, fastmath=fast)
-    return jit(source)
+    fast_loop: Callable[..., None] = jit(source)
+    return fast_loop
 
 
 def in_threads(task: Callable[[Any], None], parts: Sequence[Any]) -> None:
-    """Run the task on all parts at once, a thread each; numba's own pool of threads would fight torch's.
+    """Run the task on all parts at once, one thread for each; numba's own pool would compete with torch's threads.
 
     >>> done = []
     >>> in_threads(done.append, [1, 2])
