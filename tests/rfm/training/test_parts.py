@@ -134,7 +134,7 @@ class TestRefit:
         assert not set(found.rows.tolist()) & set(HELD_OUT.tolist())
         torch.testing.assert_close(machine.X, data.X[found.rows])
 
-    def test_rows_that_are_held_out_by_nobody_are_all_used(self):
+    def test_with_an_evaluation_set_no_row_is_held_out(self):
         data = make_rows(150)
         learning = replace(learner(data), order=torch.randperm(150, generator=torch.Generator().manual_seed(0)))
         found = learning.refit(SCREENED, None, make_rows(20, seed=1), 0.0)
