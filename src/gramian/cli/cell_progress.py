@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 from gramian.cli.interrupts import INTERRUPTED
@@ -76,6 +76,6 @@ class _RemainingColumn(ProgressColumn):
 
     remaining: RemainingTime | None = None
 
-    def render(self, task: Task) -> Text:
+    def render(self, task: PredictionTask) -> Text:
         seconds = None if self.remaining is None else self.remaining.seconds()
         return Text("" if seconds is None else f"about {format_duration(seconds)} left")

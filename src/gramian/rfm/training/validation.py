@@ -1,4 +1,4 @@
-"""Comparison of rounds, updates and kernels on held-out rows, with the features learned again for each fold."""
+"""RunComparison of rounds, updates and kernels on held-out rows, with the features learned again for each fold."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def squared_errors(
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class RunComparison:
     """Errors ``(t, m)`` of each run on held-out rows with their weights, and the predictions behind them."""
 
     errors: list[Float[Tensor, "_ m"]]
@@ -101,7 +101,7 @@ class Comparison:
     folds: list[FoldResult]
 
 
-def compare_runs(runs: list[Run], data: Rows, holdout: Rows | None, folds: list[FoldResult]) -> Comparison | None:
+def compare_runs(runs: list[Run], data: Rows, holdout: Rows | None, folds: list[FoldResult]) -> RunComparison | None:
     """Return the errors of all runs on held-out rows; None where there are none."""
     if holdout is not None:
         predictions = [[predict_rounds(run, holdout.X)] for run in runs]
@@ -112,7 +112,7 @@ def compare_runs(runs: list[Run], data: Rows, holdout: Rows | None, folds: list[
     else:
         return None
     errors = [squared_errors(one, Y, weights) for one in predictions]
-    return Comparison([e for e, _ in errors], errors[0][1], predictions, folds)
+    return RunComparison([e for e, _ in errors], errors[0][1], predictions, folds)
 
 
 def select(
@@ -292,7 +292,7 @@ def run_fold(task: FoldTask, fold: TrainAndHoldout) -> FoldResult:
 
 
 def average_predictions(
-    selection: Selection, comparison: Comparison, held_out: Int[Tensor, " m"] | None
+    selection: Selection, comparison: RunComparison, held_out: Int[Tensor, " m"] | None
 ) -> tuple[Int[Tensor, " m"], Float[Tensor, "m c"]]:
     """Average the members' predictions of held-out rows; without ``held_out`` each fold knows its own rows."""
     parts = [
