@@ -76,6 +76,6 @@ class _RemainingColumn(ProgressColumn):
 
     remaining: RemainingTime | None = None
 
-    def render(self, task: PredictionTask) -> Text:
+    def render(self, task: Task) -> Text:
         seconds = None if self.remaining is None else self.remaining.seconds()
         return Text("" if seconds is None else f"about {format_duration(seconds)} left")

@@ -1,4 +1,4 @@
-"""RunComparison of rounds, updates and kernels on held-out rows, with the features learned again for each fold."""
+"""Comparison of rounds, updates and kernels on held-out rows, with the features learned again for each fold."""
 
 from __future__ import annotations
 
