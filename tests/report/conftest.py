@@ -7,7 +7,7 @@ import pytest
 
 @pytest.fixture(scope="module")
 def browser():
-    # The scope is a module: while playwright is open an event loop is running in this thread, which other tests, such as
+    # The scope is a module: while playwright is open an event loop runs in this thread, which other tests, such as
     # those of a cluster, must not find.
     sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install playwright")
     found = next(
