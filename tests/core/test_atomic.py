@@ -1,10 +1,32 @@
-"""Files are written completely or not at all."""
+"""Files are replaced as a whole or not at all."""
 
 import os
 
 import pytest
 
 from gramian.core.atomic import atomic_write
+
+
+def test_folders_are_created_and_files_replaced(tmp_path):
+    path = tmp_path / "a" / "b.txt"
+    atomic_write(path, "naïve")
+    atomic_write(path, "new")
+    assert path.read_text(encoding="utf-8") == "new"
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
+    path = tmp_path / "a.txt"
+    atomic_write(path, "old")
+
+    def fail(source, target):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(OSError, match="disk full"):
+        atomic_write(path, "new")
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="permissions by umask")
@@ -18,7 +40,7 @@ def test_the_permissions_of_a_file_follow_the_umask(tmp_path, umask):
     assert (tmp_path / "page.html").stat().st_mode & 0o777 == 0o666 & ~umask
 
 
-def test_a_failed_write_leaves_the_old_file(tmp_path):
+def test_text_that_cannot_be_encoded_leaves_the_old_file(tmp_path):
     path = tmp_path / "new" / "page.html"
     atomic_write(path, "old")
     with pytest.raises(UnicodeEncodeError):

@@ -1,9 +1,9 @@
-"""Rows in blocks: sums, things kept per row and rows taken do not depend on how the rows are cut."""
+"""Rows in blocks: sums, results per row and selected rows do not depend on how the rows are cut."""
 
 import pytest
 import torch
 
-from gramian.core.rows import MemoryRows, Rows, RowSource
+from gramian.core.rows import MemoryRows, Rows, RowSource, SelectedColumns, SelectedRows
 
 
 @pytest.fixture
@@ -47,3 +47,34 @@ def test_a_sum_does_not_write_into_what_a_function_gave(rows):
     kept = torch.ones(2, dtype=torch.float64)
     MemoryRows(rows, 5).reduce(lambda _: (kept,))
     assert torch.equal(kept, torch.ones(2, dtype=torch.float64))
+
+
+@pytest.mark.parametrize("block", [1, 7, 100])
+def test_selected_rows_are_a_source_of_these_rows(rows, block):
+    index = torch.tensor([0, 3, 4, 11, 22])
+    selected, alone = SelectedRows(MemoryRows(rows, block), index), MemoryRows(rows[index], block)
+    assert isinstance(selected, RowSource)
+    assert (selected.n_rows, selected.n_columns, selected.n_outputs) == (5, 3, 2)
+    at = selected.map(lambda b: torch.arange(b.start, b.start + len(b)))
+    assert at.tolist() == [0, 1, 2, 3, 4]  # blocks begin at rows of the selection
+    assert torch.equal(selected.map(lambda b: b.X), alone.map(lambda b: b.X))
+    assert torch.equal(selected.take(torch.tensor([4, 0])).Y, rows.Y[[22, 0]])
+    assert torch.equal(selected.load().weights, rows.weights[index])
+    (found,), (expected,) = (source.reduce(lambda b: (b.X.mT @ b.Y,)) for source in (selected, alone))
+    torch.testing.assert_close(found, expected)
+
+
+def test_selected_columns_are_a_source_of_these_columns(rows):
+    selected = SelectedColumns(MemoryRows(rows, 5), torch.tensor([True, False, True]))
+    assert isinstance(selected, RowSource)
+    assert (selected.n_rows, selected.n_columns, selected.n_outputs) == (23, 2, 2)
+    assert torch.equal(selected.map(lambda b: b.X), rows.X[:, [0, 2]])
+    assert torch.equal(selected.load().X, rows.X[:, [0, 2]])
+    assert torch.equal(selected.load().Y, rows.Y)
+
+
+def test_selections_can_be_nested(rows):
+    inner = SelectedRows(MemoryRows(rows, 5), torch.arange(0, 23, 2))
+    outer = SelectedRows(SelectedColumns(inner, torch.tensor([False, True, True])), torch.tensor([1, 11]))
+    assert torch.equal(outer.load().X, rows.X[[2, 22]][:, 1:])
+    assert torch.equal(outer.map(lambda b: b.X), rows.X[[2, 22]][:, 1:])

@@ -1,4 +1,4 @@
-"""Worker processes: every item is answered, whatever it does to its process."""
+"""Worker processes: every item is answered, also if it ends its process."""
 
 import time
 from functools import partial
@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 
 import worker_functions
-from gramian.core.workers import Lost, in_workers, one_line, without_folders
+from gramian.core.workers import Lost, in_workers
 
 
 def test_every_item_is_answered():
@@ -28,7 +28,7 @@ def _line_of_the_error():
     return caught.traceback[-1].lineno + 1
 
 
-def test_workers_have_one_thread_and_go_when_the_iterator_closes():
+def test_workers_have_one_thread_and_end_when_the_iterator_closes():
     answers = in_workers(worker_functions.threads, range(10), jobs=2)
     _, (torch_threads, pools) = next(answers)
     assert torch_threads == 1
@@ -39,12 +39,5 @@ def test_workers_have_one_thread_and_go_when_the_iterator_closes():
     assert list(answers) == []
 
 
-def test_no_items_no_processes():
+def test_without_items_there_are_no_processes():
     assert list(in_workers(worker_functions.threads, [])) == []
-
-
-def test_errors_on_one_line():
-    assert one_line(ValueError("x" * 400), longest=50).endswith("x…")
-    assert without_folders("in /a/b/c.txt, mnist/x.gz, C:\\here\\d.csv, 1/2 and a / b") == (
-        "in c.txt, mnist/x.gz, d.csv, 1/2 and a / b"
-    )

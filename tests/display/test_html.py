@@ -49,7 +49,7 @@ def test_there_is_one_style_sheet_and_it_stays_inside_the_element():
 def test_headings_of_a_sortable_table_are_buttons_and_cells_have_their_values():
     table = Table(["name", "", "value"], [["x", Bar(1.0, 0.0, 1.0), Cell("2 ± 1", sort=2.0)]])
     html = table_html(table, title="T", sortable=True, class_="plain", id="t")
-    assert html.startswith('<table class="plain" id="t"><caption>T</caption>')
+    assert html.startswith('<table class="plain sortable" id="t"><caption>T</caption>')
     assert html.count('<button type="button">') == 2
     assert '<td data-value="2.0">2 ± 1</td>' in html
     assert "<button" not in table_html(table)

@@ -1,5 +1,6 @@
 """The kernel operator: four fields, and prepared rows that are a cache."""
 
+import importlib
 import pickle
 from dataclasses import FrozenInstanceError
 
@@ -45,6 +46,7 @@ def test_pickles_and_files_hold_the_four_fields(operator, tmp_path):
     bare = pickle.dumps(operator)
     K = operator.dense()
     assert len(pickle.dumps(operator)) == len(bare)
+    importlib.import_module("gramian.rfm")  # registers the types of model files
     files.write(operator, tmp_path / "operator.gramian")
     for copied in (pickle.loads(bare), files.read(tmp_path / "operator.gramian")):
         assert not prepared(copied)

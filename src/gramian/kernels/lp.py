@@ -21,7 +21,7 @@ from torch import Tensor
 from gramian.core.tiles import pad_outputs, spans
 from gramian.kernels import compiled
 from gramian.kernels.bandwidth import LengthKernel
-from gramian.kernels.paths import mean_power_gradient
+from gramian.kernels.line_average import mean_power_gradient
 from gramian.kernels.points import Points
 
 _TILE, _CUBE = 2**18, 2**19

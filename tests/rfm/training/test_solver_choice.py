@@ -100,6 +100,29 @@ def test_the_reason_names_the_budget_and_the_memory_that_would_be_needed():
     assert not without_matrix.solver.store_matrix
 
 
+def test_conjugate_gradients_are_chosen_where_they_are_faster():
+    assert isinstance(choose_solver(4000, torch.float32, 10**10).solver, Direct)
+    chosen = choose_solver(20_000, torch.float32, 10**10)
+    assert not chosen.forced
+    assert isinstance(chosen.solver, ConjugateGradient)
+    assert chosen.solver.tol == Direct().tol  # the same residual by another way
+    assert "faster" in chosen.why
+    assert "conjugate" not in chosen.why  # which would be a warning: nothing is lost here
+    # Without memory for half a matrix, the choice is a question of memory, and the reason says so.
+    assert "needs 1.8 GB" in choose_solver(20_000, torch.float32, 10**9).why
+
+
+def test_a_choice_forced_by_memory_gives_its_reason():
+    assert isinstance(choose_solver(1000, torch.float32, 10**9).solver, Direct)
+    chosen = choose_solver(25_000, torch.float32, 10**9)
+    assert chosen.forced
+    assert isinstance(chosen.solver, ConjugateGradient)
+    assert "needs 2.7 GB" in chosen.why
+    assert isinstance(choose_solver(50_000, torch.float32, 10**9).solver, TreePartition)
+    with pytest.raises(ValueError, match="raise max_memory"):
+        choose_solver(10_000_000, torch.float32, 10**6)
+
+
 def test_nystrom_regression_is_used_where_not_even_a_tree_fits(monkeypatch):
     monkeypatch.setattr(solver_choice, "_NO_MATRIX_ROWS", 1000)
     chosen = choose_solver(1500, torch.float32, parse_bytes("26MB"), 5, 1)

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 import torch
 
-from gramian.core.clock import Clock
+from gramian.core.clock import Clock, TimeLimitReached
 from gramian.core.pool import Threads
 from gramian.core.rows import MemoryRows, Rows
 from gramian.features import Agop
 from gramian.kernels import Gaussian, Identity, Laplace, Lp
 from gramian.rfm.training import refit, validation
 from gramian.rfm.training import train as pipeline
-from gramian.rfm.training.context import FitContext
+from gramian.rfm.training.context import FitContext, FitObserver
 from gramian.rfm.training.rounds import rounds
 from gramian.rfm.training.train import train
 from gramian.rfm.training.tuning import FixedParams, LeaveOneOutTuner
@@ -105,10 +105,10 @@ class TestFolds:
 
     def test_predictors_that_are_equally_good_predict_together(self):
         data = make_rows(60, noise=0.5)
-        task = make_task(kernels=(Laplace(2.0), Gaussian(2.0), Lp(2.0)), max_members=5, **TWO)
+        task = make_task(kernels=(Laplace(2.0), Laplace(2.1), Laplace(2.2)), max_members=2, ridge=0.1)
         ensemble = train_on(data, task).ensemble
         assert sum(ensemble.shares) == pytest.approx(1)
-        assert 1 < len(ensemble.machines) <= 5
+        assert len(ensemble.machines) == 2
         new = make_rows(10, seed=1).X
         parts = [s * m.predict(new) for m, s in zip(ensemble.machines, ensemble.shares, strict=True)]
         torch.testing.assert_close(ensemble.predict(new), torch.stack(parts).sum(dim=0))
@@ -158,20 +158,16 @@ class TestFolds:
         assert torch.equal(one.ensemble.predict(data.X), two.ensemble.predict(data.X))
         assert [r.score for r in one.records] == [r.score for r in two.records]
 
-    def test_the_progress_bar_counts_every_round(self):
-        class Count(FitContext):
-            ticks = 0
+    def test_the_observer_is_notified_of_the_number_of_rounds(self):
+        class Watch(FitObserver):
+            begun = None
 
-        context, data = FitContext(), make_rows(60)
-        counted = []
-
-        class Watch(type(context.observer)):
             def begin(self, steps, part):
-                counted.append((steps, part))
+                self.begun = steps, part
 
-        context.observer = Watch()
-        train_on(data, make_task(**TWO), context=context)
-        assert counted == [(2 * 2 * (1 + 5), None)]
+        watch = Watch()
+        train_on(make_rows(60), make_task(**TWO), context=FitContext(observer=watch))
+        assert watch.begun == (2 * 2 * (1 + 5), None)
 
 
 class TestThreshold:
@@ -276,7 +272,7 @@ class TestEvaluationSet:
 class TestLarge:
     """Centres or leaves, or more than 30,000 rows: features are learned on parts, and one last solve uses all rows."""
 
-    @pytest.mark.parametrize("solver", [Nystrom(centers=120, tol=1e-7), EigenPro(epochs=30, tol=1e-6)], ids=str)
+    @pytest.mark.parametrize("solver", [Nystrom(centers=200, tol=1e-7), EigenPro(epochs=30, tol=1e-6)], ids=str)
     def test_the_function_is_nearly_that_of_an_exact_fit(self, solver):
         data, task = make_rows(300, noise=0.1), make_task(select_last=True)
         large = {"validation": "holdout", "refit": "growing parts", "screen_rows": 270, "holdout_rows": 30}
@@ -285,7 +281,7 @@ class TestLarge:
         new = make_rows(100, seed=1)
         errors = [float((t.ensemble.predict(new.X) - new.Y).square().mean()) for t in (found, exact)]
         assert errors[0] < errors[1] + 0.05
-        assert found.ensemble.best.n == (120 if isinstance(solver, Nystrom) else 270)
+        assert found.ensemble.best.n == (200 if isinstance(solver, Nystrom) else 270)
 
     def test_held_out_rows_are_no_part_of_the_fit(self):
         data, task = make_rows(300), make_task()
@@ -373,11 +369,9 @@ class TestInterrupted:
         data, task = make_rows(60), make_task(n_rounds=3)
         Stops(monkeypatch, ROUNDS, "next_metric", at)
         context = FitContext()
-        with pytest.warns(UserWarning) as caught:
+        with pytest.warns(UserWarning, match=f"no validation scores yet, so round {at - 2} of the first") as caught:
             trained = train_on(data, task, context=context)
-        words = [str(warning.message) for warning in caught]
-        assert any(f"interrupted after {at - 1} of 4 rounds" in text for text in words)
-        assert any(f"no validation scores yet, so round {at - 2} of the first candidate" in text for text in words)
+        assert any(f"interrupted after {at - 1} of 4 rounds" in str(warning.message) for warning in caught)
         assert trained.best_round == at - 2 == len(trained.records) - 1
         assert context.interrupted
 
@@ -394,12 +388,24 @@ class TestInterrupted:
         assert len(trained.holdout[0]) == 24
 
     def test_a_time_limit_gives_a_model_from_round_0(self):
-        with pytest.warns(UserWarning) as caught:
+        match = "time_limit=1e-09: 1 of 2 candidates were screened, the last one for 1 rounds"
+        with pytest.warns(UserWarning, match=match):
             trained = train_on(make_rows(60), make_task(**TWO), context=FitContext(Clock(1e-9)))
-        words = " ".join(str(warning.message) for warning in caught)
-        assert "time_limit=1e-09: 1 of 2 candidates were screened, the last one for 1 rounds" in words
-        assert "time_limit=1e-09: the round is selected on 1 of 5 folds" in words
         assert len(trained.records) == 1
+
+    def test_candidates_are_compared_after_the_time_for_screening_is_over(self):
+        """The screening has a share of the time limit; what is left is there to compare what is finished."""
+
+        class ScreeningOver(Clock):
+            def check(self, share=1.0):
+                if share < 0.5:
+                    raise TimeLimitReached
+
+        context = FitContext(ScreeningOver(100.0))
+        with pytest.warns(UserWarning, match="time_limit=100: 1 of 2 candidates were screened"):
+            trained = train_on(make_rows(60), make_task(**TWO), context=context)
+        assert np.isfinite(trained.records[0].score)
+        assert len(trained.holdout[0]) == 60
 
     def test_a_time_limit_gives_a_model_from_a_large_fit_too(self):
         data, task = make_rows(200), make_task()

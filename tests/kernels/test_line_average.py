@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from gramian.kernels import KernelOperator, Laplace, Lp
-from gramian.kernels.paths import mean_power_gradient
+from gramian.kernels.line_average import mean_power_gradient
 
 
 @pytest.fixture

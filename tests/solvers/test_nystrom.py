@@ -1,4 +1,4 @@
-"""Solvers for many rows: what is exact in the limit is close before it, block by block, and says how it went."""
+"""Nyström regression: normal equations, blocks, tolerance, repeated centres."""
 
 import warnings
 from dataclasses import replace
@@ -7,11 +7,9 @@ import pytest
 import torch
 from sklearn.exceptions import ConvergenceWarning
 
-from gramian.core.clock import Clock
-from gramian.core.rows import Kept, MemoryRows, Rows
+from gramian.core.rows import MemoryRows, Rows, SelectedRows
 from gramian.kernels import Diagonal, Gaussian, Identity, KernelOperator, Laplace
-from gramian.solvers import Direct, EigenPro, Nystrom, RidgeSystem, StreamedSystem
-from gramian.solvers.centers import choose_centers
+from gramian.solvers import Nystrom, RidgeSystem, StreamedSystem
 
 N, D = 700, 4
 
@@ -42,17 +40,17 @@ def test_coefficients_on_centres_solve_the_normal_equations(rows, choice, sketch
     torch.testing.assert_close(K @ solution.coef, K @ expected, rtol=1e-6, atol=1e-7)
 
 
-def test_blocks_of_any_size_give_the_same(rows):
+def test_blocks_of_any_size_give_the_same_solution(rows):
     found = [
         Nystrom(centers=60).solve(StreamedSystem(Gaussian(1.5), Identity(D), MemoryRows(rows, b), 0.1)) for b in (7, N)
     ]
     torch.testing.assert_close(found[0].coef, found[1].coef, rtol=1e-6, atol=1e-6 * float(found[1].coef.abs().max()))
 
 
-def test_rows_that_are_held_out_are_not_seen(rows):
+def test_rows_that_are_not_selected_have_no_influence(rows):
     index = torch.arange(0, N, 2)
     kept = Nystrom(centers=60, tol=1e-8).solve(
-        StreamedSystem(Laplace(2.0), Identity(D), Kept(MemoryRows(rows, 64), index), 0.1)
+        StreamedSystem(Laplace(2.0), Identity(D), SelectedRows(MemoryRows(rows, 64), index), 0.1)
     )
     alone = Nystrom(centers=60, tol=1e-8).solve(StreamedSystem(Laplace(2.0), Identity(D), MemoryRows(rows[index]), 0.1))
     torch.testing.assert_close(kept.coef, alone.coef, rtol=1e-6, atol=1e-6)
@@ -72,7 +70,7 @@ def test_float32_blocks_reach_the_tolerance(rows, rng):
     assert "150 centers for 700 rows, converged in" in quick.info.status
 
 
-def test_centres_that_repeat_each_other_do_no_harm(rows):
+def test_repeated_centres_do_not_change_predictions(rows):
     twice = Rows(rows.X[:50].repeat(4, 1), rows.Y[:50].repeat(4, 1))
     solution = Nystrom(centers=200).solve(StreamedSystem(Gaussian(1.5), Identity(D), MemoryRows(twice), 0.1))
     assert solution.info.jitter > 0
@@ -81,7 +79,7 @@ def test_centres_that_repeat_each_other_do_no_harm(rows):
     torch.testing.assert_close(K @ solution.coef, K @ exact, rtol=1e-4, atol=1e-5)
 
 
-def test_too_few_steps_are_said(rows):
+def test_too_few_steps_are_reported(rows):
     with pytest.warns(ConvergenceWarning, match="stopped after 1 steps at a relative error of"):
         info = (
             Nystrom(centers=150, sketch=1, tol=1e-8, max_steps=1)
@@ -92,57 +90,7 @@ def test_too_few_steps_are_said(rows):
     assert "stopped in 1 steps" in info.status
 
 
-def test_a_centre_speaks_for_its_share_of_rows(rng):
-    """Weighted by what they speak for, centres have the mean of all rows, however they were drawn."""
-    X = torch.cat([torch.randn(3000, 2, generator=rng), 6 + torch.randn(100, 2, generator=rng)])
-    source = MemoryRows(Rows(X, torch.zeros(len(X), 1).double()))
-    drawn = [choose_centers(Laplace(1.0), Identity(2), source, 300, "leverage", 0.1, seed) for seed in range(10)]
-    far = [float(c.weights[c.X[:, 0] > 3].sum()) for c in drawn]
-    assert sum(far) / 10 == pytest.approx(100, rel=0.25)
-    count = sum(int((c.X[:, 0] > 3).sum()) for c in drawn) / 10
-    assert count > 1.3 * 300 * 100 / 3100  # rows that nobody speaks for are drawn more often
-
-
 @pytest.mark.parametrize("options", [{"centers": 0}, {"choice": "best"}])
-def test_options_that_make_no_sense(options):
+def test_invalid_options_are_named(options):
     with pytest.raises(ValueError, match=next(iter(options))):
         Nystrom(**options)
-
-
-@pytest.mark.parametrize("weighted", [False, True], ids=["", "weights"])
-def test_epochs_come_close_to_the_exact_solution(rows, weighted, rng):
-    operator = KernelOperator(Laplace(2.0), rows.X.float())
-    weights = rows.weights if weighted else None
-    new = torch.randn(100, D, generator=rng)
-    exact = Direct().solve(RidgeSystem(operator, rows.Y, 0.05, weights))
-    f = operator.predict(new, exact.coef)
-
-    def error(epochs):
-        solution = EigenPro(epochs=epochs, tol=0, subsample=300).solve(RidgeSystem(operator, rows.Y, 0.05, weights))
-        return float((operator.predict(new, solution.coef) - f).norm() / f.norm())
-
-    errors = [error(epochs) for epochs in (1, 4, 16)]
-    assert errors[0] > 2 * errors[1] > 4 * errors[2]
-    assert errors[2] < 0.03
-
-
-def test_epochs_go_on_from_a_start(rows):
-    operator = KernelOperator(Laplace(2.0), rows.X)
-    first = EigenPro(epochs=4, tol=0).solve(RidgeSystem(operator, rows.Y, 0.05))
-    more = EigenPro(epochs=1, tol=0).solve(RidgeSystem(operator, rows.Y, 0.05), guess=first.coef)
-    assert more.info.residual < first.info.residual
-
-
-def test_a_residual_that_grows_is_taken_back(rows):
-    """A subsample of two rows says nothing of the largest eigenvalue: steps are halved until the residual falls."""
-    operator = KernelOperator(Gaussian(4.0), rows.X)
-    info = EigenPro(epochs=40, subsample=2).solve(RidgeSystem(operator, rows.Y, 0.05)).info
-    assert info.residual < 1
-
-
-@pytest.mark.parametrize("solver", [Nystrom(centers=100), EigenPro()], ids=str)
-def test_no_time_at_all_still_gives_a_function_and_a_warning(rows, solver):
-    with pytest.warns(ConvergenceWarning, match="stopped after 1 steps|no time for one epoch"):
-        solution = solver.solve(StreamedSystem(Laplace(2.0), Identity(D), MemoryRows(rows), 1e-3), clock=Clock(0.0))
-    R = rows.Y - solution.operator.predict(rows.X, solution.coef)
-    assert float(R.norm() / rows.Y.norm()) < 0.9
