@@ -35,7 +35,7 @@ class Samples:
 
 @dataclass(frozen=True)
 class SampleOptions:
-    """How many rows to draw, and how to read a file.
+    """Options of reading samples: the number of rows to draw, and the format of a file.
 
     ``target`` is a column of a table, an array of an ``.npz``, or the path of an ``.npy``; ``drop`` and ``missing`` are
     columns to leave out and texts that mean an empty cell; ``image_size`` is the height and width of pictures.
