@@ -199,6 +199,7 @@ class KernelOperator:
     ) -> Float[Tensor, "m c d"]:
         """``∂/∂x Σⱼ coef_jc k(x, xⱼ)`` at new rows, in input coordinates; ``batch_invariant`` as in :meth:`predict`."""
         out = X.new_empty(X.shape[0], coef.shape[1], X.shape[1])
+        coef = coef.contiguous()  # column-major coefficients would take another path of BLAS for some batch sizes
         _ = self.points  # prepare the rows before the threads start
 
         def work(rows: slice, block: Tensor) -> None:

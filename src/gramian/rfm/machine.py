@@ -124,6 +124,9 @@ class KernelMachine:
         coef[rows] = self.coef
         return KernelMachine(replace(self.operator, X=X), coef, weights)
 
+    def __getstate__(self) -> dict[str, object]:
+        return {name: self.__dict__[name] for name in ("operator", "coef", "weights")}
+
     def matrix(self) -> Float[Tensor, "d d"]:
         """The feature matrix M."""
         return self.metric.matrix()

@@ -230,7 +230,7 @@ class Compute:
         cls,
         device: str | torch.device,
         dtype: str,
-        max_memory: int | str | None,
+        max_memory: int | float | str | None,
         n_jobs: int | None,
         cluster: str | None,
     ) -> Compute:
@@ -287,9 +287,12 @@ class FitOptions:
         bagging = chosen.bagging if is_auto(params["bagging"]) else params["bagging"]
         if not isinstance(bagging, bool | np.bool_):
             raise ValueError(f'bagging must be True, False or "auto", got {bagging!r}')
-        ridge = None if is_auto(params["ridge"]) else params["ridge"]
-        if ridge is not None and not (_is_number(ridge) and 0 <= ridge < float("inf")):
+        ridge = params["ridge"]
+        if not (is_auto(ridge) or (_is_number(ridge) and 0 <= ridge < float("inf"))):
             raise ValueError(f'ridge must be a non-negative number or "auto", got {ridge!r}')
+        n_threads = params["n_threads"]
+        if n_threads is not None and not (isinstance(n_threads, int | np.integer) and n_threads >= 1):
+            raise ValueError(f"n_threads must be an integer of at least 1, got {n_threads!r}")
         threshold = params["feature_threshold"]
         if threshold is not None and not (_is_number(threshold) and 0 <= threshold < 1):
             raise ValueError(f"feature_threshold must be in [0, 1) or None, got {threshold!r}")
@@ -299,7 +302,7 @@ class FitOptions:
             update=params["update"],
             n_rounds=int(n_rounds),
             select_last=params["select_round"] == "last",
-            ridge=None if ridge is None else float(ridge),
+            ridge=None if is_auto(ridge) else float(ridge),
             ridge_per_row=params["ridge_scaling"] == "n",
             solver=None if is_auto(params["solver"]) else resolve_solver(params["solver"]),
             standardize=bool(params["standardize"]),
@@ -307,7 +310,7 @@ class FitOptions:
             feature_threshold=threshold,
             bagging=bool(bagging),
             time_limit=limit,
-            n_threads=params["n_threads"],
+            n_threads=None if n_threads is None else int(n_threads),
             seed=resolve_seed(params["random_state"]),
             show_progress=bool(params["verbose"]),
             compute=Compute.resolve(

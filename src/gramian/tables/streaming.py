@@ -124,6 +124,8 @@ def prepared_rows(
     if source is not None:
         yield source
         return
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="gramian-", dir=folder) as scratch:
         yield MemoryRows(_write_rows(blocks, prepare, Path(scratch)))
 

@@ -16,8 +16,8 @@ TargetLike: TypeAlias = Any
 """An array, list or series of labels or numbers, a frame of targets, or the name of a column of a file."""
 WeightsLike: TypeAlias = ArrayLike | None
 """One weight per row, one weight for all rows, or None."""
-EvalSet: TypeAlias = tuple[TableLike, TargetLike] | None
-"""A table and its targets, or None."""
+EvalSet: TypeAlias = Any
+"""A pair of a table and its targets, or None."""
 Label: TypeAlias = Any
 """A class label of any type, the number of a target, or None."""
 Labels: TypeAlias = NDArray[Any]
