@@ -1,8 +1,10 @@
 """Laws of recursive feature machines, by equality with known special cases."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
+from sklearn.datasets import load_diabetes
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
 from sklearn.metrics import pairwise
@@ -13,6 +15,7 @@ from gramian.kernels import Gaussian, Laplace, Lp, Polynomial
 from gramian.rfm.training.refit import select_columns
 from gramian.rfm.training.tuning import RIDGES
 
+N = 160
 FIXED = {"ridge": 1e-2, "select_round": "last", "standardize": False, "dtype": "float64"}
 
 
@@ -119,7 +122,7 @@ def test_the_scale_of_a_column_changes_nothing(data):
 def test_several_outputs_share_m_and_equal_a_joint_problem(data):
     X, y, Xt, _ = data
     Y = np.column_stack([y, -2 * y + 3])
-    both = RFMRegressor(update="agop", n_rounds=2).fit(X, Y).predict(Xt)
+    both = RFMRegressor(preset="fast", update="agop").fit(X, Y).predict(Xt)
     assert both.shape == (40, 2)
     np.testing.assert_allclose(both[:, 1], -2 * both[:, 0] + 3, rtol=1e-6, atol=1e-8)
 
@@ -138,14 +141,14 @@ def test_gradients_are_those_of_predict(data):
 
 def test_transform_keeps_the_distances_of_the_kernel(data):
     X, y, Xt, _ = data
-    model = RFMRegressor(update="agop", n_rounds=3, select_round="last").fit(X, y)
+    model = RFMRegressor(preset="fast", update="agop", select_round="last").fit(X, y)
     Z = model.transform(Xt)
     scaled = (Xt - X.mean(0)) / X.std(0)
     delta = scaled[:1] - scaled[1:]
     expected = np.einsum("nd,de,ne->n", delta, model.feature_matrix_, delta)
     np.testing.assert_allclose(((Z[:1] - Z[1:]) ** 2).sum(1), expected, rtol=1e-8)
     assert len(model.get_feature_names_out()) == Z.shape[1]
-    assert (np.diff(model.explained_) <= 0).all()
+    assert (np.diff(model.eigenvalues_) <= 0).all()
 
 
 def test_automatic_numbers_have_the_smallest_leave_one_out_error(data):
@@ -222,3 +225,63 @@ def test_a_ridge_too_small_for_float32_is_tried_in_float64():
     model = RFMRegressor(kernel="matern", update="agop", n_rounds=1, select_round="last").fit(X, np.sin(X[:, 0]))
     assert all(record.ridge <= 1e-4 for record in model.rounds_)
     assert all(np.isfinite(record.loo) for record in model.rounds_)
+
+
+@pytest.fixture(scope="module")
+def frame():
+    rng = np.random.default_rng(0)
+    numbers = rng.normal(size=(N, 2))
+    frame = pd.DataFrame({"size": numbers[:, 0], "weight": numbers[:, 1]})
+    frame["shop"] = rng.choice(["east", "north", "west"], N)
+    frame["rating"] = np.where(rng.random(N) < 0.2, np.nan, rng.integers(1, 6, N))
+    frame["open"] = rng.random(N) < 0.5
+    y = 2 * frame["size"] + (frame["shop"] == "west") + 0.1 * rng.normal(size=N)
+    return frame, y.to_numpy()
+
+
+def test_the_offset_of_the_target_and_the_scale_of_a_column_of_a_frame_change_nothing(frame):
+    X, y = frame
+    plain = RFMRegressor(preset="fast").fit(X[:120], y[:120]).predict(X[120:])
+    far = RFMRegressor(preset="fast").fit(X[:120], y[:120] + 1e6).predict(X[120:])
+    np.testing.assert_allclose(far - 1e6, plain, atol=1e-6)
+    wide = X.assign(weight=X["weight"] * 1e6)
+    np.testing.assert_allclose(
+        RFMRegressor(preset="fast").fit(wide[:120], y[:120]).predict(wide[120:]), plain, atol=1e-8
+    )
+
+
+@pytest.mark.parametrize("task", ["numbers", "labels"])
+def test_pandas_polars_and_numpy_give_the_same_predictions(frame, task):
+    polars = pytest.importorskip("polars")
+    X, y = frame
+    model = RFMRegressor(preset="fast") if task == "numbers" else RFMClassifier(preset="fast")
+    if task == "labels":
+        y = np.where(y > 0, "high", "low")
+    expected = model.fit(X[:120], y[:120]).predict(X[120:])
+    other = polars.DataFrame({name: X[name].tolist() for name in X}, nan_to_null=True)
+    assert (model.fit(other[:120], polars.Series(y[:120].tolist())).predict(other[120:]) == expected).all()
+    objects = X.astype(object).to_numpy()
+    assert (model.fit(objects[:120], y[:120]).predict(objects[120:]) == expected).all()
+
+
+def test_scores_differ_little_between_seeds():
+    X, y = load_diabetes(return_X_y=True)
+    models = [RFMRegressor(preset="fast", random_state=seed).fit(X[:150], y[:150]) for seed in range(10)]
+    scores = [model.score(X[150:], y[150:]) for model in models]
+    assert np.ptp(scores) < 0.06
+    assert np.mean(scores) > 0.4
+
+
+def test_the_number_of_jobs_changes_nothing(frame):
+    X, y = frame
+    one = RFMRegressor(preset="fast").fit(X, y)
+    two = RFMRegressor(preset="fast", n_jobs=2).fit(X, y)
+    assert (one.predict(X) == two.predict(X)).all()
+
+
+def test_shrinking_keeps_the_trace_and_mixes_in_the_identity(frame):
+    X, y = frame
+    options = {"kernel": "laplace", "n_rounds": 1, "select_round": "last", "ridge": 1e-2}
+    sharp = RFMRegressor(update=Agop(scale="trace"), **options).fit(X, y).feature_matrix_
+    soft = RFMRegressor(update=Agop(scale="trace", shrink=0.5), **options).fit(X, y).feature_matrix_
+    np.testing.assert_allclose(soft, 0.5 * sharp + 0.5 * np.eye(len(sharp)) / len(sharp), atol=1e-12)

@@ -1,4 +1,4 @@
-"""Raw frames through scikit-learn's own tools, with both estimators."""
+"""Both estimators on raw frames inside scikit-learn's own tools."""
 
 import numpy as np
 import pandas as pd
@@ -18,6 +18,7 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardSc
 from gramian import RFMClassifier, RFMRegressor
 
 N = 60
+QUICK = {"kernel": "laplace", "update": "agop", "n_rounds": 1, "select_round": "last"}
 RNG = np.random.default_rng(0)
 A = np.where(np.arange(N) == 3, np.nan, RNG.normal(size=N))
 B = RNG.normal(size=N)
@@ -50,10 +51,10 @@ def frame(request):
 
 @pytest.fixture(params=["regressor", "classifier"])
 def case(request):
-    """An estimator that is quick, and a target."""
+    """A quick estimator and a target."""
     if request.param == "regressor":
-        return RFMRegressor(preset="fast", n_rounds=1), Y
-    return RFMClassifier(preset="fast", n_rounds=1), LABELS
+        return RFMRegressor(**QUICK), Y
+    return RFMClassifier(**QUICK), LABELS
 
 
 def test_grid_search_and_pipeline(frame, case):
@@ -66,7 +67,7 @@ def test_grid_search_and_pipeline(frame, case):
     assert list(grid.best_estimator_[-1].feature_names_in_) == ["a", "b", "city", "day"]
 
 
-def test_a_column_transformer_before_us(frame, case):
+def test_a_column_transformer_before_the_estimator(frame, case):
     model, y = case
     columns = make_column_transformer((StandardScaler(), ["b"]), (OneHotEncoder(), ["city"]), ("passthrough", ["a"]))
     fitted = make_pipeline(columns, model).fit(frame, y)
@@ -75,7 +76,7 @@ def test_a_column_transformer_before_us(frame, case):
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars"])
-def test_frames_come_out(frame, case, kind):
+def test_frames_are_returned_where_asked_for(frame, case, kind):
     library = pytest.importorskip(kind)
     model, y = case
     plain = model.fit(frame, y).transform(frame)
@@ -88,7 +89,7 @@ def test_frames_come_out(frame, case, kind):
     np.testing.assert_array_equal(both.to_numpy(), plain)
 
 
-def test_learned_coordinates_feed_another_model(frame, case):
+def test_learned_coordinates_are_inputs_of_another_model(frame, case):
     model, y = case
     last = LogisticRegression() if is_classifier(model) else Ridge()
     chain = make_pipeline(model.set_output(transform="pandas"), last).fit(frame, y)
@@ -97,7 +98,7 @@ def test_learned_coordinates_feed_another_model(frame, case):
 
 
 class Spies:
-    """Estimators that write down what reached their fit."""
+    """Estimators that record the arguments of their fit."""
 
     def __init__(self):
         seen = self.seen = []
@@ -122,7 +123,7 @@ def test_weights_and_evaluation_sets_are_routed(frame, case, how):
     evaluation = (frame[:20], y[:20])
     sent = {"sample_weight": WEIGHTS, "eval_set": evaluation}
     with config_context(enable_metadata_routing=True):
-        spy = spies.of[is_classifier(model)](preset="fast", n_rounds=1)
+        spy = spies.of[is_classifier(model)](**QUICK)
         spy.set_fit_request(sample_weight=True, eval_set=True).set_score_request(sample_weight=True)
         pipeline = make_pipeline(FunctionTransformer(), spy)
         if how == "pipeline":
@@ -151,8 +152,8 @@ def test_cross_val_predict_is_fits_on_the_folds(frame, case):
         assert cross_val_predict(model, frame, y, cv=2, method="predict_proba").shape == (N, 2)
 
 
-def test_importances_by_permutation_agree_with_ours(case):
-    """On a pandas frame: scikit-learn itself turns other frames of mixed kinds into one array, which cannot be."""
+def test_importances_by_permutation_agree_with_feature_importances(case):
+    """On a pandas frame: scikit-learn itself turns other frames of mixed types into one array, which fails."""
     model, y = case
     frame = pandas_frame()
     fitted = model.fit(frame, y)
@@ -171,8 +172,8 @@ def test_partial_dependence_and_selection(frame, case):
     assert curve["average"].shape == (1, 2)
 
 
-def test_calibration(frame):
-    model = RFMClassifier(preset="fast", n_rounds=1)
+def test_calibrated_classifiers(frame):
+    model = RFMClassifier(**QUICK)
     for ensemble in (True, False):
         calibrated = CalibratedClassifierCV(model, cv=2, ensemble=ensemble).fit(frame, LABELS)
         chances = calibrated.predict_proba(frame)
@@ -180,11 +181,11 @@ def test_calibration(frame):
         assert list(calibrated.classes_) == ["down", "up"]
 
 
-def test_votes(frame):
-    quick, plain = RFMClassifier(preset="fast", n_rounds=1), RFMClassifier(preset="fast", n_rounds=0)
+def test_voting_averages_predictions(frame):
+    quick, plain = RFMClassifier(**QUICK), RFMClassifier(**QUICK | {"n_rounds": 0})
     vote = VotingClassifier([("one", quick), ("two", plain)], voting="soft").fit(frame, LABELS)
     means = (quick.fit(frame, LABELS).predict_proba(frame) + plain.fit(frame, LABELS).predict_proba(frame)) / 2
     np.testing.assert_allclose(vote.predict_proba(frame), means, rtol=1e-9)
-    one, two = RFMRegressor(preset="fast", n_rounds=1), RFMRegressor(preset="fast", n_rounds=0)
+    one, two = RFMRegressor(**QUICK), RFMRegressor(**QUICK | {"n_rounds": 0})
     average = VotingRegressor([("one", one), ("two", two)]).fit(frame, Y).predict(frame)
     np.testing.assert_allclose(average, (one.fit(frame, Y).predict(frame) + two.fit(frame, Y).predict(frame)) / 2)

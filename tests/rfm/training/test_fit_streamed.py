@@ -1,4 +1,4 @@
-"""Tables that are not in memory: the same model as from the table in memory, and never all rows at once."""
+"""Fits of tables outside memory give the model of the table in memory, and never hold all rows at once."""
 
 import importlib
 import os
@@ -9,39 +9,37 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-import torch
-from gramian.rfm.data import Scaler
-from gramian.rfm.streams import Labels, Numbers, Prepare, Reading, rows_of, sums_of
-from gramian.rfm.targets import TargetTransform
 
 from gramian import RFMClassifier, RFMRegressor, load
+from gramian.rfm.training import parts, plan, solver_choice
+from gramian.rfm.training.parts import PartsLearner
 from gramian.solvers import Nystrom
 from gramian.tables import TableEncoder
-from gramian.tables.blocks import ArrayBlocks, as_blocks
+from gramian.tables.blocks import ArrayBlocks
 
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
-dataset, feather, parquet = (importlib.import_module(f"pyarrow.{name}") for name in ("dataset", "feather", "parquet"))
+feather, parquet = (importlib.import_module(f"pyarrow.{name}") for name in ("feather", "parquet"))
 
-STREAMING = importlib.import_module("gramian.rfm.streaming")
-BLOCKS = importlib.import_module("gramian.tables.blocks")
-ROOM = STREAMING.has_room
+COPIES = plan._TABLE_COPIES
 N = 1500
 
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
-    """What is many rows elsewhere is few here."""
-    monkeypatch.setattr(STREAMING, "IN_MEMORY_ROWS", 1000)
-    monkeypatch.setattr(STREAMING, "_SAMPLE_ROWS", 600)
-    monkeypatch.setattr(STREAMING, "has_room", lambda *args: False)
-    for name, value in {"_SCOUT_ROWS": 200, "_JUDGE_ROWS": 150, "PART_ROWS": 300}.items():
-        monkeypatch.setattr(f"gramian.rfm.large.{name}", value)
-    monkeypatch.setattr("gramian.rfm.settings.LARGE_ROWS", 1000)
+    """A table of 1,500 rows is treated as one of many rows, which does not fit into memory."""
+    monkeypatch.setattr(plan, "IN_MEMORY_ROWS", 1000)
+    monkeypatch.setattr(plan, "_TABLE_COPIES", 10**12)
+    monkeypatch.setattr("gramian.rfm.estimator.ENCODER_ROWS", 600)
+    monkeypatch.setattr(plan, "SCREEN_ROWS", 200)
+    monkeypatch.setattr(plan, "HOLDOUT_ROWS", 150)
+    for module in (plan, solver_choice):
+        monkeypatch.setattr(module, "PART_ROWS", 300)
+        monkeypatch.setattr(module, "LARGE_ROWS", 1000)
 
 
 def options(**more):
-    kinds = {"kernel": "laplace", "update": "agop", "n_rounds": 1, "ridge": 1e-2, "target_transform": None}
-    return kinds | {"solver": Nystrom(centers=150, tol=1e-8), "dtype": "float64"} | more
+    base = {"kernel": "laplace", "update": "agop", "n_rounds": 1, "ridge": 1e-2, "target_transform": None}
+    return base | {"solver": Nystrom(centers=150, tol=1e-8), "dtype": "float64"} | more
 
 
 def table(n=N):
@@ -62,77 +60,25 @@ def frame(n=N):
     return pd.DataFrame(X, columns=list("abcd")).assign(city=city, price=y + (city == "Rome"))
 
 
-class TestPieces:
-    """What the readings find is what a table in memory says."""
-
-    def test_scalers_are_those_of_the_whole_table(self):
-        X, y = table()
-        X[:, 2] = 7.0  # constant
-        X[:, 1] += 1e7  # far from 0
-        weights = np.random.default_rng(0).uniform(0.5, 2, N)
-        about = np.append(X[:100].mean(axis=0), y[:100].mean())
-        blocks = ArrayBlocks(X, y, weights, size=400)
-        sums = sums_of(blocks, Reading(None, X[:100].mean(axis=0), None), Numbers(TargetTransform("none")), about)
-        for columns, whole in ((slice(0, 4), X), (slice(4, 5), y[:, None])):
-            expected, found = Scaler.fit(whole, weights), sums.scaler(about, columns, center=True, scale=True)
-            np.testing.assert_allclose(found.center, expected.center, rtol=1e-12)
-            np.testing.assert_allclose(found.scale, expected.scale, rtol=1e-9)
-            np.testing.assert_allclose(found.apply(whole), expected.apply(whole), rtol=1e-6, atol=1e-8)
-        assert (sums.scaler(about, slice(0, 4), True, True).apply(X)[:, 2] == 0).all()
-        plain = sums.scaler(about, slice(0, 4), center=False, scale=False)
-        assert (plain.apply(X) == X).all()
-
-    def test_prepared_rows_lie_in_a_file_that_goes_away(self, tmp_path):
-        X, y = table()
-        weights = np.linspace(1, 2, N)
-        identity = Scaler.identity(4), Scaler.identity(1)
-        prepare = Prepare(Reading(None, np.zeros(4), None), Numbers(TargetTransform("none")), *identity, torch.float32)
-        with rows_of(ArrayBlocks(X, y, weights, size=400), prepare, tmp_path) as source:
-            assert list(tmp_path.iterdir())
-            assert source.n_rows == N
-            at = torch.tensor([N - 1, 0, 700])
-            rows = source.take(at)
-            np.testing.assert_array_equal(rows.X.numpy(), X[at].astype(np.float32))
-            np.testing.assert_array_equal(rows.Y.numpy()[:, 0], y[at])
-            np.testing.assert_array_equal(rows.weights.numpy(), weights[at])
-        assert not list(tmp_path.iterdir())
-
-    def test_labels_and_their_weights(self):
-        target = Labels(np.array(["a", "b", "c"]), np.array([1.0, 2.0, 3.0]))
-        np.testing.assert_array_equal(target.codes(["c", "a"]), [[0, 0, 1], [1, 0, 0]])
-        np.testing.assert_array_equal(target.weights(["c", "a"], np.array([2.0, 2.0])), [6, 2])
-        np.testing.assert_array_equal(Labels(np.array([0, 1])).codes([1, 0]), [[1], [-1]])
-
-    def test_rows_are_found_in_any_container(self, tmp_path):
-        data = frame()
-        parquet.write_table(pa.Table.from_pandas(data), tmp_path / "t.parquet", row_group_size=200)
-        at = np.array([0, 199, 200, N - 1])
-        for source in (tmp_path / "t.parquet", dataset.dataset(tmp_path / "t.parquet"), pa.Table.from_pandas(data)):
-            blocks = as_blocks(source, "price")
-            assert blocks.n_rows == N
-            found = blocks.rows(at)
-            pd.testing.assert_frame_equal(found.X, data.drop(columns="price").iloc[at].reset_index(drop=True))
-            np.testing.assert_array_equal(found.y, data.price.iloc[at])
-
-
 class TestSameModel:
     def compare(self, one, other, X):
         np.testing.assert_allclose(one.predict(X), other.predict(X), rtol=1e-5, atol=1e-6)
         np.testing.assert_allclose(one.feature_matrix_, other.feature_matrix_, rtol=1e-5, atol=1e-7)
 
-    def test_memory_map(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(BLOCKS.ArrayBlocks, "size", 400)
+    def test_a_memory_map(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(ArrayBlocks.__init__, "__defaults__", (None, None, 400))
         X, y = table()
-        order = np.lexsort(np.hstack([X, y[:, None]]).T[::-1])  # in memory rows are put into this order
+        order = np.lexsort(np.hstack([X, y[:, None]]).T[::-1])  # the order of merged rows
         X, y = X[order], y[order]
         there = RFMRegressor(**options()).fit(mapped(tmp_path, X), mapped(tmp_path, y, "y"))
+        assert there.plan_.validation == "holdout"
         self.compare(there, RFMRegressor(**options()).fit(X, y), X[:100])
         assert there.score(X, y) > 0.8
         np.testing.assert_array_equal(there.predict(mapped(tmp_path, X)), there.predict(X))
         assert there.predict_interval(X[:5]).shape == (5, 2)
 
     def test_parquet_with_text_and_gaps(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(STREAMING, "_SAMPLE_ROWS", N)  # the encoder then sees what it sees in memory
+        monkeypatch.setattr("gramian.rfm.estimator.ENCODER_ROWS", N)  # as in memory
         data = frame()
         parquet.write_table(pa.Table.from_pandas(data), tmp_path / "t.parquet", row_group_size=200)
         there = RFMRegressor(**options()).fit(tmp_path / "t.parquet", "price")
@@ -159,68 +105,66 @@ class TestSameModel:
         assert there.score(X, data.price) > 0.85
         np.testing.assert_allclose(there.predict_proba(X[:9]).sum(axis=1), 1)
 
-    def test_small_tables_are_simply_read(self, tmp_path):
+    def test_small_tables_are_read_into_memory(self, tmp_path):
         X, y = table(200)
         there = RFMRegressor(preset="fast").fit(mapped(tmp_path, X), mapped(tmp_path, y, "y"))
         here = RFMRegressor(preset="fast").fit(X, y)
         np.testing.assert_array_equal(there.predict(X), here.predict(X))
 
-    def test_large_ones_too_where_there_is_room(self, tmp_path, monkeypatch):
-        """A cross-validation in several processes hands over memory maps: its results must not depend on that."""
-        monkeypatch.setattr(STREAMING, "has_room", ROOM)
+    def test_large_tables_that_fit_are_read_into_memory(self, tmp_path, monkeypatch):
+        """A cross-validation in several processes passes memory maps: its results must not depend on that."""
+        monkeypatch.setattr(plan, "_TABLE_COPIES", COPIES)
         X, y = table()
         there, here = (RFMRegressor(**options()).fit(rows, y) for rows in (mapped(tmp_path, X), X))
         np.testing.assert_array_equal(there.predict(X), here.predict(X))
-        assert ROOM(as_blocks(mapped(tmp_path, X)), "1MB")
-        assert not ROOM(as_blocks(mapped(tmp_path, X)), "0.2MB")
+        assert not plan.streams(*X.shape, 10**6, elsewhere=False)
+        assert plan.streams(*X.shape, 2 * 10**5, elsewhere=False)
 
     def test_weights_and_an_evaluation_set(self, tmp_path):
         X, y = table()
         model = RFMRegressor(**options())
         model.fit(mapped(tmp_path, X), y, sample_weight=np.linspace(1, 2, N), eval_set=(X[:50], y[:50]))
-        assert model._judged().how == "evaluation set"
+        assert model.model_.holdout.source == "evaluation set"
         assert model.machine_.weights is not None
 
-    def test_a_threshold(self, tmp_path):
+    def test_a_feature_threshold(self, tmp_path):
         X, y = table()
-        model = RFMRegressor(**options(threshold=0.05)).fit(mapped(tmp_path, X), y)
+        model = RFMRegressor(**options(feature_threshold=0.05)).fit(mapped(tmp_path, X), y)
         assert model.support_.tolist() == [True, True, False, True]
         assert model.score(X, y) > 0.8
 
     def test_a_checkpoint(self, tmp_path, monkeypatch):
         X, y = table()
-        large = importlib.import_module("gramian.rfm.large")
         whole = RFMRegressor(**options()).fit(mapped(tmp_path, X), y)
-        real = large._Learner.last_round
-        monkeypatch.setattr(large._Learner, "last_round", lambda *a: (_ for _ in ()).throw(RuntimeError("power")))
+        real = PartsLearner.solve_last_round
+        monkeypatch.setattr(PartsLearner, "solve_last_round", lambda *a: (_ for _ in ()).throw(RuntimeError("power")))
         with pytest.raises(RuntimeError, match="power"):
             RFMRegressor(checkpoint=tmp_path / "c", **options()).fit(mapped(tmp_path, X), y)
         kept = sorted(path.name for path in (tmp_path / "c").glob("*/*"))
         assert any(name.startswith("features") for name in kept)
         assert any(name.startswith("run-0-round-1") for name in kept)
-        monkeypatch.setattr(large._Learner, "last_round", real)
-        monkeypatch.setattr(large, "solved", lambda *a: (_ for _ in ()).throw(AssertionError("done before")))
+        monkeypatch.setattr(PartsLearner, "solve_last_round", real)
+        monkeypatch.setattr(parts, "solve_round", lambda *a: (_ for _ in ()).throw(AssertionError("done before")))
         again = RFMRegressor(checkpoint=tmp_path / "c", **options()).fit(mapped(tmp_path, X), y)
         np.testing.assert_array_equal(whole.predict(X), again.predict(X))
         assert not list((tmp_path / "c").iterdir())
 
 
-def test_ctrl_c_in_the_last_round_keeps_the_machine_on_a_part(tmp_path, monkeypatch):
+def test_ctrl_c_in_the_last_round_keeps_the_screened_model(tmp_path, monkeypatch):
     X, y = table()
-    large = importlib.import_module("gramian.rfm.large")
 
     def interrupted(*args):
         raise KeyboardInterrupt
 
-    real = large._Learner.last_round
-    monkeypatch.setattr(large._Learner, "last_round", interrupted)
-    with pytest.warns(UserWarning, match="interrupted: what is kept stands on 200 of 1500 rows"):
+    real = PartsLearner.solve_last_round
+    monkeypatch.setattr(PartsLearner, "solve_last_round", interrupted)
+    with pytest.warns(UserWarning, match="interrupted: the model is fitted to 200 of 1500 rows"):
         model = RFMRegressor(checkpoint=tmp_path / "c", **options()).fit(X, y)
     assert len(model.row_index_) == len(model.machine_.X) == 200
     assert model.score(X, y) > 0.5
     assert model.predict_interval(X[:3]).shape == (3, 2)
-    assert list((tmp_path / "c").glob("*/*")), "a later fit goes on from here"
-    monkeypatch.setattr(large._Learner, "last_round", real)
+    assert list((tmp_path / "c").glob("*/*")), "a later fit continues from here"
+    monkeypatch.setattr(PartsLearner, "solve_last_round", real)
     again = RFMRegressor(checkpoint=tmp_path / "c", **options()).fit(X, y)
     np.testing.assert_array_equal(again.predict(X), RFMRegressor(**options()).fit(X, y).predict(X))
 
@@ -228,7 +172,7 @@ def test_ctrl_c_in_the_last_round_keeps_the_machine_on_a_part(tmp_path, monkeypa
 MEMORY = """
 import re, sys, threading, time
 import numpy as np
-import gramian.rfm.streaming
+from gramian.rfm.training import plan
 from gramian import RFMRegressor
 from gramian.kernels import Laplace
 from gramian.solvers import Nystrom
@@ -249,16 +193,17 @@ def peak(X, y):
     thread.join()
     return highest[0]
 
-gramian.rfm.streaming.has_room = lambda *args: False
+plan._TABLE_COPIES = 10**12
+plan.SCREEN_ROWS = plan.HOLDOUT_ROWS = 500
 X, y = np.load(sys.argv[1], mmap_mode="r"), np.load(sys.argv[2])
 few = peak(X[:31_000], y[:31_000])
 print(peak(X, y) - few)
 """
 
 
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux to tell mapped from other memory")
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only Linux separates mapped memory")
 def test_rows_are_never_all_in_memory(tmp_path):
-    """Peak memory grows by far less than the rows, in any format; mapped pages do not count: the system takes them."""
+    """Peak memory grows by far less than the size of the rows; mapped pages are not counted: the system frees them."""
     n, d = 90_000, 80
     rng = np.random.default_rng(0)
     X = np.lib.format.open_memmap(tmp_path / "X.npy", "w+", "float32", (n, d))
@@ -267,13 +212,13 @@ def test_rows_are_never_all_in_memory(tmp_path):
     np.save(tmp_path / "y.npy", X[:, 0] + X[:, 1])
     command = [sys.executable, "-c", MEMORY, tmp_path / "X.npy", tmp_path / "y.npy"]
     environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
-    environment["MALLOC_MMAP_THRESHOLD_"] = "1000000"  # what is freed goes back at once, and does not blur the peak
+    environment["MALLOC_MMAP_THRESHOLD_"] = "1000000"  # freed memory is returned at once and does not raise the peak
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     assert int(done.stdout) < (n - 31_000) * d * 4 / 2
 
 
-class TestWords:
-    def test_too_little_memory(self, tmp_path):
+class TestErrors:
+    def test_too_little_memory_is_refused(self, tmp_path):
         X, y = mapped(tmp_path, table()[0]), table()[1]
         for solver, match in (
             ("auto", r"1500 rows, though read in blocks, need at least .* MB, and max_memory is 1.0 MB"),
@@ -282,11 +227,11 @@ class TestWords:
             with pytest.raises(ValueError, match=match):
                 RFMRegressor(**options(solver=solver, max_memory="1MB")).fit(X, y)
 
-    def test_a_gap_that_the_sample_did_not_show(self, tmp_path):
+    def test_a_missing_entry_outside_the_sample_is_filled(self, tmp_path):
         X, y = table()
         X[3, 0] = np.nan
-        monkey = RFMRegressor(**options(encoder=TableEncoder())).fit(mapped(tmp_path, X), y)
-        assert np.isfinite(monkey.predict(X[:10])).all()
+        model = RFMRegressor(**options(encoder=TableEncoder())).fit(mapped(tmp_path, X), y)
+        assert np.isfinite(model.predict(X[:10])).all()
 
     @pytest.mark.parametrize(
         ("change", "match"),
@@ -296,7 +241,7 @@ class TestWords:
             ({"infinite": True}, r"infinity in column"),
         ],
     )
-    def test_what_is_wrong(self, change, match, tmp_path):
+    def test_wrong_tables_are_refused(self, change, match, tmp_path):
         X, y = table()
         if change.get("infinite"):
             X[1200, 1] = np.inf
@@ -304,16 +249,16 @@ class TestWords:
         with pytest.raises(ValueError, match=match):
             model.fit(mapped(tmp_path, X), change.get("y", y), sample_weight=change.get("sample_weight"))
 
-    def test_paths(self, tmp_path):
+    def test_wrong_paths_are_refused(self, tmp_path):
         (tmp_path / "a.csv").write_text("")
-        for path, match in ((tmp_path / "a.csv", "is read from .npy"), ("nowhere.parquet", "no such file")):
+        for path, match in ((tmp_path / "a.csv", "is read from .npy"), ("nowhere.parquet", "which does not exist")):
             with pytest.raises(ValueError, match=match):
                 RFMRegressor().fit(path, "y")
         parquet.write_table(pa.table({"a": [1.0]}), tmp_path / "t.parquet")
         with pytest.raises(ValueError, match="y='b' is no column of X, which has a"):
             RFMRegressor().fit(tmp_path / "t.parquet", "b")
 
-    def test_one_class_only(self, tmp_path):
+    def test_one_class_is_refused(self, tmp_path):
         X, _ = table()
         with pytest.raises(ValueError, match="one class only"):
             RFMClassifier().fit(mapped(tmp_path, X), np.ones(N, dtype=int))

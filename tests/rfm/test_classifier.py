@@ -1,0 +1,64 @@
+"""What only the classifier does: classes and their weights, probabilities, prediction sets."""
+
+import numpy as np
+import pytest
+
+from gramian import RFMClassifier
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(400, 4))
+LABELS = (X[:, 0] + 0.5 * RNG.normal(size=400) > 0).astype(int)
+
+
+def test_one_class_is_refused():
+    labels = np.where(LABELS[:60], "yes", "no")
+    with pytest.raises(ValueError, match="one class only"):
+        RFMClassifier().fit(X[:60], np.zeros(60))
+    with pytest.raises(ValueError, match="one class only"):
+        RFMClassifier().fit(X[:60], labels, sample_weight=labels == "yes")
+
+
+def test_a_failed_fit_leaves_the_classes_as_they_were():
+    model = RFMClassifier(preset="fast", n_rounds=1).fit(X[:60], LABELS[:60])
+    with pytest.raises(ValueError, match="one class only"):
+        model.fit(X[:60], np.zeros(60))
+    assert len(model.predict(X[60:65])) == 5
+
+
+def test_balanced_weights_raise_the_rare_class():
+    rng = np.random.default_rng(2)
+    rows = rng.normal(size=(300, 2))
+    rare = (rows[:, 0] + rng.normal(size=300) > 1.8).astype(int)
+    plain = RFMClassifier(preset="fast").fit(rows, rare)
+    balanced = RFMClassifier(preset="fast", class_weight="balanced").fit(rows, rare)
+    assert balanced.predict(rows).mean() > plain.predict(rows).mean()
+    with pytest.raises(ValueError, match="class_weight must be"):
+        RFMClassifier(class_weight="fair").fit(rows, rare)
+
+
+def test_prediction_sets_cover_and_shrink_with_less_coverage():
+    rng = np.random.default_rng(3)
+    rows = rng.normal(size=(500, 2))
+    y = rng.binomial(1, 1 / (1 + np.exp(-2 * rows[:, 0])))
+    model = RFMClassifier(preset="fast").fit(rows[:250], y[:250])
+    wide, narrow = (model.predict_set(rows[250:], coverage) for coverage in (0.95, 0.7))
+    assert (narrow <= wide).all()
+    assert wide[np.arange(250), y[250:]].mean() > 0.9
+    assert 0.6 < narrow[np.arange(250), y[250:]].mean() < 0.8
+    losses = model.held_out_losses_
+    assert losses["log_loss"] < np.log(2)
+    assert losses["calibration_error"] < 0.15
+    with pytest.raises(ValueError, match="coverage must be a number between 0 and 1"):
+        model.predict_set(rows, 95)
+
+
+def test_class_weights_do_not_change_the_coverage_of_sets():
+    model = RFMClassifier(preset="fast", class_weight={0: 1, 1: 50}).fit(X[:200], LABELS[:200])
+    sets = model.predict_set(X[200:], coverage=0.8)
+    assert 0.7 < sets[np.arange(200), LABELS[200:]].mean() <= 0.95
+
+
+def test_the_unit_of_weights_does_not_change_the_temperature():
+    plain = RFMClassifier(preset="fast").fit(X[:100], LABELS[:100])
+    small = RFMClassifier(preset="fast").fit(X[:100], LABELS[:100], sample_weight=np.full(100, 0.01))
+    assert small.temperature_ == pytest.approx(plain.temperature_, rel=0.05)

@@ -1,0 +1,79 @@
+"""What only the regressor does: the scale of targets, and intervals."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from gramian import RFMRegressor
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(400, 4))
+Y = X[:, 0] + 0.5 * RNG.normal(size=400)
+
+
+def test_a_constant_target_is_predicted_without_a_warning():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = RFMRegressor().fit(X[:60], np.full(60, 7.0))
+    np.testing.assert_allclose(model.predict(X[:60]), 7.0)
+    assert len(model.rounds_) == 1
+
+
+def test_skewed_targets_are_fitted_on_another_scale_only_where_it_helps():
+    rng = np.random.default_rng(1)
+    rows = rng.normal(size=(300, 3))
+    y = np.exp(2 * rows[:, 0] + 0.3 * rng.normal(size=300))
+    model = RFMRegressor(preset="fast").fit(rows[:200], y[:200])
+    plain = RFMRegressor(preset="fast", target_transform=None).fit(rows[:200], y[:200])
+    assert model.target_transform_.name == "shifted-log"
+    assert plain.target_transform_.name == "none"
+
+    def typical_error(fitted):
+        return np.median(np.abs(np.log(np.maximum(fitted.predict(rows[200:]), 1e-3) / y[200:])))
+
+    assert typical_error(model) < typical_error(plain)
+    low, high = model.predict_interval(rows[200:], coverage=0.9).T
+    assert 0.8 < np.mean((low <= y[200:]) & (y[200:] <= high)) <= 1
+    assert RFMRegressor(preset="fast").fit(rows[:200], rows[:200, 0]).target_transform_.name == "none"
+    with pytest.raises(ValueError, match="needs a positive target"):
+        RFMRegressor(target_transform="log").fit(rows, rows[:, 0])
+
+
+def test_targets_that_cannot_be_transformed_are_refused_in_words():
+    two = np.column_stack([np.exp(Y), np.exp(-Y)])
+    with pytest.raises(ValueError, match="takes a single target"):
+        RFMRegressor(target_transform="shifted-log").fit(X, two)
+    made = RFMRegressor(target_transform="log", preset="fast").fit(X[:60], two[:60])
+    assert (made.predict(X[:5]) > 0).all()
+    with pytest.raises(ValueError, match="fitted as a logarithm"):
+        RFMRegressor(target_transform="log").fit(X[:60], two[:60, 0], eval_set=(X[60:70], -two[60:70, 0]))
+
+
+def test_a_time_limit_ends_the_fit_with_what_is_finished():
+    with pytest.warns(
+        UserWarning, match=r"time_limit=1e-09: 1 of 5 candidates were screened, the last one for 1 rounds"
+    ):
+        model = RFMRegressor(time_limit=1e-9).fit(X[:160], Y[:160])
+    assert len(model.rounds_) == 1
+    assert np.isfinite(model.predict(X)).all()
+
+
+def test_a_selected_ridge_is_the_one_that_was_added(monkeypatch):
+    monkeypatch.setattr("gramian.rfm.training.plan.SCREEN_ROWS", 40)
+    options = {"kernel": "laplace", "update": "agop", "n_rounds": 1, "ridge": 0.01, "ridge_scaling": "n"}
+    model = RFMRegressor(**options).fit(X[:120], Y[:120])
+    assert (model.plan_.validation, model.plan_.refit) == ("split", "all rows")
+    machine, scaler = model.machine_, model.model_.target_scaler
+    left = scaler.transform(Y[model.row_index_][:, None]) - machine.operator.matmul(machine.coef).numpy()
+    np.testing.assert_allclose(left, model.ridge_ * machine.coef.numpy(), atol=1e-8)
+    assert model.ridge_ == pytest.approx(1.2)
+
+
+def test_bagging_averages_the_machines_of_the_folds_too():
+    target = 2 * X[:160, 0] + (X[:160, 1] > 0) + 0.1 * np.random.default_rng(1).normal(size=160)
+    model = RFMRegressor(preset="fast", kernel="laplace", update="agop", bagging=True).fit(X[:120], target[:120])
+    assert len(model.ensemble_.machines) == 6
+    assert model.score(X[120:160], target[120:]) > 0.9
+    of_a_fold = model.ensemble_.machines[1]
+    assert int((of_a_fold.coef == 0).all(dim=1).sum()) == 24, "a fifth of the rows was held out"
