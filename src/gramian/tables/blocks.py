@@ -127,7 +127,7 @@ def as_blocks(X: Any, y: Any = None, weights: Any = None) -> Blocks | None:
 
 def _from_path(path: Path, y: Any, weights: Any) -> Blocks:
     if not path.exists():
-        raise ValueError(f"X is the path {str(path)!r}, which does not exist: pass the path of a file or folder")
+        raise ValueError(f"X is the path {str(path)!r}, and there is no such file or folder")
     if path.suffix == ".npy":
         return ArrayBlocks(np.load(path, mmap_mode="r"), y, weights)
     if path.is_dir() or path.suffix in _ARROW_ENDINGS:
