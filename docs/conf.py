@@ -1,4 +1,4 @@
-"""Sphinx settings. `make docs` builds the site; pages are Markdown, the reference comes from docstrings."""
+"""Sphinx settings. `make docs` builds the site; pages are Markdown, and the reference is made from docstrings."""
 
 import os
 import sys
@@ -6,10 +6,10 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_ext"))
-sys.path.insert(0, str(HERE.parent / "src"))  # documents the code beside it, wherever gramian is installed
+sys.path.insert(0, str(HERE.parent / "src"))  # document this source tree, wherever gramian is installed
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-import records  # noqa: E402
+import recorded  # noqa: E402
 from docutils import nodes  # noqa: E402
 
 from gramian import __version__ as release  # noqa: E402
@@ -28,17 +28,18 @@ extensions = [
     "sphinx_design",
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
-    "records",
-    "rooms",
+    "packages",
+    "plans",
+    "recorded",
 ]
 exclude_patterns = ["_build", "auto_examples/*.ipynb", "**/sg_execution_times.rst", "sg_execution_times.rst"]
-smartquotes = False  # an option keeps its two dashes
+smartquotes = False  # otherwise the two dashes of an option become one long dash
 templates_path = ["_templates"]
-suppress_warnings = ["config.cache"]  # the gallery's settings hold functions
+suppress_warnings = ["config.cache"]  # the gallery's settings contain functions
 
 myst_enable_extensions = ["colon_fence", "deflist", "substitution", "attrs_inline"]
 myst_heading_anchors = 3
-myst_substitutions = records.facts()
+myst_substitutions = recorded.facts()
 
 autosummary_ignore_module_all = False
 autodoc_member_order = "bysource"
@@ -73,7 +74,7 @@ html_css_files = ["site.css"]
 html_context = {"default_mode": "auto"}
 html_show_sourcelink = False
 html_copy_source = False
-html_show_search_summary = False  # a site on disk may not fetch its own pages
+html_show_search_summary = False  # a browser does not let a site on disk fetch its own pages
 html_theme_options = {
     "show_prev_next": False,
     "navbar_align": "left",
@@ -91,11 +92,11 @@ html_sidebars = {"index": [], "start": [], "auto_examples/**": ["sidebar-nav-bs"
 
 
 def setup(app):
-    """Doctests end with an empty line in the source, which need not be seen."""
+    """Remove the empty line at the end of doctests, which only the source needs."""
 
     def trim(app, doctree):
         for block in doctree.findall(nodes.literal_block):
-            if block.rawsource == block.astext():  # not one that was highlighted by hand
+            if block.rawsource == block.astext():  # blocks that are highlighted by hand differ
                 block.rawsource = block.rawsource.rstrip()
                 block[:] = [nodes.Text(block.rawsource)]
 

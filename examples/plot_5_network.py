@@ -13,7 +13,7 @@ from sklearn.datasets import load_digits
 from torch import nn
 
 from gramian import inspect
-from gramian.report import plot_alignment, plot_geometry, plot_ranks, plot_spectra
+from gramian.report import plot_alignment, plot_geometry, plot_ranks, plot_report, plot_spectra
 
 X, y = load_digits(return_X_y=True)
 X, y = torch.tensor(X / 16, dtype=torch.float32), torch.tensor(y)
@@ -45,4 +45,4 @@ plot_spectra(report, right)
 # %%
 # All of it in one figure
 # -----------------------
-plt.figure(report.plot())
+plt.figure(plot_report(report))

@@ -11,7 +11,7 @@ from sklearn.datasets import load_digits
 from torch import nn
 
 from gramian import inspect
-from gramian.report import plot_layer_directions, plot_layer_matrix, plot_spectra
+from gramian.report import plot_layer, plot_layer_directions, plot_layer_matrix, plot_spectra
 
 X, y = load_digits(return_X_y=True)
 X, y = torch.tensor(X / 16, dtype=torch.float32), torch.tensor(y)
@@ -46,4 +46,4 @@ plot_spectra(report, ax, layers=["0"], names=("nfm", "agop"))
 # %%
 # All matrices of a layer in one figure
 # -------------------------------------
-plt.figure(report.plot("0"))
+plt.figure(plot_layer(report, "0"))

@@ -14,7 +14,7 @@ from torch import nn
 
 from gramian import Monitor
 from gramian.datasets import low_rank_product
-from gramian.report import plot_trajectory
+from gramian.report import plot_history, plot_trajectory
 
 data = low_rank_product(n=400, d=16, seed=0)
 X, y = torch.tensor(data.X, dtype=torch.float32), torch.tensor(data.y, dtype=torch.float32)[:, None]
@@ -43,4 +43,4 @@ for name in ("loss", "0/nfa_cos", "0/c_nfa_cos", "0/effective_rank"):
 
 # %%
 # All layers side by side, with the loss, for the network with large initial weights:
-plt.figure(monitor.plot())
+plt.figure(plot_history(monitor))

@@ -7,7 +7,7 @@ import torch
 
 from gramian.core.rows import MemoryRows, Rows
 from gramian.features import Agop
-from gramian.kernels import KernelOperator, Laplace
+from gramian.kernels import Identity, KernelOperator, Laplace
 from gramian.rfm.machine import KernelMachine
 from gramian.rfm.training.context import FitContext
 from gramian.rfm.training.plan import Plan
@@ -79,6 +79,7 @@ def make_run(data: Rows, candidate: Candidate | None = None, tuner=None) -> Run:
 
 def exact_machine(rows: Rows, kernel=None, ridge=1e-3, metric=None):
     """A machine solved directly, and how it was solved: what a tree fits to each leaf."""
+    metric = Identity(rows.X.shape[1]) if metric is None else metric
     operator = KernelOperator(kernel or Laplace(2.0), rows.X, metric)
     solution = Direct().solve(RidgeSystem(operator, rows.Y, ridge, rows.weights))
     return KernelMachine(solution.operator, solution.coef, solution.weights), solution.info

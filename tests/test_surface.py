@@ -20,7 +20,7 @@ HOMES = {
     "RFMRegressor": "gramian.rfm.regressor",
     "compare": "gramian.nets.compare",
     "inspect": "gramian.nets.inspection",
-    "load": "gramian.rfm.saving",
+    "load": "gramian.rfm.serialization",
 }
 
 

@@ -31,7 +31,7 @@ def test_a_run_writes_records_verdicts_and_page_and_is_not_repeated(run, tmp_pat
     result = run("x/*", "--scale", "small", "--seeds", 1, "--jobs", 2)
     assert result.exit_code == 0, result.output
     assert len(ExperimentStore("reproduction").all()) == 3
-    for part in ("a number < 4", "close", "differs", "cannot run here: the moon is too far", "as printed: −∞"):
+    for part in ("a number < 4", "close", "differs", "cannot run here: the moon is too far", "as printed: -∞"):
         assert part in result.output
     assert "16 numbers and statements: 6 reproduced, 2 close, 2 differs, 2 cannot run here" in result.output
     assert "A walk, at &lt;random&gt;" in (tmp_path / "reproduction/index.html").read_text()

@@ -1,6 +1,6 @@
 """Sections as HTML: well formed, escaped, accessible, with one style sheet."""
 
-from gramian.display import Bar, Cell, Column, Section, Table, to_html
+from gramian.display import Bar, Cell, Column, Section, Table, table_html, to_html
 from html_checks import check
 
 TABLE = Table(
@@ -44,3 +44,23 @@ def test_there_is_one_style_sheet_and_it_stays_inside_the_element():
     rules = HTML[HTML.index("<style>") + 7 : HTML.index("</style>")].strip().split("}")[:-1]
     for rule in rules:
         assert all(selector.strip().startswith(".gramian-result") for selector in rule.split("{")[0].split(","))
+
+
+def test_headings_of_a_sortable_table_are_buttons_and_cells_have_their_values():
+    table = Table(["name", "", "value"], [["x", Bar(1.0, 0.0, 1.0), Cell("2 ± 1", sort=2.0)]])
+    html = table_html(table, title="T", sortable=True, class_="plain", id="t")
+    assert html.startswith('<table class="plain sortable" id="t"><caption>T</caption>')
+    assert html.count('<button type="button">') == 2
+    assert '<td data-value="2.0">2 ± 1</td>' in html
+    assert "<button" not in table_html(table)
+
+
+def test_markup_replaces_the_text_of_a_cell():
+    assert '<td><a href="#x">x</a></td>' in table_html(Table(["", ""], [["", Cell("x", markup='<a href="#x">x</a>')]]))
+
+
+def test_bars_stay_on_their_axis():
+    html = table_html(Table(["", "", ""], [["", Bar(0.5, 0.0, 1.0, (-3.0, 7.0)), Bar(float("nan"), 0.0, 0.0)]]))
+    assert "left:0.0%;width:50.0%" in html
+    assert "left:0.0%;width:100.0%" in html
+    assert "left:0.0%;width:0.0%" in html

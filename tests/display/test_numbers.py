@@ -9,9 +9,12 @@ from hypothesis import strategies as st
 
 from gramian.display import (
     MISSING,
+    format_duration,
     format_fixed,
+    format_interval,
     format_number,
     format_percent,
+    format_plus_minus,
     format_signed,
     format_value,
     more_columns,
@@ -89,3 +92,38 @@ def test_only_minus_signs_become_typographic():
     assert typographic_minus("x-3, 2024-05-01, leave-one-out, --missing") == (
         "x-3, 2024-05-01, leave-one-out, --missing"
     )
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "text"),
+    [
+        (0.91, 0.93567, "0.910 … 0.936"),
+        (-5.0, 5.0, "-5 … 5"),
+        (1.0, 1.0, "1"),
+        (math.nan, math.nan, MISSING),
+        (1e-12, 2e-12, "1e-12 … 2e-12"),
+        (-math.inf, 2.0, "-∞ … 2"),
+        (-123456.0, 234567.0, "-123,456 … 234,567"),
+    ],
+)
+def test_intervals_have_the_decimals_that_their_length_supports(low, high, text):
+    assert format_interval(low, high) == text
+
+
+@pytest.mark.parametrize(
+    ("mean", "half", "text"),
+    [
+        (0.92714, 0.0123, "0.927 ± 0.012"),
+        (0.92714, None, "0.9271"),
+        (3.0, 0.0, "3"),
+        (54321.9, 123.0, "54,322 ± 123"),
+        (math.nan, None, MISSING),
+    ],
+)
+def test_estimates_have_the_decimals_that_their_interval_supports(mean, half, text):
+    assert format_plus_minus(mean, half) == text
+
+
+def test_durations_have_a_suitable_unit():
+    durations = [format_duration(seconds) for seconds in (0.04, 95, 119.6, 3600, 7300)]
+    assert durations == ["0.0 s", "95 s", "120 s", "60 min", "2 h 2 min"]

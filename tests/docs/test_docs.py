@@ -1,4 +1,4 @@
-"""What the documents say is true: names import and tables equal their records."""
+"""Names on the pages can be imported, and tables equal their records."""
 
 import importlib
 import json
@@ -36,7 +36,7 @@ def test_the_notation_has_rows():
 
 @pytest.mark.parametrize(("script", "page"), [("peer_rfm", "README.md"), ("lp_speed", "benchmarks/README.md")])
 def test_pages_quote_the_recorded_benchmark(script, page):
-    """The table of the page is the one the benchmark script makes from its last recorded run."""
+    """The table of the page is the one that the benchmark script prints from its last recorded run."""
     spec = importlib.util.spec_from_file_location(script, ROOT / f"benchmarks/{script}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

@@ -1,11 +1,14 @@
-"""What the site makes by code: the reference, the house, tables from records."""
+"""The parts of the site that are made by code: the reference, the packages, the plan's tables, tables from records."""
 
+import importlib
 import importlib.util
 import json
 import re
 
 import pytest
 
+from gramian.rfm import Plan
+from gramian.rfm.training import plan, solver_choice
 from pages import FOLDER, ROOT, pages
 
 pytest.importorskip("sphinx", reason="the documentation's tools are not installed")
@@ -19,57 +22,117 @@ def extension(name):
 
 
 @pytest.fixture(scope="module")
-def rooms():
-    return extension("rooms")
+def packages():
+    return extension("packages")
 
 
 @pytest.fixture(scope="module")
-def records():
-    return extension("records")
+def plans():
+    return extension("plans")
 
 
-def test_every_room_is_in_the_reference(rooms):
+@pytest.fixture(scope="module")
+def recorded():
+    return extension("recorded")
+
+
+def rows_of(table):
+    """Return the cells of a Markdown table, without its heading."""
+    return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in table.splitlines()[2:]]
+
+
+def test_every_package_is_in_the_reference(packages):
     """The command line has a page of its own."""
-    assert {room for floor in rooms.floors() for room in floor} - {"gramian.cli"} == set(rooms.ROOMS) - {"gramian"}
+    in_layers = {package for layer in packages.layers() for package in layer}
+    assert in_layers - {"gramian.cli"} == set(packages.PACKAGES) - {"gramian"}
 
 
-def test_a_name_is_documented_once_and_says_what_it_is(rooms):
-    listed = [(path, name) for path, names in rooms.catalogue().items() for name in names]
+def test_every_package_is_in_the_package_table_with_its_allowed_imports(packages):
+    rows = {row[0]: row for row in rows_of(packages.package_table())}
+    assert set(rows) == {f"`{package}`" for layer in packages.layers() for package in layer}
+    assert all(len(row) == 3 and all(row) for row in rows.values())
+    assert rows["`gramian.core`"][2] == "no other package"
+    assert rows["`gramian.cli`"][2] == "all lower layers"
+    assert "`gramian.kernels`" in rows["`gramian.solvers`"][2]
+
+
+def test_allowed_imports_are_those_of_the_contracts(packages):
+    allowed, forbidden = packages.allowed_imports("gramian.nets")
+    assert set(forbidden) == {"gramian.kernels", "gramian.solvers"}
+    assert "gramian.features" in allowed
+    assert "gramian.rfm" not in allowed + forbidden  # a package of the same layer
+
+
+def test_contributing_lists_every_package(packages):
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    listed = {
+        name for row in re.findall(r"^\| (`[^|]*) \|", text, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)
+    }
+    assert {f"gramian.{name}" for name in listed} == {package for layer in packages.layers() for package in layer}
+
+
+def test_a_name_is_documented_once_and_has_a_docstring(packages):
+    listed = [(path, name) for path, names in packages.catalogue().items() for name in names]
     found = [getattr(importlib.import_module(path), name) for path, name in listed]
     assert len({id(value) for value in found}) == len(found) > 200
     assert all(value.__doc__ for value in found)
 
 
-def test_every_misprint_stands_on_a_page_of_its_paper(records):
-    table = records.quoted("docs/theory.md", "| paper, place |").splitlines()[2:]
-    shown = [row for paper in "ABCDE" for row in records.errata_of(paper).splitlines()[2:]]
+def test_the_table_of_many_rows_is_printed_from_the_plan(plans):
+    assert "```{plan-table}" in (FOLDER / "scale.md").read_text(encoding="utf-8")
+    rows = rows_of(plans.plan_table())
+    assert [row[0] for row in rows[: len(plans.SIZES)]] == [f"{n:,}" for n, _ in plans.SIZES]
+    assert {n for n, _ in plans.SIZES} == {100, 1000, 3000, 10_000, 25_000, 100_000, 1_000_000}
+    for (n, budget), row in zip(plans.SIZES, rows, strict=False):
+        found = Plan.for_size(n, plans.COLUMNS, 1, budget)
+        assert (f"{found.screen_rows:,} rows" if found.screen_rows else "all rows") == row[2]
+        assert str(found.n_folds) in row[3] or f"{found.holdout_rows:,}" in row[3]
+
+
+def test_every_constant_of_the_plan_is_listed_with_its_reason(plans):
+    assert "```{plan-constants}" in (FOLDER / "scale.md").read_text(encoding="utf-8")
+    listed = {name: (value, reason) for _, name, value, reason in plans.constants()}
+    numbers = {
+        name
+        for module in (plan, solver_choice)
+        for name, value in vars(module).items()
+        if re.fullmatch(r"_?[A-Z][A-Z_]+", name) and isinstance(value, int | float | tuple)
+    }
+    assert set(listed) == numbers
+    assert listed["SCREEN_ROWS"][0] == f"{plan.SCREEN_ROWS:,}"
+    assert all(reason.endswith(".") for _, reason in listed.values())
+
+
+def test_every_misprint_is_on_a_page_of_its_paper(recorded):
+    table = recorded.quoted("docs/theory.md", "| paper, place |").splitlines()[2:]
+    shown = [row for paper in "ABCDE" for row in recorded.errata_of(paper).splitlines()[2:]]
     assert sorted(shown) == sorted(table)
     for paper in {row.split()[1] for row in table if row.split("|")[1].strip()}:
         assert any(f"```{{errata}} {paper}\n" in path.read_text(encoding="utf-8") for path in pages())
 
 
-def test_two_pages_count_the_same_verdicts(records):
-    """The page on reproduction has them in full (a test holds it to the records), the tutorial those judged."""
+def test_two_pages_count_the_same_verdicts(recorded):
+    """The page on reproduction has all counts (a test compares it with the records), the tutorial those compared."""
     full = re.findall(
         r"^\| paper (\w) \| (\d+) \| (\d+) \| (\d+) \|", (FOLDER / "reproduce.md").read_text("utf-8"), re.MULTILINE
     )
-    judged = [line.strip("| ").split(" | ") for line in records.verdicts().splitlines()[2:]]
+    compared = [line.strip("| ").split(" | ") for line in recorded.verdicts().splitlines()[2:]]
     assert len(full) == 3
-    assert [(paper, *counts) for paper, _, *counts in judged] == full
+    assert [(paper, *counts) for paper, _, *counts in compared] == full
 
 
-def test_sentences_name_facts_that_exist(records):
-    facts = records.facts()
+def test_sentences_name_facts_that_exist(recorded):
+    facts = recorded.facts()
     used = {name for path in pages() for name in re.findall(r"{{ (\w+) }}", path.read_text(encoding="utf-8"))}
     assert used == set(facts)
 
 
-def test_facts_are_those_of_the_record(records):
+def test_facts_are_those_of_the_record(recorded):
     best = json.loads((ROOT / "benchmarks/results/tables-grinsztajn-reg.json").read_text(encoding="utf-8"))
     ours = next(row for row in best["methods"] if row["method"] == "gramian")
-    assert float(records.facts()["reg_ours"]) == pytest.approx(ours["R²"], abs=5e-4)
+    assert float(recorded.facts()["reg_ours"]) == pytest.approx(ours["R²"], abs=5e-4)
 
 
-def test_a_table_that_is_gone_is_an_error(records):
+def test_a_missing_table_is_an_error(recorded):
     with pytest.raises(ValueError, match="has no table"):
-        records.quoted("README.md", "| no such heading |")
+        recorded.quoted("README.md", "| no such heading |")

@@ -114,7 +114,7 @@ def test_outputs_of_different_length_ask_for_projections():
     assert report.record("model").sums.rows == 3 * 2 + 3 * 3
 
 
-def test_layers_with_a_wide_output_are_kept_on_the_input_side():
+def test_layers_with_a_wide_output_are_stored_on_the_input_side():
     model, X = seeded(wide_head), data(12, 6)
     y = data(12, 40, seed=2)
     one, two = (inspect(model, (X, y), "mse", weight_decay=0.1, options=InspectOptions(max_dim=d)) for d in (64, 20))

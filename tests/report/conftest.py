@@ -1,4 +1,4 @@
-"""A browser for the tests of pages: chromium, driven by playwright; tests that want it skip where it is not there."""
+"""A browser for the tests of pages: chromium, controlled by playwright; tests that need it skip if it is missing."""
 
 import shutil
 
@@ -7,8 +7,8 @@ import pytest
 
 @pytest.fixture(scope="module")
 def browser():
-    # Not for the session: while playwright is open an event loop counts as running in this thread, which other tests
-    # (a cluster's, say) must not find.
+    # The scope is a module: while playwright is open an event loop runs in this thread, which other tests, such as
+    # those of a cluster, must not find.
     sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install playwright")
     found = next(
         (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
@@ -23,7 +23,7 @@ def browser():
 
 @pytest.fixture
 def open_page(browser):
-    """``open_page(path, theme="light", width=1280)``: the page; console errors and requests outside fail the test."""
+    """``open_page(path, theme="light", width=1280)`` opens a page; console errors and requests to other files fail."""
     contexts, wrong = [], []
 
     def opened(path, theme="light", width=1280):

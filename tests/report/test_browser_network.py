@@ -1,4 +1,4 @@
-"""The pages of networks in a real browser: sorting, tabs, slider, hints, themes, a narrow screen."""
+"""The pages about networks in a browser: sorting, tabs, slider, hints, themes, a narrow screen."""
 
 import warnings
 
@@ -55,7 +55,7 @@ def test_the_layer_table_sorts_both_ways_and_by_name(open_page, pages):
     assert column(page, 0) == ["0", "2", "4"]
 
 
-def test_heads_explain_themselves(open_page, pages):
+def test_headings_have_explanations(open_page, pages):
     page = open_page(pages["network"])
     heads = page.query_selector_all("#layer-table thead button")
     assert len(heads) > 8
@@ -64,7 +64,7 @@ def test_heads_explain_themselves(open_page, pages):
     assert page.get_by_text("0 at a stationary point").first.is_visible()
 
 
-def test_one_layer_at_a_time(open_page, pages):
+def test_tabs_show_one_layer_at_a_time(open_page, pages):
     page = open_page(pages["network"])
     tabs = page.locator("#layer-by-layer [role=tab]")
     assert tabs.all_inner_texts() == ["layer 0", "layer 2", "layer 4"]
@@ -76,10 +76,10 @@ def test_one_layer_at_a_time(open_page, pages):
     assert [panel.is_visible() for panel in panels.all()] == [False, True, False]
     assert panels.nth(1).locator("svg.heat").count() == 5
     training = page.locator("#training [role=tabpanel]")
-    assert training.nth(0).is_visible(), "the tabs of the training are others"
+    assert training.nth(0).is_visible(), "the tabs of the training are separate"
 
 
-def test_matrices_stand_side_by_side_on_a_desk_and_in_pairs_on_a_phone(open_page, pages):
+def test_matrices_are_side_by_side_on_a_desk_and_in_pairs_on_a_phone(open_page, pages):
     for width, least in ((1280, 4), (390, 2)):
         page = open_page(pages["network"], width=width)
         pictures = page.locator("#layer-by-layer [role=tabpanel]").nth(0).locator(".side").nth(0).locator("svg.heat")
@@ -87,7 +87,7 @@ def test_matrices_stand_side_by_side_on_a_desk_and_in_pairs_on_a_phone(open_page
         assert tops.count(tops[0]) >= least
 
 
-def test_many_layers_move_by_a_slider(open_page, pages):
+def test_many_layers_are_chosen_by_a_slider(open_page, pages):
     page = open_page(pages["deep"])
     knob = page.get_by_label("layer", exact=True)
     assert knob.get_attribute("type") == "range"
@@ -100,7 +100,7 @@ def test_many_layers_move_by_a_slider(open_page, pages):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 1280), ("light", 390), ("dark", 390)])
-def test_nothing_sticks_out_in_any_theme(open_page, pages, kind, theme, width):
+def test_the_page_is_as_wide_as_the_screen_in_any_theme(open_page, pages, kind, theme, width):
     page = open_page(pages[kind], theme, width)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert len(page.screenshot()) > 10_000
@@ -109,8 +109,8 @@ def test_nothing_sticks_out_in_any_theme(open_page, pages, kind, theme, width):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_drawings_can_be_seen_in_the_dark(open_page, pages, kind):
-    """Letters and lines of drawings are lighter than the card they lie on."""
+def test_drawings_are_visible_in_the_dark_theme(open_page, pages, kind):
+    """Letters of drawings are light."""
     page = open_page(pages[kind], "dark")
     colours = page.eval_on_selector_all(
         "figure.plot svg:not(.heat) text", "found => [...new Set(found.map(text => getComputedStyle(text).fill))]"

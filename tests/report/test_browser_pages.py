@@ -1,4 +1,4 @@
-"""Pages in a real browser: sorting, slider, tabs, theme, keyboard, print, narrow screens; nothing leaves the page."""
+"""Pages in a browser: sorting, slider, tabs, theme, keyboard, print, narrow screens, and no requests to other files."""
 
 import json
 
@@ -49,7 +49,7 @@ def column(page, table, place):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_theme_is_the_systems_until_the_button_is_pressed(open_page, pages, kind, theme):
+def test_the_theme_is_that_of_the_system_until_the_button_is_pressed(open_page, pages, kind, theme):
     page = open_page(pages[kind], theme)
     back = "getComputedStyle(document.body).backgroundColor"
     light, dark = "rgb(251, 251, 250)", "rgb(22, 24, 27)"
@@ -62,14 +62,14 @@ def test_the_theme_is_the_systems_until_the_button_is_pressed(open_page, pages, 
     assert page.evaluate(back) == there
     assert button.get_attribute("aria-pressed") == str(theme != "dark").lower()
     page.reload()
-    assert button.get_attribute("aria-pressed") == str(theme != "dark").lower()  # the choice is kept
+    assert button.get_attribute("aria-pressed") == str(theme != "dark").lower()  # the choice is stored
     button.click()
     assert page.evaluate(back) == here
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("width", [390, 1280])
-def test_nothing_sticks_out_and_links_lead_somewhere(open_page, pages, kind, width):
+def test_the_page_is_as_wide_as_the_screen_and_links_have_targets(open_page, pages, kind, width):
     page = open_page(pages[kind], width=width)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     for link in page.query_selector_all("nav a"):
@@ -113,7 +113,7 @@ def test_every_sortable_table_sorts_by_numbers_both_ways(open_page, pages, kind)
     assert sorted_numbers > 0
 
 
-def test_a_head_is_sorted_by_keyboard(open_page, pages):
+def test_the_keyboard_sorts_a_table(open_page, pages):
     page = open_page(pages["model"])
     table = "#importances table"
     first = column(page, table, 0)
@@ -131,7 +131,7 @@ def test_the_slider_shows_one_round_at_a_time(open_page, pages):
     frames = page.locator("#rounds .frame")
     assert frames.count() == 4
     assert page.locator("#rounds .frame:visible").count() == 1
-    assert "kept" in page.locator("#rounds output").text_content()
+    assert "selected" in page.locator("#rounds output").text_content()
     knob.focus()
     page.keyboard.press("Home")
     assert page.locator("#rounds output").text_content().startswith("round 0 of 3")
@@ -145,7 +145,7 @@ def test_the_slider_shows_one_round_at_a_time(open_page, pages):
     assert len(set(sources)) == 4
 
 
-def test_tabs_by_mouse_and_by_keyboard(open_page, pages):
+def test_tabs_are_chosen_by_mouse_and_by_keyboard(open_page, pages):
     page = open_page(pages["model"])
     here = page.locator("#directions")
     tabs, panels = here.get_by_role("tab"), here.locator("[role=tabpanel]")
@@ -161,7 +161,7 @@ def test_tabs_by_mouse_and_by_keyboard(open_page, pages):
     assert page.locator("#directions [role=tab][tabindex='0']").count() == 1
 
 
-def test_the_keyboard_finds_the_content_and_sees_where_it_is(open_page, pages):
+def test_the_keyboard_reaches_the_content_and_the_focus_is_visible(open_page, pages):
     page = open_page(pages["model"])
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "skip"
@@ -172,7 +172,7 @@ def test_the_keyboard_finds_the_content_and_sees_where_it_is(open_page, pages):
     assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
 
 
-def test_on_paper_everything_is_light_and_open(open_page, pages):
+def test_a_printed_page_is_light_and_all_parts_are_open(open_page, pages):
     page = open_page(pages["model"], "dark")
     page.emulate_media(media="print")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(251, 251, 250)"
@@ -184,7 +184,7 @@ def test_on_paper_everything_is_light_and_open(open_page, pages):
     assert page.locator("details[open]").count() == 0
 
 
-def test_without_scripts_everything_is_there(browser, pages):
+def test_without_scripts_all_panels_are_visible(browser, pages):
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(pages["model"].as_uri())
@@ -193,7 +193,7 @@ def test_without_scripts_everything_is_there(browser, pages):
     context.close()
 
 
-def test_verdicts_are_searched_and_chosen(open_page, pages):
+def test_verdicts_are_filtered_by_words_and_outcomes(open_page, pages):
     page = open_page(pages["reproduction"])
     every = len(column(page, "#table", 0))
     page.get_by_label("search").fill("misprint")
@@ -206,6 +206,6 @@ def test_verdicts_are_searched_and_chosen(open_page, pages):
     assert 0 < len(column(page, "#table", 0)) < every
 
 
-def test_names_are_text(open_page, pages):
+def test_names_are_shown_as_text(open_page, pages):
     page = open_page(pages["model"])
     assert "column <0>" in json.dumps(column(page, "#importances table", 0))

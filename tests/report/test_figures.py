@@ -49,7 +49,7 @@ def test_a_notebook_shows_a_figure_as_png():
 class NotFitted(BaseEstimator):
     """An estimator whose class has every attribute that figures ask for, as properties of ours are."""
 
-    feature_importances_ = feature_matrix_ = components_ = explained_ = rounds_ = best_round_ = None
+    feature_importances_ = feature_matrix_ = components_ = eigenvalues_ = rounds_ = best_round_ = None
 
     def fit(self, X, y):
         raise NotImplementedError

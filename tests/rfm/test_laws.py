@@ -3,8 +3,6 @@
 import numpy as np
 import pytest
 import torch
-from gramian.rfm.choice import RIDGES
-from gramian.rfm.settings import threshold_support
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
 from sklearn.metrics import pairwise
@@ -12,6 +10,8 @@ from sklearn.metrics import pairwise
 from gramian import RFMClassifier, RFMRegressor
 from gramian.features import Agop, Fact
 from gramian.kernels import Gaussian, Laplace, Lp, Polynomial
+from gramian.rfm.training.refit import select_columns
+from gramian.rfm.training.tuning import RIDGES
 
 FIXED = {"ridge": 1e-2, "select_round": "last", "standardize": False, "dtype": "float64"}
 
@@ -55,7 +55,7 @@ def test_linear_kernel_is_linear_ridge(data):
     np.testing.assert_allclose(ours.gradients(Xt)[:, 0], np.tile(theirs.coef_, (40, 1)), rtol=1e-6)
 
 
-def test_ridge_per_row(data):
+def test_a_ridge_per_row_is_the_ridge_times_the_number_of_rows(data):
     X, y, Xt, _ = data
     per_row = RFMRegressor(kernel=Laplace(2.0), n_rounds=2, update="agop", **FIXED | {"ridge": 1e-3})
     total = RFMRegressor(kernel=Laplace(2.0), n_rounds=2, update="agop", **FIXED | {"ridge": 80 * 1e-3})
@@ -84,35 +84,35 @@ def test_rotation_covariance_of_a_full_matrix(data, update):
 def test_the_order_of_rows_changes_nothing(data):
     X, y, Xt, _ = data
     order = np.random.default_rng(2).permutation(len(X))
-    a, b = RFMRegressor(n_rounds=2).fit(X, y), RFMRegressor(n_rounds=2).fit(X[order], y[order])
+    a, b = RFMRegressor(preset="fast").fit(X, y), RFMRegressor(preset="fast").fit(X[order], y[order])
     assert np.array_equal(a.predict(Xt), b.predict(Xt))
     assert a.best_round_ == b.best_round_
 
 
-def test_a_weight_of_two_is_saying_it_twice(data):
+def test_a_weight_of_two_is_a_repeated_row(data):
     X, y, Xt, _ = data
-    twice = RFMRegressor(n_rounds=2).fit(np.vstack([X, X[:20]]), np.append(y, y[:20]))
+    twice = RFMRegressor(preset="fast").fit(np.vstack([X, X[:20]]), np.append(y, y[:20]))
     weights = np.ones(len(X))
     weights[:20] = 2
-    weighted = RFMRegressor(n_rounds=2).fit(X, y, sample_weight=weights)
+    weighted = RFMRegressor(preset="fast").fit(X, y, sample_weight=weights)
     np.testing.assert_allclose(twice.predict(Xt), weighted.predict(Xt), rtol=1e-10)
     weights[-1] = 0
-    without = RFMRegressor(n_rounds=2).fit(np.vstack([X[:-1], X[:20]]), np.append(y[:-1], y[:20]))
+    without = RFMRegressor(preset="fast").fit(np.vstack([X[:-1], X[:20]]), np.append(y[:-1], y[:20]))
     np.testing.assert_allclose(
-        RFMRegressor(n_rounds=2).fit(X, y, sample_weight=weights).predict(Xt), without.predict(Xt), rtol=1e-10
+        RFMRegressor(preset="fast").fit(X, y, sample_weight=weights).predict(Xt), without.predict(Xt), rtol=1e-10
     )
 
 
-def test_offset_and_scale_of_the_target_change_nothing(data):
+def test_the_offset_and_the_scale_of_the_target_change_nothing(data):
     X, y, Xt, _ = data
-    plain, moved = RFMRegressor(n_rounds=2).fit(X, y), RFMRegressor(n_rounds=2).fit(X, 1e6 + 1e3 * y)
+    plain, moved = RFMRegressor(preset="fast").fit(X, y), RFMRegressor(preset="fast").fit(X, 1e6 + 1e3 * y)
     np.testing.assert_allclose(moved.predict(Xt), 1e6 + 1e3 * plain.predict(Xt), rtol=1e-9)
 
 
-def test_scale_of_a_column_changes_nothing(data):
+def test_the_scale_of_a_column_changes_nothing(data):
     X, y, Xt, _ = data
     scale = np.array([1e6, 1, 1e-6, 1, 1e20])
-    plain, scaled = RFMRegressor(n_rounds=2).fit(X, y), RFMRegressor(n_rounds=2).fit(X * scale, y)
+    plain, scaled = RFMRegressor(preset="fast").fit(X, y), RFMRegressor(preset="fast").fit(X * scale, y)
     np.testing.assert_allclose(scaled.predict(Xt * scale), plain.predict(Xt), rtol=1e-6, atol=1e-7)
 
 
@@ -136,7 +136,7 @@ def test_gradients_are_those_of_predict(data):
         np.testing.assert_allclose(model.gradients(Xt)[:, 0, k], slope, rtol=1e-4, atol=1e-5)
 
 
-def test_transform_keeps_the_distances_the_kernel_sees(data):
+def test_transform_keeps_the_distances_of_the_kernel(data):
     X, y, Xt, _ = data
     model = RFMRegressor(update="agop", n_rounds=3, select_round="last").fit(X, y)
     Z = model.transform(Xt)
@@ -165,10 +165,10 @@ def test_automatic_numbers_have_the_smallest_leave_one_out_error(data):
     assert model.rounds_[0].loo == pytest.approx(min(errors.values()), rel=1e-6)
 
 
-def test_thresholded_retraining_is_ridge_on_the_kept_columns(data):
+def test_a_thresholded_refit_is_ridge_regression_on_the_selected_columns(data):
     X, y, Xt, _ = data
     options = {"kernel": Laplace(2.0), "n_rounds": 2, "update": "agop", **FIXED}
-    model = RFMRegressor(threshold=0.05, **options).fit(X, y)
+    model = RFMRegressor(feature_threshold=0.05, **options).fit(X, y)
     diagonal = np.diag(model.feature_matrix_)
     scaled = (diagonal - diagonal.min()) / (diagonal.max() - diagonal.min())
     assert np.array_equal(model.support_, scaled > 0.05)
@@ -176,13 +176,13 @@ def test_thresholded_retraining_is_ridge_on_the_kept_columns(data):
     plain = RFMRegressor(**options | {"n_rounds": 0}).fit(X[:, model.support_], y)
     np.testing.assert_allclose(model.predict(Xt), plain.predict(Xt[:, model.support_]), rtol=1e-10)
     assert (model.gradients(Xt)[:, :, ~model.support_] == 0).all()
-    assert bool(threshold_support(torch.eye(3), 0.5).all())
+    assert bool(select_columns(torch.eye(3), 0.5).all())
 
 
 def test_prediction_does_not_depend_on_the_batch(data):
     X, y, Xt, _ = data
     for dtype in ("float32", "float64"):
-        model = RFMClassifier(n_rounds=2, dtype=dtype).fit(X, np.digitize(y, [-1, 0, 1]))
+        model = RFMClassifier(preset="fast", n_rounds=1, dtype=dtype).fit(X, np.digitize(y, [-1, 0, 1]))
         whole = model.decision_function(Xt)
         assert np.array_equal(np.vstack([model.decision_function(x[None]) for x in Xt]), whole)
 
@@ -200,12 +200,12 @@ def test_solvers_and_formats_agree(data, solver, dtype):
 @pytest.mark.parametrize("weight", [1e-12, 1e-4, 1e6])
 def test_the_common_size_of_all_weights_changes_nothing(data, weight):
     X, y, Xt, _ = data
-    plain = RFMRegressor(n_rounds=1).fit(X, y).predict(Xt)
-    scaled = RFMRegressor(n_rounds=1).fit(X, y, sample_weight=np.full(len(X), weight)).predict(Xt)
+    plain = RFMRegressor(preset="fast", n_rounds=1).fit(X, y).predict(Xt)
+    scaled = RFMRegressor(preset="fast", n_rounds=1).fit(X, y, sample_weight=np.full(len(X), weight)).predict(Xt)
     np.testing.assert_allclose(scaled, plain, rtol=1e-6, atol=1e-8)
 
 
-def test_the_bandwidth_search_sees_more_than_the_nearest_valley():
+def test_the_bandwidth_search_finds_more_than_the_nearest_local_minimum():
     """The leave-one-out error of a wavy target also falls towards flat kernels, where it ends at the mean."""
     rng = np.random.default_rng(0)
     X, Xt = rng.normal(size=(300, 3)), rng.normal(size=(300, 3))
@@ -215,8 +215,8 @@ def test_the_bandwidth_search_sees_more_than_the_nearest_valley():
     assert model.score(Xt, wave(Xt)) > 0.3
 
 
-def test_a_ridge_float32_cannot_solve_is_looked_at_in_float64():
-    """A smooth noiseless target wants the smallest ridge, which float32 has no factor for."""
+def test_a_ridge_too_small_for_float32_is_tried_in_float64():
+    """A smooth target without noise is best fitted with the smallest ridge, for which float32 has no factor."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(1100, 4))
     model = RFMRegressor(kernel="matern", update="agop", n_rounds=1, select_round="last").fit(X, np.sin(X[:, 0]))

@@ -13,7 +13,7 @@ from gramian import __version__
 from gramian.bench.methods import Method, find_method
 from gramian.bench.scoring import failed, score
 from gramian.bench.tasks import CLASSIFICATION, SUITES, BenchTask, Folder
-from gramian.records import Cell, Record, hash_key
+from gramian.records import Record, WorkCell, hash_key
 
 TIME_LIMIT = 600.0
 """Default limit of one cell, in seconds."""
@@ -21,7 +21,7 @@ _KEY_DIGITS = 16
 
 
 @dataclass(frozen=True)
-class BenchCell(Cell):
+class BenchCell(WorkCell):
     """One method on one split of one data set.
 
     The record has ``key``, ``suite``, ``set``, ``split``, ``method``, ``seed``, the sizes of the task, ``versions``,

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from gramian.cli.interrupts import INTERRUPTED
 from gramian.display import format_duration
-from gramian.records import Cell, Record, RemainingTime
+from gramian.records import Record, RemainingTime, WorkCell
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class CellObserver:
     """The callbacks ``begin`` and ``tick`` of :func:`gramian.records.run`."""
 
     begin: Callable[[list[Any], list[tuple[Any, Record]]], object] = lambda waiting, finished: None
-    tick: Callable[[Cell, Record], object] = lambda cell, record: None
+    tick: Callable[[WorkCell, Record], object] = lambda cell, record: None
 
 
 @contextmanager
@@ -58,12 +58,12 @@ def _bar(what: str, jobs: int) -> Iterator[CellObserver]:
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task(what, total=None)
 
-        def begin(waiting: list[Cell], finished: list[tuple[Cell, Record]]) -> None:
+        def begin(waiting: list[WorkCell], finished: list[tuple[WorkCell, Record]]) -> None:
             column.remaining = RemainingTime(waiting, finished, jobs)
             before = f" ({len(finished)} finished before)" if finished else ""
             bar.update(task, total=len(waiting), description=f"{what}{before}")
 
-        def tick(cell: Cell, record: Record) -> None:
+        def tick(cell: WorkCell, record: Record) -> None:
             assert column.remaining is not None
             column.remaining.tick(cell, record)
             bar.advance(task)

@@ -29,7 +29,7 @@ from gramian.core.paths import check_writable
 from gramian.display import Bar, Cell, Column, Section, Table, format_number, to_rich
 from gramian.tables import ColumnRecord, TableEncoder
 from gramian.tables.frame_files import check_columns, read_frame
-from gramian.tables.target_column import TASKS, Task, choose_task
+from gramian.tables.target_column import TASKS, PredictionTask, choose_task
 
 _LISTED_COLUMNS = 40
 """The columns of a table that are listed before the fit."""
@@ -187,7 +187,7 @@ class _Fitted:
 
 
 def _fit(
-    X: Any, y: Any, task: Task, options: dict[str, Any], test_size: float, seed: int, console: Console | None
+    X: Any, y: Any, task: PredictionTask, options: dict[str, Any], test_size: float, seed: int, console: Console | None
 ) -> _Fitted:
     """Fit to a part of the rows, score on the others, then fit to all; after Ctrl-C return the last complete model."""
     estimator: Callable[..., Any] = RFMClassifier if task.classifies else RFMRegressor
@@ -254,7 +254,7 @@ def named_importances(model: Any) -> dict[str, float]:
     return {str(names[j]): float(shares[j]) for j in np.argsort(-shares, kind="stable")}
 
 
-def _split(X: Any, y: Any, test_size: float, seed: int, task: Task) -> list[Any]:
+def _split(X: Any, y: Any, test_size: float, seed: int, task: PredictionTask) -> list[Any]:
     """Split into training and held-out rows, stratified if each class has a row for either side."""
     stratified = task.classifies and y.value_counts().min() >= 2
     held_out = max(round(test_size * len(y)), y.nunique() if stratified else 1)
@@ -283,7 +283,7 @@ def _print_table(
     console.print(to_rich([Section("", Table([*headings, Column("use", "left")], rows), note)]))
 
 
-def _score_section(scores: dict[str, dict[str, float]], n_train: int, n_test: int, task: Task) -> Section:
+def _score_section(scores: dict[str, dict[str, float]], n_train: int, n_test: int, task: PredictionTask) -> Section:
     baseline = "most frequent class" if task.classifies else "mean of the target"
     rows: list[list[str | Cell | Bar]] = [
         [name, format_number(pair["model"]), Cell(format_number(pair["baseline"]), "quiet")]

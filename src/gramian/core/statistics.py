@@ -31,7 +31,7 @@ def within_standard_error(errors: Float[Tensor, " m"], best: Float[Tensor, " m"]
 
 
 def wilson_interval(
-    share: ArrayLike, count: ArrayLike, level: float
+    share: float | ArrayLike, count: float | ArrayLike, level: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return Wilson's interval at ``level`` for a share of ``count`` rows: numbers, or arrays of equal shape.
 

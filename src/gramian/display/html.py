@@ -33,8 +33,9 @@ def table_html(
     title : str
         The caption.
     sortable : bool
-        Make the headings buttons, by which a script of the page sorts the rows: by the attribute ``data-value`` of a
-        cell (:attr:`Cell.sort`) if it has one, else by its text. A column without a heading has no button.
+        Make the headings buttons, and add the class ``sortable``. A script of the page sorts the rows by the attribute
+        ``data-value`` of a cell (:attr:`Cell.sort`) if it has one, else by its text. A column without a heading has no
+        button.
     class_, id : str, optional
         Attributes of the element.
 
@@ -42,7 +43,8 @@ def table_html(
     2
     """
     caption = tag("caption", text(title)) if title else ""
-    return tag("table", caption + _head(table, sortable) + tag("tbody", _body(table)), class_=class_, id=id)
+    classes = " ".join(name for name in (class_, "sortable" if sortable else None) if name) or None
+    return tag("table", caption + _head(table, sortable) + tag("tbody", _body(table)), class_=classes, id=id)
 
 
 def _section(section: Section) -> str:

@@ -11,7 +11,7 @@ from gramian.core.clock import Clock
 from gramian.core.error_text import without_folders
 from gramian.experiments import papers
 from gramian.experiments.registry import Experiment, Result
-from gramian.records import Cell, Record, from_json, hash_key, provenance, to_json
+from gramian.records import Record, WorkCell, from_json, hash_key, provenance, to_json
 
 _DIGITS = 6
 """Significant digits of arrays: more than a figure shows."""
@@ -19,7 +19,7 @@ _KEY_DIGITS = 24
 
 
 @dataclass(frozen=True)
-class ExperimentCell(Cell):
+class ExperimentCell(WorkCell):
     """One spec and one seed of an experiment.
 
     The record has ``key``, ``experiment``, ``version``, ``class`` and ``spec`` (the fields of the spec), ``seed``,

@@ -1,5 +1,5 @@
 
-// The table of verdicts: words, paper and outcomes choose its rows.
+// Filter the table of verdicts by words, paper and outcome.
 const rows = [...document.getElementById("table").tBodies[0].rows];
 const search = document.getElementById("filter"), paper = document.getElementById("paper");
 const boxes = [...document.querySelectorAll("[data-only]")];
@@ -19,7 +19,7 @@ function filter() {
   document.getElementById("shown").textContent = count === rows.length ? `${count} rows` : `${count} of ${rows.length} rows`;
 }
 
-// What has not run is out of sight at first, unless there is nothing else.
+// Claims that have not run are hidden at first, unless there are no others.
 const ran = boxes.some((box) => box.dataset.only !== "not run");
 for (const box of boxes) {
   box.setAttribute("aria-pressed", String(ran && box.dataset.only !== "not run"));

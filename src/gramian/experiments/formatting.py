@@ -8,6 +8,9 @@ from gramian.display import MISSING, format_number, format_plus_minus
 from gramian.experiments.claims import Claim
 from gramian.experiments.verdict import Estimate
 
+NAN = "nan"
+"""A training that diverged, as the papers print it; it is a result, unlike a missing number."""
+
 
 def format_estimate(estimate: Estimate | None) -> str:
     """Format mean ± half the interval, with the decimals that the interval supports.
@@ -17,7 +20,7 @@ def format_estimate(estimate: Estimate | None) -> str:
     """
     if estimate is None:
         return MISSING
-    return format_plus_minus(estimate.mean, estimate.half)
+    return NAN if math.isnan(estimate.mean) else format_plus_minus(estimate.mean, estimate.half)
 
 
 def format_paper_value(claim: Claim) -> str:
@@ -29,7 +32,9 @@ def format_paper_value(claim: Claim) -> str:
     >>> format_paper_value(between("x", 0.9, math.inf, "a law"))
     '≥ 0.9'
     """
-    return format_number(claim.paper) if claim.paper is not None else MISSING if claim.missing else format_band(claim)
+    if claim.paper is None:
+        return MISSING if claim.missing else format_band(claim)
+    return NAN if math.isnan(claim.paper) else format_number(claim.paper)
 
 
 def format_band(claim: Claim) -> str:
@@ -39,7 +44,9 @@ def format_band(claim: Claim) -> str:
     >>> format_band(between("x", 0.9, 1.0, "a law"))
     '0.9 … 1'
     """
-    if math.isnan(claim.low) or claim.low == claim.high:
+    if math.isnan(claim.low):
+        return NAN
+    if claim.low == claim.high:
         return format_number(claim.low)
     if math.isinf(claim.high):
         return f"≥ {format_number(claim.low)}" if math.isfinite(claim.low) else "any number"

@@ -162,10 +162,10 @@ class Findings:
     @property
     def scales(self) -> list[str]:
         """Scales with records, largest first; a scale with the same records as a larger one is left out."""
-        kept: dict[tuple[str, ...], str] = {}
+        largest: dict[tuple[str, ...], str] = {}
         for scale in reversed(list(self.records)):
-            kept.setdefault(tuple(record["key"] for record in self.records[scale]), scale)
-        return list(kept.values())
+            largest.setdefault(tuple(record["key"] for record in self.records[scale]), scale)
+        return list(largest.values())
 
     @property
     def best(self) -> list[Verdict]:

@@ -22,7 +22,7 @@ def hash_key(identity: Mapping[str, Any], digits: int) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:digits]
 
 
-class Cell(ABC):
+class WorkCell(ABC):
     """One unit of work. Two cells with the same key have the same result, so one record serves both."""
 
     @property

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from gramian.core.workers import Lost, in_workers
-from gramian.records.cell import Cell, Record
+from gramian.records.cell import Record, WorkCell
 from gramian.records.store import Store
 
 log = logging.getLogger(__name__)
-C = TypeVar("C", bound=Cell)
+C = TypeVar("C", bound=WorkCell)
 
 
 def run(
@@ -31,7 +31,7 @@ def run(
 
     Parameters
     ----------
-    cells : iterable of Cell
+    cells : iterable of WorkCell
     store : Store
         Receives each record as soon as it is complete: an interrupt loses only the cells that are running.
     jobs : int
@@ -83,7 +83,7 @@ class _Call:
     A worker imports the modules of the cells' types with this object, before the time of its first task starts.
     """
 
-    types: frozenset[type[Cell]]
+    types: frozenset[type[WorkCell]]
 
     def __call__(self, item: tuple[str, Callable[[], Record]]) -> Record:
         return item[1]()

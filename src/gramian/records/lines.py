@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from gramian.records.cell import Cell, Record
+from gramian.records.cell import Record, WorkCell
 from gramian.records.store import Store
 
 log = logging.getLogger(__name__)
@@ -29,7 +29,7 @@ class LinesStore(Store):
     def __init__(self, path: str | Path):
         self.path = Path(path)
 
-    def find(self, cells: Iterable[Cell]) -> dict[str, Record]:
+    def find(self, cells: Iterable[WorkCell]) -> dict[str, Record]:
         """Return the records of these cells by key; of several with the same key the last."""
         stored = {record["key"]: record for record in self.all()}
         return {key: stored[key] for key in (cell.key for cell in cells) if key in stored}

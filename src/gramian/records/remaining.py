@@ -6,25 +6,25 @@ from collections.abc import Iterable, Sequence
 from statistics import fmean
 
 from gramian.core.clock import Clock
-from gramian.records.cell import Cell, Record
+from gramian.records.cell import Record, WorkCell
 
 
 class RemainingTime:
     """Estimate the seconds until all waiting cells are finished.
 
-    The expected duration of a cell is the mean over finished cells of its smallest group (see :meth:`Cell.levels`) that
-    has any, or over all finished cells. The cells are divided among the workers.
+    The expected duration of a cell is the mean over finished cells of its smallest group (see :meth:`WorkCell.levels`)
+    that has any, or over all finished cells. The cells are divided among the workers.
 
     Parameters
     ----------
-    waiting : sequence of Cell
-    finished : iterable of (Cell, Record)
+    waiting : sequence of WorkCell
+    finished : iterable of (WorkCell, Record)
         From earlier runs; failures are ignored.
     jobs : int
         Number of worker processes.
     """
 
-    def __init__(self, waiting: Sequence[Cell], finished: Iterable[tuple[Cell, Record]], jobs: int):
+    def __init__(self, waiting: Sequence[WorkCell], finished: Iterable[tuple[WorkCell, Record]], jobs: int):
         self._waiting = {cell.key: cell.levels() for cell in waiting}
         self._jobs = jobs
         self._since_last = Clock()
@@ -32,7 +32,7 @@ class RemainingTime:
         for cell, record in finished:
             self._learn(cell, record)
 
-    def tick(self, cell: Cell, record: Record) -> None:
+    def tick(self, cell: WorkCell, record: Record) -> None:
         """Take note of a finished cell."""
         self._waiting.pop(cell.key, None)
         self._since_last = Clock()
@@ -48,7 +48,7 @@ class RemainingTime:
         total = max(sum(expected) / workers, max(expected, default=0.0))
         return max(0.0, total - self._since_last.seconds)
 
-    def _learn(self, cell: Cell, record: Record) -> None:
+    def _learn(self, cell: WorkCell, record: Record) -> None:
         if not record["error"]:
             for group in _groups(cell.levels()):
                 self._durations.setdefault(group, []).append(cell.seconds(record))

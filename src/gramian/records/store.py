@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from gramian.core.atomic import atomic_write
-from gramian.records.cell import Cell, Record
+from gramian.records.cell import Record, WorkCell
 from gramian.records.json_values import from_json, to_json
 
 log = logging.getLogger(__name__)
@@ -20,7 +20,7 @@ class Store(ABC):
     """Records on disk, found by the keys of their cells."""
 
     @abstractmethod
-    def find(self, cells: Iterable[Cell]) -> dict[str, Record]:
+    def find(self, cells: Iterable[WorkCell]) -> dict[str, Record]:
         """Return the stored records of these cells by key, those of failures included."""
 
     @abstractmethod
@@ -31,7 +31,7 @@ class Store(ABC):
     def all(self) -> list[Record]:
         """Return all records; damaged ones are skipped with a warning."""
 
-    def get(self, cell: Cell) -> Record | None:
+    def get(self, cell: WorkCell) -> Record | None:
         """Return the record of a cell, or None."""
         return self.find([cell]).get(cell.key)
 
@@ -52,7 +52,7 @@ class FolderStore(Store):
 
     @abstractmethod
     def group(self, record: Mapping[str, Any]) -> str:
-        """Return the sub-folder of a record, from the part that :meth:`Cell.head` returns."""
+        """Return the sub-folder of a record, from the part that :meth:`WorkCell.head` returns."""
 
     @abstractmethod
     def restore(self, values: dict[str, Any]) -> Record | None:
@@ -63,11 +63,11 @@ class FolderStore(Store):
         """The folder of the files."""
         return self.folder / "records"
 
-    def path(self, cell: Cell) -> Path:
+    def path(self, cell: WorkCell) -> Path:
         """Return the file of a cell's record, which need not exist."""
         return self._path(cell.head())
 
-    def find(self, cells: Iterable[Cell]) -> dict[str, Record]:
+    def find(self, cells: Iterable[WorkCell]) -> dict[str, Record]:
         """Return the stored records of these cells by key, those of failures included."""
         found = {}
         for cell in cells:

@@ -5,9 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
-
-from sklearn.utils.validation import check_is_fitted
 
 from gramian.core.atomic import atomic_write
 from gramian.nets import FeatureReport, Monitor
@@ -15,15 +12,16 @@ from gramian.report.model.comparison import model_comparison_page
 from gramian.report.model.page import model_page
 from gramian.report.network.comparison import network_comparison_page
 from gramian.report.network.page import network_page
-from gramian.rfm.base import BaseRFM
+from gramian.rfm import RFMClassifier, RFMRegressor
+from gramian.tables.types import TableLike, TargetLike
 
 
 def write_report(
-    subject: BaseRFM | FeatureReport,
+    subject: RFMClassifier | RFMRegressor | FeatureReport,
     path: str | os.PathLike[str],
     *,
-    X: Any = None,
-    y: Any = None,
+    X: TableLike = None,
+    y: TargetLike = None,
     title: str | None = None,
     card: Mapping[str, str] | None = None,
     monitor: Monitor | None = None,
@@ -67,9 +65,8 @@ def write_report(
     ...     "Importances" in written.read_text(encoding="utf-8")
     True
     """
-    if isinstance(subject, BaseRFM):
+    if isinstance(subject, RFMClassifier | RFMRegressor):
         _only("a network", monitor=monitor, image_shape=image_shape, layers=layers)
-        check_is_fitted(subject)
         return _written(model_page(subject, X, y, title, card), path)
     if isinstance(subject, FeatureReport):
         _only("a model", X=X, y=y, card=card)
@@ -82,12 +79,12 @@ def write_report(
 
 
 def write_comparison(
-    a: BaseRFM | FeatureReport,
-    b: BaseRFM | FeatureReport,
+    a: RFMClassifier | RFMRegressor | FeatureReport,
+    b: RFMClassifier | RFMRegressor | FeatureReport,
     path: str | os.PathLike[str],
     *,
-    X: Any = None,
-    y: Any = None,
+    X: TableLike = None,
+    y: TargetLike = None,
     names: tuple[str, str] = ("A", "B"),
     title: str | None = None,
 ) -> Path:
@@ -129,11 +126,9 @@ def write_comparison(
     called = (str(names[0]), str(names[1])) if len(names) == 2 else ("", "")
     if not all(called) or called[0] == called[1]:
         raise ValueError(f"names must be two different texts, got {names!r}")
-    if isinstance(a, BaseRFM) and isinstance(b, BaseRFM):
-        check_is_fitted(a)
-        check_is_fitted(b)
+    if isinstance(a, RFMClassifier | RFMRegressor) and isinstance(b, RFMClassifier | RFMRegressor):
         return _written(model_comparison_page((a, b), X, y, called, title), path)
-    if all(isinstance(subject, BaseRFM | FeatureReport) for subject in (a, b)):
+    if all(isinstance(subject, RFMClassifier | RFMRegressor | FeatureReport) for subject in (a, b)):
         _only("two models", X=X, y=y)
         return _written(network_comparison_page(a, b, names=called, title=title), path)
     raise ValueError(f"a and b must be fitted models or FeatureReports, got {type(a).__name__} and {type(b).__name__}")

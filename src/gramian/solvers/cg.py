@@ -42,7 +42,7 @@ _TRUSTED = 2e-4
 """Ratio by which the residual of the recursion may fall before the true one is computed: float32 drifts by 4e-5."""
 
 
-class Run(NamedTuple):
+class Iteration(NamedTuple):
     """End of an iteration: the best iterate, the steps taken, its true residual; ``stalled`` if it made no progress."""
 
     X: Tensor
@@ -126,7 +126,7 @@ class ConjugateGradient(Solver):
         direct = Direct(tol=self.tol)
         fits = operator.max_bytes is None or direct.bytes_needed(operator.n, operator.dtype) <= operator.max_bytes
         tries, held, trouble = self._tries(operator, direct_fits=fits), 0, ""
-        steps, run = 0, Run(X, 0, float("inf"), False)
+        steps, run = 0, Iteration(X, 0, float("inf"), False)
         for rank in tries:
             last_resort = rank == tries[-1] and not fits
             precondition: Product = lambda R: R  # noqa: E731
@@ -205,7 +205,7 @@ class ConjugateGradient(Solver):
         chosen = chosen.to(products.diagonal.device)
         return NystromPreconditioner(lambda: products.columns(chosen), chosen, products.diagonal, ridge, wide)
 
-    def _iterate(self, products: Products, precondition: Product, Y: Tensor, X: Tensor, *, patient: bool) -> Run:
+    def _iterate(self, products: Products, precondition: Product, Y: Tensor, X: Tensor, *, patient: bool) -> Iteration:
         """Run preconditioned conjugate gradients on the rows of Y; return the iterate with the smallest true residual.
 
         A guess is first multiplied by the best scalar: coefficients of another round have the right shape but rarely
@@ -250,7 +250,7 @@ class ConjugateGradient(Solver):
             rz_new = (R * Z).sum(dim=1, keepdim=True)
             P = Z + torch.where(drifted | (rz == 0), 0, rz_new / torch.where(rz == 0, 1, rz)) * P
             rz = rz_new
-        return Run(best, step, float(best_error.max()), stalled)
+        return Iteration(best, step, float(best_error.max()), stalled)
 
     def _hopeless(self, first: Tensor, now: Tensor, step: int) -> bool:
         """True if ``max_steps`` would not be enough for some column even at three times the rate so far."""

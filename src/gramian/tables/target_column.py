@@ -17,7 +17,7 @@ _ROWS_PER_CLASS = 20
 
 
 @dataclass(frozen=True)
-class Task:
+class PredictionTask:
     """Regression or classification, the reason for the choice, and the other task if that is plausible too."""
 
     name: str
@@ -65,7 +65,7 @@ def text_among_numbers(column: pd.Series) -> tuple[list[str], float]:
     return values[text].value_counts().index.tolist(), 1 - float(text.mean())
 
 
-def choose_task(y: pd.Series, requested: str = "auto") -> Task:
+def choose_task(y: pd.Series, requested: str = "auto") -> PredictionTask:
     """Choose regression or classification for a target without missing values.
 
     Text, booleans and dates are classes. Whole numbers are classes if there are two of them, or at most 20 with 20 rows
@@ -73,9 +73,9 @@ def choose_task(y: pd.Series, requested: str = "auto") -> Task:
 
     >>> import pandas as pd
     >>> choose_task(pd.Series(["a", "b", "a"]))
-    Task(name='classification', reason='it holds text', other=None)
+    PredictionTask(name='classification', reason='it holds text', other=None)
     >>> choose_task(pd.Series([0.5, 1.25]))
-    Task(name='regression', reason='it holds numbers with decimals', other=None)
+    PredictionTask(name='regression', reason='it holds numbers with decimals', other=None)
     """
     from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
@@ -83,16 +83,16 @@ def choose_task(y: pd.Series, requested: str = "auto") -> Task:
     if requested == "regression" and not numeric:
         raise ValueError(f"the target {y.name!r} holds {_content(y)}, and regression needs numbers")
     if requested != "auto":
-        return Task(requested, "as requested")
+        return PredictionTask(requested, "as requested")
     if not numeric:
-        return Task("classification", f"it holds {_content(y)}")
+        return PredictionTask("classification", f"it holds {_content(y)}")
     if not bool((y == y.round()).all()):
-        return Task("regression", "it holds numbers with decimals")
+        return PredictionTask("regression", "it holds numbers with decimals")
     distinct = y.nunique()
     reason = f"it holds {distinct:,} distinct whole numbers in {len(y):,} rows"
     if distinct <= 2 or (distinct <= _MOST_CLASSES and distinct * _ROWS_PER_CLASS <= len(y)):
-        return Task("classification", reason, "regression")
-    return Task("regression", reason, "classification")
+        return PredictionTask("classification", reason, "regression")
+    return PredictionTask("regression", reason, "classification")
 
 
 def _content(y: pd.Series) -> str:

@@ -6,7 +6,15 @@ from torch import nn
 
 from gramian.core import pearson, psd_power, threads
 from gramian.experiments.d_fact.images import images
-from gramian.experiments.d_fact.training import BACKWARD, FORWARD, ImageTraining, Trained, correlations, mlp, train
+from gramian.experiments.d_fact.training import (
+    BACKWARD,
+    FORWARD,
+    ImageTraining,
+    TrainedNetwork,
+    correlations,
+    mlp,
+    train,
+)
 
 TINY = ImageTraining("digits", 96, hidden=2, width=16, weight_decay=1e-3, epochs=3, batch=32)
 
@@ -104,6 +112,6 @@ def test_fact_is_the_gram_matrix_at_a_stationary_point():
         return loss
 
     optimizer.step(closure)
-    found = correlations(Trained(model, X, Y, ()), 1e-2, layers=None, backward=True)
+    found = correlations(TrainedNetwork(model, X, Y, ()), 1e-2, layers=None, backward=True)
     for name in ("fact", "fact_polar", "bfact", "bfact_polar"):
         assert min(found[name]) > 0.9999, name

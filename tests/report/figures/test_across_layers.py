@@ -6,7 +6,8 @@ import torch
 from torch import nn
 
 from gramian.nets import inspect
-from gramian.report import plot_spectra
+from gramian.report import plot_report, plot_spectra
+from nets.models import INPUTS, full_report, mlp, seeded
 
 
 def test_a_layer_whose_name_begins_with_an_underscore_is_in_the_legend():
@@ -21,3 +22,14 @@ def test_a_layer_whose_name_begins_with_an_underscore_is_in_the_legend():
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # no glyph may be missing
         ax.figure.canvas.draw()
+
+
+def test_the_figure_of_a_report_draws_every_layer():
+    figure = plot_report(full_report())
+    assert len(figure.axes) == 4
+    lines = {line.get_label() for line in figure.axes[0].lines}
+    assert {"FACT", "AGOP^½", "C-NFA"} <= lines
+    assert len(figure.axes[0].lines[0].get_xdata()) == 3
+    assert len(plot_report(inspect(seeded(mlp), INPUTS)).axes) == 3
+    deep = seeded(lambda: nn.Sequential(*(nn.Linear(5, 5) for _ in range(9))))
+    assert "number" in plot_report(inspect(deep, INPUTS)).axes[0].get_xlabel()

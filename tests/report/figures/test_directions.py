@@ -17,7 +17,7 @@ class TestPlotDirections:
         columns = [int(t.get_text()[1:]) for t in ax.get_yticklabels()]
         np.testing.assert_allclose(bar_lengths(ax), model.components_[:2][:, columns].ravel())
         assert {1, 4} <= set(columns)
-        share = model.explained_ / model.explained_.sum()
+        share = model.eigenvalues_ / model.eigenvalues_.sum()
         labels = [t.get_text() for t in ax.get_legend().get_texts()]
         assert labels == [f"{i + 1} ({share[i]:.0%})" for i in range(2)]
         pixels = render(ax)
@@ -25,7 +25,7 @@ class TestPlotDirections:
         assert has_colour(pixels, SERIES[1])
 
     def test_no_more_directions_are_drawn_than_were_learned(self):
-        one = SimpleNamespace(explained_=np.array([2.0]), components_=np.array([[0.6, -0.8]]))
+        one = SimpleNamespace(eigenvalues_=np.array([2.0]), components_=np.array([[0.6, -0.8]]))
         assert len(plot_directions(one, k=5).patches) == 2
 
     def test_directions_of_a_result_are_informative_if_round_0_was_selected(self):

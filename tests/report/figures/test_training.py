@@ -6,6 +6,7 @@ import torch
 
 from gramian.nets import Monitor
 from gramian.report import plot_history, plot_trajectory
+from nets.models import INPUTS, LABELS, mlp, seeded
 from report.inspected import X, build
 from report.plot_cases import monitor
 
@@ -21,3 +22,12 @@ def test_a_monitor_without_measurements_is_refused(draw):
     layer = build(lambda: torch.nn.Linear(5, 1))
     with pytest.raises(ValueError, match="nothing was measured yet"):
         draw(Monitor(layer, X))
+
+
+def test_the_history_has_a_panel_per_layer_of_choice():
+    model = seeded(mlp)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, weight_decay=1e-3)
+    measured = Monitor(model, (INPUTS, LABELS), "cross_entropy", optimizer=optimizer)
+    measured.measure()
+    assert len(plot_history(measured).axes) == 3
+    assert hasattr(plot_history(measured, ["fact_cos"], ["2"]).axes[0], "lines")

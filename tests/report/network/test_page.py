@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from gramian.nets import Monitor
+from gramian.nets import InspectOptions, Monitor
 from gramian.nets.metrics import COLUMNS
 from gramian.nets.table import measured_columns
 from gramian.report import write_report
@@ -113,7 +113,7 @@ def test_matrices_that_cannot_be_formed_have_a_reason():
         def forward(self, x):
             return self.head(self.embed(x).mean(1))
 
-    text = check(network_page(quiet_inspect(build(Words), tokens, max_dim=20))).text
+    text = check(network_page(quiet_inspect(build(Words), tokens, options=InspectOptions(max_dim=20)))).text
     assert "raise max_dim" in text
 
 

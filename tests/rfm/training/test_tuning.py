@@ -51,7 +51,7 @@ class TestMedian:
     def test_only_a_kernel_that_asks_for_it_gets_the_median(self):
         data = make_rows(40)
         median = median_distance(Laplace(), Identity(3), data.X, seed=0)
-        fitted = with_median_bandwidth(Laplace("median", factor=2.0), Identity(3), data.X, 0)
+        fitted = with_median_bandwidth(Laplace("median", bandwidth_scale=2.0), Identity(3), data.X, 0)
         assert fitted.length == pytest.approx(2 * median)
         assert with_median_bandwidth(Laplace(3.0), Identity(3), data.X, 0) == Laplace(3.0)
 

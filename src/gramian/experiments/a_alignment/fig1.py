@@ -36,6 +36,7 @@ class ChainNetwork:
 
 
 _ONE = "one network and one Q in the paper, which does not print steps and learning rate; "
+_SIMILAR = "'similar to each other and the EGOP', which the paper shows as images only"
 _CLAIMS = (
     number("nfa", 0.93, 0.03, _ONE + "our standard deviation over seeds is 0.007", label="ρ(NFM, AGOP)"),
     number("corrupted", 0.53, 0.1, _ONE + "our standard deviation over Q is 0.05", label="ρ(NFM, WᵀQW)"),
@@ -43,8 +44,8 @@ _CLAIMS = (
         "ptk_spread", 5.9, 0.6, "one network in the paper; 10 % for other random numbers",
         label="std/mean of eigenvalues of K",
     ),
-    between("nfm_egop", 0.8, 1.0, "'similar to each other and the EGOP': an image", label="ρ(NFM, EGOP)", slack=0.1),
-    between("agop_egop", 0.8, 1.0, "'similar to each other and the EGOP': an image", label="ρ(AGOP, EGOP)", slack=0.1),
+    between("nfm_egop", 0.8, 1.0, _SIMILAR, label="ρ(NFM, EGOP)", slack=0.1),
+    between("agop_egop", 0.8, 1.0, _SIMILAR, label="ρ(AGOP, EGOP)", slack=0.1),
     between(
         "block_lost", 0.2, 1.0, "'obscures the low rank structure': the share of the 5 × 5 block must decrease visibly",
         label="ρ(AGOP, EGOP) − ρ(WᵀQW, EGOP)", slack=0.1,

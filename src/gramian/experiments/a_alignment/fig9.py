@@ -143,12 +143,12 @@ def _measure(
     K = J.mT @ J / len(X)
     nfm, agop = W0.square().sum(0), agop_of(W0, J).diagonal() / len(X)
     corrupted = [congruence(W0, corrupted_ptk(K, rng)).diagonal() for _ in range(spec.rotations)]
-    kept, lost = pearson(nfm, agop), math.fsum(pearson(nfm, Q) for Q in corrupted) / spec.rotations
+    intact, corrupt = pearson(nfm, agop), math.fsum(pearson(nfm, Q) for Q in corrupted) / spec.rotations
     contrast, participation = float(nfm.std() / nfm.mean()), float(K.trace() ** 2 / K.square().sum())
     numbers = {
-        "nfa": kept,
-        "corrupted": lost,
-        "lost": kept - lost,
+        "nfa": intact,
+        "corrupted": corrupt,
+        "lost": intact - corrupt,
         "predicted": corrupted_pearson(contrast, participation, spec.width),
         "contrast": contrast,
         "participation": participation,

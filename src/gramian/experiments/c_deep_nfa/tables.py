@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from matplotlib.figure import Figure
 
@@ -43,8 +43,10 @@ SPREAD = {
 
 
 @dataclass(frozen=True)
-class Column:
+class TableColumn:
     """Part of a column of a table: one optimiser and rank, with all combinations of depth, decay and noise."""
+
+    record_name: ClassVar[str] = "Column"
 
     rank: int
     optimiser: str
@@ -66,7 +68,7 @@ def cell_name(optimiser: str, depth: int, decay: float, noise: float) -> str:
     return f"{optimiser} L={depth} λ=1e{round(math.log10(decay))} σ={noise:g}"
 
 
-def run(spec: Column, seed: int) -> Result:
+def run(spec: TableColumn, seed: int) -> Result:
     """Train the stacks of the column, one per depth."""
     numbers: dict[str, float] = {}
     losses: dict[str, float] = {}
@@ -82,7 +84,7 @@ def run(spec: Column, seed: int) -> Result:
     return Result(numbers | _contrasts(spec, numbers), {"loss": losses})
 
 
-def _contrasts(spec: Column, numbers: Mapping[str, float]) -> dict[str, float]:
+def _contrasts(spec: TableColumn, numbers: Mapping[str, float]) -> dict[str, float]:
     """Compute the main effects of the table, where this part of it has the cells."""
 
     def mean(depth: int, decay: float) -> float:
@@ -99,19 +101,20 @@ def _contrasts(spec: Column, numbers: Mapping[str, float]) -> dict[str, float]:
     }
 
 
-def specs(rank: int) -> dict[str, list[Column]]:
+def specs(rank: int) -> dict[str, list[TableColumn]]:
     """Return the specs of all scales of one table."""
     rate = FULL_RANK_RATE if rank == 20 else SMALL_RATE
     paper = [
-        Column(rank, name, (depth,), PAPER_RATE[name], PAPER_EPOCHS + LAST_EPOCHS)
+        TableColumn(rank, name, (depth,), PAPER_RATE[name], PAPER_EPOCHS + LAST_EPOCHS)
         for name in ("gdm", "gd", "sgd", "sgdm", "adam")
         for depth in DEPTHS
     ]
     small = [
-        Column(rank, name, (2, 5), rate[name], SMALL_EPOCHS[name], tail=10, decays=(1e-4, 1e-2)) for name in COLUMNS
+        TableColumn(rank, name, (2, 5), rate[name], SMALL_EPOCHS[name], tail=10, decays=(1e-4, 1e-2))
+        for name in COLUMNS
     ]
     smoke = [
-        Column(rank, name, (2, 3), rate[name], 4 if name in ("adam", "sgd", "sgdm") else 30, 2, (1e-4, 1e-2))
+        TableColumn(rank, name, (2, 3), rate[name], 4 if name in ("adam", "sgd", "sgdm") else 30, 2, (1e-4, 1e-2))
         for name in COLUMNS
     ]
     return {"smoke": smoke, "small": small, "paper": paper}

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from gramian.experiments import Claim, Result, between, experiment
-from gramian.experiments.d_fact.training import BACKWARD, FORWARD, ImageTraining, Trained, correlations, train
+from gramian.experiments.d_fact.training import BACKWARD, FORWARD, ImageTraining, TrainedNetwork, correlations, train
 from gramian.report import style
 
 _LABELS = ("FACT", "√(FACT·FACTᵀ)", "AGOP", "√AGOP", "eNFA", "√eNFA")
@@ -51,7 +51,7 @@ def measure(course: Course, seed: int) -> tuple[tuple[int, ...], dict[str, np.nd
     )
     found: list[dict[str, tuple[float, ...]]] = []
 
-    def watch(epoch: int, trained: Trained) -> None:
+    def watch(epoch: int, trained: TrainedNetwork) -> None:
         if epoch in epochs:
             found.append(correlations(trained, training.weight_decay, _LAYERS, backward=True))
 

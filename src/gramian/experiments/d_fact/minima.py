@@ -49,7 +49,7 @@ def adam_many(
     split = B * m
     theta = np.concatenate([a.ravel(), W.ravel()])
     first, second = np.zeros_like(theta), np.zeros_like(theta)
-    kept = {round(spec.steps * (k + 1) / spec.moments) for k in range(spec.moments)}
+    recorded = {round(spec.steps * (k + 1) / spec.moments) for k in range(spec.moments)}
     steps: list[int] = []
     seen = []
     for step in range(1, spec.steps + 1):
@@ -66,7 +66,7 @@ def adam_many(
         if spec.schedule == "cosine":
             rate *= (1 + math.cos(math.pi * step / spec.steps)) / 2
         theta = theta - rate / (1 - 0.9**step) * first / (np.sqrt(second / (1 - 0.999**step)) + 1e-8)
-        if step in kept:
+        if step in recorded:
             steps.append(step)
             seen.append((theta[:split].reshape(B, m), theta[split:].reshape(B, m, d)))
     return steps, seen

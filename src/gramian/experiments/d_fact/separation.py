@@ -54,7 +54,7 @@ def adam(task: Separation, start: tuple[torch.Tensor, torch.Tensor], steps: int,
     m = len(a)
     theta = np.concatenate([a, W.ravel()])
     first, second = np.zeros_like(theta), np.zeros_like(theta)
-    kept = set(np.linspace(0.9 * steps, steps, 101).astype(int).tolist())
+    recorded = set(np.linspace(0.9 * steps, steps, 101).astype(int).tolist())
     seen: list[Minimiser] = []
     for step in range(1, steps + 1):
         a, W = theta[:m], theta[m:].reshape(m, -1)
@@ -62,7 +62,7 @@ def adam(task: Separation, start: tuple[torch.Tensor, torch.Tensor], steps: int,
         pull = 2 * p * ((Z * Z) @ a - y)
         gradient = np.concatenate([(Z * Z).T @ pull, (2 * a[:, None] * (Z.T @ (pull[:, None] * X))).ravel()])
         gradient += task.weight_decay * theta
-        if step in kept:
+        if step in recorded:
             now = torch.from_numpy(a.copy()), torch.from_numpy(W.copy())
             residual = float(np.linalg.norm(gradient) / (task.weight_decay * np.linalg.norm(theta)))
             seen.append(Minimiser(*now, float(task.loss(*now)), residual))

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from gramian.core import threads
 from gramian.experiments import Result, between, experiment
-from gramian.experiments.d_fact.training import ImageTraining, Trained, correlations, train
+from gramian.experiments.d_fact.training import ImageTraining, TrainedNetwork, correlations, train
 from gramian.report import style
 from gramian.theory.lbfgs import LBFGS
 
@@ -37,13 +37,13 @@ class Smooth(Settling):
     """A :class:`Settling` with GELU in place of ReLU after the training, so that the loss has no kinks."""
 
 
-def smoothed(trained: Trained) -> Trained:
+def smoothed(trained: TrainedNetwork) -> TrainedNetwork:
     """Return the network with GELU in place of ReLU and a copy of its weights."""
     parts = [copy.deepcopy(part) if isinstance(part, nn.Linear) else nn.GELU() for part in trained.model]
-    return Trained(nn.Sequential(*parts), trained.X, trained.Y, trained.losses)
+    return TrainedNetwork(nn.Sequential(*parts), trained.X, trained.Y, trained.losses)
 
 
-def relative_gradient(trained: Trained, weight_decay: float) -> float:
+def relative_gradient(trained: TrainedNetwork, weight_decay: float) -> float:
     """Return ``‖∇L + λW‖ / (λ‖W‖)`` of the first layer on all rows; at 0, FACT is exactly ``WᵀW``.
 
     >>> run = train(ImageTraining("digits", 64, hidden=1, width=16, epochs=2), seed=0)
@@ -58,11 +58,11 @@ def relative_gradient(trained: Trained, weight_decay: float) -> float:
     return float((gradient + shrinkage).norm() / shrinkage.norm())
 
 
-def settle(trained: Trained, spec: Settling) -> Iterator[Trained]:
+def settle(trained: TrainedNetwork, spec: Settling) -> Iterator[TrainedNetwork]:
     """Minimise ``L + (λ/2)‖θ‖²`` on all rows by L-BFGS in double precision; yield the network after each round."""
     decay = spec.training.weight_decay
     model, X, Y = copy.deepcopy(trained.model).double(), trained.X.double(), trained.Y.double()
-    now = Trained(model, X, Y, trained.losses)
+    now = TrainedNetwork(model, X, Y, trained.losses)
 
     def loss() -> Tensor:
         size = torch.stack([parameter.square().sum() for parameter in model.parameters()]).sum()
@@ -189,7 +189,7 @@ def settling(spec: Settling, seed: int) -> Result:
     return Result(numbers, {key: [found[key] for found in seen] for key in seen[0]})
 
 
-def _measure(trained: Trained, decay: float) -> dict[str, float]:
+def _measure(trained: TrainedNetwork, decay: float) -> dict[str, float]:
     found = {name: values[0] for name, values in correlations(trained, decay).items()}
     rivals = max(found[name] for name in ("agop", "agop_half", "enfa", "enfa_half"))
     with threads(1), torch.no_grad():

@@ -49,7 +49,7 @@ class ImageTraining:
 
 
 @dataclass(frozen=True)
-class Trained:
+class TrainedNetwork:
     """A trained network, its training rows, and the mean loss of each epoch."""
 
     model: nn.Sequential
@@ -81,8 +81,8 @@ def mlp(sizes: tuple[int, ...], rng: torch.Generator) -> nn.Sequential:
 def train(
     training: ImageTraining,
     seed: int,
-    watch: Callable[[int, Trained], None] | None = None,
-) -> Trained:
+    watch: Callable[[int, TrainedNetwork], None] | None = None,
+) -> TrainedNetwork:
     """Train by SGD on the mean squared error (over rows and outputs), with a cosine schedule of the learning rate.
 
     Parameters
@@ -112,7 +112,7 @@ def train(
     with threads(1), torch.enable_grad():
         for epoch in range(training.epochs):
             if watch is not None:
-                watch(epoch, Trained(model, X, Y, tuple(losses)))
+                watch(epoch, TrainedNetwork(model, X, Y, tuple(losses)))
             total = torch.zeros(())
             for rows in torch.randperm(len(X), generator=rng).split(training.batch):
                 optimizer.zero_grad()
@@ -122,14 +122,14 @@ def train(
                 total += loss.detach() * len(rows)
             schedule.step()
             losses.append(float(total) / len(X))
-        trained = Trained(model, X, Y, tuple(losses))
+        trained = TrainedNetwork(model, X, Y, tuple(losses))
         if watch is not None:
             watch(training.epochs, trained)
     return trained
 
 
 def correlations(
-    trained: Trained, weight_decay: float, layers: int | None = 1, *, backward: bool = False
+    trained: TrainedNetwork, weight_decay: float, layers: int | None = 1, *, backward: bool = False
 ) -> dict[str, tuple[float, ...]]:
     """Compute the Pearson correlation of each matrix of :data:`FORWARD` with ``WᵀW``, one value per layer.
 

@@ -193,7 +193,7 @@ def plot_spectra(
 
 
 def plot_report(report: FeatureReport) -> Figure:
-    """Draw alignment, effective ranks, feature geometry and the spectra of WᵀW in one figure: ``report.plot()``.
+    """Draw alignment, effective ranks, feature geometry and the spectra of WᵀW in one figure.
 
     >>> import torch
     >>> from gramian.nets import inspect

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 
 from gramian.report.figures.inputs import SMALLEST_SHARE, HasComponents, check_at_least_one, check_fitted, column_names
 from gramian.report.style import BLUE, SERIES, axes_or_new, finish
-from gramian.rfm.directions import Along, Directions
+from gramian.rfm.explain import Along, Directions
 
 
 def plot_directions(
@@ -54,7 +54,7 @@ def plot_directions(
         names = result.names if names is None else names
     else:
         check_fitted(result)
-        eigenvalues = np.asarray(result.explained_, dtype=float)
+        eigenvalues = np.asarray(result.eigenvalues_, dtype=float)
         directions, share = np.asarray(result.components_, dtype=float)[:k], eigenvalues / eigenvalues.sum()
     weight = (share[: len(directions), None] * directions**2).sum(axis=0)
     columns = np.argsort(-weight, kind="stable")[:top]

@@ -12,7 +12,7 @@ from matplotlib.ticker import MaxNLocator, PercentFormatter
 from gramian.display import more_columns
 from gramian.report.figures.inputs import SMALLEST_SHARE, HasImportances, check_at_least_one, check_fitted, column_names
 from gramian.report.style import BLUE, axes_or_new, beside, finish
-from gramian.rfm.importance import Importances
+from gramian.rfm.explain import Importances
 
 
 def plot_importances(

@@ -45,7 +45,7 @@ class HasComponents(Protocol):
         """Eigenvectors ``(m, d)`` as rows, strongest first."""
 
     @property
-    def explained_(self) -> ArrayLike:
+    def eigenvalues_(self) -> ArrayLike:
         """Eigenvalues ``(m,)``."""
 
 

@@ -69,6 +69,9 @@ def from_zero_to_one(ax: Axes) -> None:
 
 def legend_above(ax: Axes) -> None:
     """Put the legend above the axes, where no line crosses it, in two columns on narrow axes and else in three."""
+    if not ax.get_legend_handles_labels()[0]:
+        finish(ax, grid="y")
+        return
     narrow = ax.get_window_extent().width / ax.figure.dpi < 3.0
     ax.legend(
         frameon=False, fontsize=7, loc="lower left", bbox_to_anchor=(0, 1), ncols=2 if narrow else 3, columnspacing=1.2,

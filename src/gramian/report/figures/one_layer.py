@@ -141,7 +141,7 @@ def plot_layer_directions(
 
 
 def plot_layer(report: FeatureReport, layer: str, shape: Sequence[int] | None = None) -> Figure:
-    """Draw the matrices of one layer, their cosines to WᵀW and their spectra in one figure: ``report.plot(layer)``.
+    """Draw the matrices of one layer, their cosines to WᵀW and their spectra in one figure.
 
     Parameters
     ----------

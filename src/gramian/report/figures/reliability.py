@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from gramian.report.style import BLUE, axes_or_new, finish
-from gramian.rfm.reliability import Reliability
+from gramian.rfm.uncertainty.reliability import Reliability
 
 
 def plot_reliability(result: Reliability, ax: Axes | None = None) -> Axes:

@@ -67,7 +67,7 @@ def plot_trajectory(
 def plot_history(
     monitor: Monitor, columns: Sequence[str] = ("nfa_cos", "c_nfa_cos"), layers: Sequence[str] | None = None
 ) -> Figure:
-    """Draw numbers over training, one panel per layer, with the loss, in one figure: ``monitor.plot()``.
+    """Draw numbers over training, one panel per layer, with the loss, in one figure.
 
     >>> import torch
     >>> from gramian.nets import Monitor

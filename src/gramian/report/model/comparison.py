@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import torch
@@ -23,7 +22,7 @@ from gramian.display import (
 from gramian.nets.compare import subspace_overlap
 from gramian.report.model.learned import MOST_LINES
 from gramian.report.model.measures import LEVEL, TOO_FEW, has_enough_rows, interval, interval_of, measures, resampled
-from gramian.report.model.predictions import Predictions, predictions_for, read_table, take
+from gramian.report.model.predictions import Predictions, predicted, predictions_for, probabilities, read_table, take
 from gramian.report.model.provenance import format_setting
 from gramian.report.model.rounds import errors_chart
 from gramian.report.model.scores import three_digits
@@ -42,18 +41,23 @@ from gramian.report.web import (
     text,
     tiles,
 )
-from gramian.rfm.columns import Columns
-from gramian.rfm.directions import learned_matrix
+from gramian.rfm import FittedRFM, RFMClassifier, RFMRegressor
+from gramian.rfm.explain import importances, learned_matrix
+from gramian.tables.types import TableLike, TargetLike
 
 _DIRECTIONS, _MAP_COLUMNS, _ROWS = 5, 24, 20
 _MOST_PREDICTED = 20_000
-Models = tuple[Any, Any]
+Estimator = RFMClassifier | RFMRegressor
+Models = tuple[FittedRFM, FittedRFM]
 Names = tuple[str, str]
 Both = tuple[Predictions, Predictions]
 
 
-def model_comparison_page(models: Models, X: Any, y: Any, names: Names, title: str | None = None) -> str:
+def model_comparison_page(
+    estimators: tuple[Estimator, Estimator], X: TableLike, y: TargetLike, names: Names, title: str | None = None
+) -> str:
     """Return the page as text; see :func:`gramian.report.write_comparison`."""
+    models = estimators[0].fitted(), estimators[1].fitted()
     X = None if X is None else read_table(X)
     tables = _in_order(models[0], X), _in_order(models[1], X)
     both = predictions_for(models[0], tables[0], y), predictions_for(models[1], tables[1], y)
@@ -65,7 +69,7 @@ def model_comparison_page(models: Models, X: Any, y: Any, names: Names, title: s
         _matrices(models, names),
         PageSection("Rounds", errors_chart(list(zip(names, models, strict=True)))),
         PageSection("Rows on which they disagree most", _disagreement(models, both, tables, names), "Disagreement"),
-        _settings(models, names),
+        _settings(estimators, models, names),
     ]
     outputs = f"{len(both[0].classes)} classes" if both[0].classes else "regression"
     sources = [one.description for one in both]
@@ -81,16 +85,16 @@ def _check(models: Models, both: Both) -> None:
     one, two = both
     if one.classes != two.classes or (not one.classes and one.y.shape[1] != two.y.shape[1]):
         raise ValueError("a and b must predict the same: two classifiers of one set of classes, or two regressors")
-    first, second = (Columns.of(model).names for model in models)
+    first, second = (model.columns.names for model in models)
     if set(first) != set(second):
         odd = sorted(set(first) ^ set(second))[:5]
         raise ValueError(f"a and b must be fitted to the same columns; only one of them has {', '.join(odd)}")
 
 
-def _in_order(model: Any, X: Any) -> Any:
+def _in_order(model: FittedRFM, X: TableLike) -> TableLike:
     """Return the table with its columns in the order of the fit, if both have names."""
     keys = {str(key): key for key in getattr(X, "columns", ())}
-    names = Columns.of(model).names
+    names = model.columns.names
     return X[[keys[name] for name in names]] if set(names) <= set(keys) else X
 
 
@@ -156,7 +160,7 @@ def _verdict(low: float, high: float, higher_is_better: bool, names: Names) -> C
 
 
 def _importances(models: Models, names: Names) -> PageSection:
-    one, two = (model.importances() for model in models)
+    one, two = (importances(model) for model in models)
     at = {name: j for j, name in enumerate(two.columns)}
     same = [at[name] for name in one.columns]
     shares, low, high = two.shares[same], two.low[same], two.high[same]
@@ -181,7 +185,7 @@ def _importances(models: Models, names: Names) -> PageSection:
 
 
 def _matrices(models: Models, names: Names) -> PageSection:
-    columns = [Columns.of(model) for model in models]
+    columns = [model.columns for model in models]
     if set(columns[0].encoded) != set(columns[1].encoded):
         about = "The two models encode their columns differently, so their matrices cannot be compared."
         return PageSection("Learned matrices", note(about))
@@ -189,7 +193,7 @@ def _matrices(models: Models, names: Names) -> PageSection:
     same = [at[name] for name in columns[0].encoded]
     (A, source), (B, other) = (learned_matrix(model) for model in models)
     if source != other:  # M of round 1 is the gradients' matrix of round 0: compare the same matrix of both
-        A, B, source = models[0].agop_, models[1].agop_, "agop_"
+        A, B, source = models[0].agop, models[1].agop, "agop_"
     B = B[np.ix_(same, same)]
     A, B = A / (np.trace(A) or 1.0), B / (np.trace(B) or 1.0)
     one, two = torch.from_numpy(A), torch.from_numpy(B)
@@ -214,7 +218,7 @@ def _matrices(models: Models, names: Names) -> PageSection:
     return PageSection("Learned matrices", facts(pairs) + note(about) + tag("div", maps, class_="side"), "Matrices")
 
 
-def _disagreement(models: Models, both: Both, tables: tuple[Any, Any], names: Names) -> str:
+def _disagreement(models: Models, both: Both, tables: tuple[TableLike, TableLike], names: Names) -> str:
     if tables[0] is None:
         return note("Give X to see the rows on which the two models disagree most.")
     rows, known = both[0].rows, both[0].rows is not None
@@ -223,11 +227,11 @@ def _disagreement(models: Models, both: Both, tables: tuple[Any, Any], names: Na
     parts = [take(given, rows) for given in tables]
     classes = both[0].classes
     if classes:
-        outputs = [model.predict_proba(part) for model, part in zip(models, parts, strict=True)]
+        outputs = [probabilities(model, part) for model, part in zip(models, parts, strict=True)]
         gap = np.abs(outputs[0] - outputs[1]).sum(axis=1) / 2
         about = "Half the sum of the differences between the probabilities of all classes: 0 if equal, 1 if disjoint."
     else:
-        outputs = [model.predict(part).reshape(len(rows), -1) for model, part in zip(models, parts, strict=True)]
+        outputs = [predicted(model, part).reshape(len(rows), -1) for model, part in zip(models, parts, strict=True)]
         gap = np.abs(outputs[0] - outputs[1]).max(axis=1)
         about = "The difference of the predictions, of the target with the largest difference."
     lines = []
@@ -249,18 +253,20 @@ def _prediction(values: np.ndarray, classes: tuple[str, ...]) -> Cell:
     return Cell(", ".join(format_number(float(value)) for value in values), sort=float(values[0]))
 
 
-def _settings(models: Models, names: Names) -> PageSection:
-    one, two = (model.get_params(deep=False) for model in models)
+def _settings(estimators: tuple[Estimator, Estimator], models: Models, names: Names) -> PageSection:
+    one, two = (estimator.get_params(deep=False) for estimator in estimators)
     differing = [
         (name, format_setting(one[name]), format_setting(two.get(name)))
         for name in sorted(one)
         if format_setting(one[name]) != format_setting(two.get(name))
     ]
-    if type(models[0]) is not type(models[1]):
-        differing.insert(0, ("estimator", type(models[0]).__name__, type(models[1]).__name__))
-    attributes = [("kernel", "kernel_"), ("update of M", "update_"), ("ridge", "ridge_"), ("round", "best_round_")]
-    selected = [(name, *(format_setting(getattr(model, key)) for model in models)) for name, key in attributes]
-    selected.append(("training rows the model uses", *(f"{len(model.row_index_):,}" for model in models)))
+    if type(estimators[0]) is not type(estimators[1]):
+        differing.insert(0, ("estimator", type(estimators[0]).__name__, type(estimators[1]).__name__))
+    values = [
+        (m.machine.kernel, m.history.update, m.history.ridge, m.history.best_round, len(m.row_index)) for m in models
+    ]
+    settings = ("kernel", "update of M", "ridge", "round", "training rows the model uses")
+    selected = [(name, *map(format_setting, pair)) for name, *pair in zip(settings, *values, strict=True)]
 
     def listed(entries: Sequence[tuple[str, ...]], title: str) -> str:
         rows: list[list[Entry]] = [[name, *(code_cell(value) for value in values)] for name, *values in entries]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from gramian.display import (
@@ -17,17 +15,20 @@ from gramian.display import (
     format_value,
     more_columns,
 )
-from gramian.report.model.predictions import Predictions, read_table, take
+from gramian.report.model.predictions import Predictions, predicted, probabilities, read_table, take
 from gramian.report.web import PageSection, note, number, number_cell, table, tabs, tag
-from gramian.rfm.explain import Explanation, explain_standardised
-from gramian.rfm.importance import training_rows
+from gramian.rfm import FittedRFM
+from gramian.rfm.explain import Explanation, explain, explain_standardised
+from gramian.tables.types import Label, TableLike
 
 _COLUMNS, _LONGEST = 12, 60
 _MOST_ROWS = 2000
 """Largest number of rows that are predicted in order to choose examples among them."""
 
 
-def examples_section(model: Any, predictions: Predictions, X: Any = None, output: Any = None) -> PageSection:
+def examples_section(
+    model: FittedRFM, predictions: Predictions, X: TableLike = None, output: Label = None
+) -> PageSection:
     """Return explanations of a few rows that differ in their predictions."""
     # Of several targets the first is explained; of several classes that of each row, which is the meaning of None.
     target = output if predictions.probabilities is None else None
@@ -37,7 +38,8 @@ def examples_section(model: Any, predictions: Predictions, X: Any = None, output
     else:
         given = read_table(X)
         for reason, at in _chosen_rows(model, predictions, given):
-            explained = model.explain(take(given, [at]), output=target)
+            explained = explain(model, take(given, [at]), output=target)
+            assert isinstance(explained, Explanation)  # of one row
             panels.append((reason, note(f"Row {at} of the table.") + explanation(explained)))
     about = (
         "Contributions of columns are gradients integrated along the straight line from the mean training row. With "
@@ -85,11 +87,11 @@ def explanation(explained: Explanation) -> str:
     return tag("div", columns + table(data, title="Training rows with the largest contributions"), class_="side")
 
 
-def _training_examples(model: Any, target: Any) -> list[tuple[str, Explanation]]:
+def _training_examples(model: FittedRFM, target: Label) -> list[tuple[str, Explanation]]:
     """Return explanations of training rows that differ in their predictions, with the reason for each."""
-    Z, _ = training_rows(model, _MOST_ROWS)
-    scores = model._outputs_at(Z)
-    if hasattr(model, "classes_"):
+    Z, _ = model.center_rows(_MOST_ROWS)
+    scores = model.outputs_at(Z)
+    if model.classes is not None:
         best = np.sort(scores, axis=1)
         margin = np.abs(scores[:, 0]) if scores.shape[1] == 1 else best[:, -1] - best[:, -2]
         wanted = {int(margin.argmax()): "most confident", int(margin.argmin()): "least confident"}
@@ -100,23 +102,23 @@ def _training_examples(model: Any, target: Any) -> list[tuple[str, Explanation]]
     return [(reason, explain_standardised(model, Z[[at]], target)[0]) for at, reason in wanted.items()]
 
 
-def _chosen_rows(model: Any, predictions: Predictions, given: Any) -> list[tuple[str, int]]:
+def _chosen_rows(model: FittedRFM, predictions: Predictions, given: TableLike) -> list[tuple[str, int]]:
     """Return numbers of rows of a table that differ in their predictions, with the reason for each."""
     if predictions.rows is not None:
-        at, probabilities, predicted = predictions.rows, predictions.probabilities, predictions.predicted
+        at, shares, values = predictions.rows, predictions.probabilities, predictions.predicted
     else:
         at = np.arange(min(len(given), _MOST_ROWS))
         some = take(given, at)
-        probabilities = model.predict_proba(some) if predictions.probabilities is not None else None
-        predicted = np.zeros(len(at)) if probabilities is not None else model.predict(some).reshape(len(at), -1)
+        shares = probabilities(model, some) if model.classes is not None else None
+        values = np.zeros(len(at)) if shares is not None else predicted(model, some).reshape(len(at), -1)
     wanted: list[tuple[str, int]] = []
-    if probabilities is not None:
-        confidence = probabilities.max(axis=1)
+    if shares is not None:
+        confidence = shares.max(axis=1)
         wanted += [("most confident", int(confidence.argmax())), ("least confident", int(confidence.argmin()))]
         if predictions.rows is not None and (wrong := predictions.y != predictions.predicted).any():
             wanted.insert(1, ("most confident error", int(np.where(wrong, confidence, -1.0).argmax())))
     else:
-        order = np.argsort(predicted[:, 0], kind="stable")
+        order = np.argsort(values[:, 0], kind="stable")
         middle = int(order[len(order) // 2])
         wanted += [("lowest", int(order[0])), ("median", middle), ("highest", int(order[-1]))]
         if predictions.rows is not None:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from gramian.display import Bar, Cell, Entry, Table, format_percent
 from gramian.report.figures import plot_partial_dependence
 from gramian.report.web import PageSection, figure, heat_map, note, number, number_cell, table, tabs, tag, text
-from gramian.rfm.columns import Columns
-from gramian.rfm.directions import Directions, along, learned_matrix
-from gramian.rfm.importance import Importances
+from gramian.rfm import FittedRFM
+from gramian.rfm.explain import Directions, Importances, along, directions, interactions, learned_matrix
+from gramian.tables.types import Label
 
 MOST_LINES = 200
 """Largest number of rows of a table about columns."""
@@ -42,9 +40,9 @@ def importances_section(importances: Importances) -> PageSection:
     return PageSection("Importances", note(text(about)) + table(data, class_="plain", sortable=True) + rest)
 
 
-def directions_section(model: Any, output: Any) -> PageSection:
+def directions_section(model: FittedRFM, output: Label) -> PageSection:
     """Return the loadings of the strongest directions, and the predictions of one output along each."""
-    found = model.directions(_DIRECTIONS)
+    found = directions(model, _DIRECTIONS)
     about = f"Eigenvectors of {matrix_name(found.source)}, on standardised columns. Shares are of its trace."
     panels = []
     for i in range(len(found.loadings)):
@@ -53,12 +51,12 @@ def directions_section(model: Any, output: Any) -> PageSection:
     return PageSection("Directions", note(text(about)) + tabs("directions", panels))
 
 
-def interactions_section(model: Any) -> PageSection:
+def interactions_section(model: FittedRFM) -> PageSection:
     """Return the learned matrix of the columns with the largest diagonal, and the pairs of largest sensitivity."""
     M, source = learned_matrix(model, off_diagonal=True)
     if len(M) < 2:
         return PageSection("Interactions", "")
-    columns = Columns.of(model)
+    columns = model.columns
     at = np.sort(np.argsort(-np.diag(M), kind="stable")[:_MAP_COLUMNS])
     names = [columns.encoded[j] for j in at]
     block = M[np.ix_(at, at)] / (np.trace(M) or 1.0)
@@ -72,7 +70,7 @@ def interactions_section(model: Any) -> PageSection:
         ("entries", heat_map(block, f"M divided by its trace, on {which}", names=names)),
         ("without the diagonal", heat_map(off, f"M without its diagonal, on {which}", names=names)),
     ]
-    pairs = model.interactions(_PAIRS)
+    pairs = interactions(model, _PAIRS)
     top = float(pairs.strength.max(initial=0.0))
     rows: list[list[Entry]] = [
         [f"{a} × {b}", Bar(float(s), 0.0, top), number_cell(float(s), format_percent), number_cell(float(c), _signed)]
@@ -109,8 +107,8 @@ def _loadings(found: Directions, i: int) -> str:
     return table(Table(["column", "", "loading"], rows), title=f"Direction {i + 1}: {found.shares[i]:.1%}")
 
 
-def _dependence(model: Any, directions: Directions, i: int, output: Any) -> str:
-    found = along(model, directions, i, grid=30, rows=100, output=output)
+def _dependence(model: FittedRFM, learned: Directions, i: int, output: Label) -> str:
+    found = along(model, learned, i, grid=30, rows=100, output=output)
     ends = f"from {number(float(found.mean[0]))} to {number(float(found.mean[-1]))}"
     alt = f"{found.output.name} along direction {i + 1}: {ends}"
     return figure(plot_partial_dependence(found), alt, "Mean prediction of training rows moved along the direction.")

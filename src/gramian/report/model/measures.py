@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int
 
+from gramian.core.statistics import effective_rows, wilson_interval
 from gramian.report.model.predictions import Predictions
-from gramian.rfm.reliability import rows_of, wilson
 
 LEVEL = 0.95
 FEWEST = 20
@@ -75,7 +75,7 @@ def scores(predictions: Predictions) -> list[Score]:
 
 def has_enough_rows(predictions: Predictions) -> bool:
     """Return True if the effective number of rows is at least 20, enough for an interval."""
-    return rows_of(predictions.weights) >= FEWEST
+    return effective_rows(predictions.weights) >= FEWEST
 
 
 def interval_of(measure: Measure, predictions: Predictions, values: Float[np.ndarray, " b"]) -> tuple[float, float]:
@@ -83,7 +83,9 @@ def interval_of(measure: Measure, predictions: Predictions, values: Float[np.nda
     if not has_enough_rows(predictions):
         return np.nan, np.nan
     if measure.share:
-        low, high = wilson(measure.of(predictions, predictions.weights), rows_of(predictions.weights), LEVEL)
+        low, high = wilson_interval(
+            measure.of(predictions, predictions.weights), effective_rows(predictions.weights), LEVEL
+        )
         return float(low), float(high)
     return interval(values)
 

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from sklearn.utils import _safe_indexing, check_consistent_length
 
-from gramian.rfm.columns import as_table
-from gramian.rfm.judged import unseen
+from gramian.rfm import FittedRFM
+from gramian.rfm.uncertainty.holdout import ScoredRows
 from gramian.tables import label_codes, read_target
+from gramian.tables.column_map import row_as_table
+from gramian.tables.types import Label, Labels, TableLike, TargetLike
 
 _MOST_ROWS = 20_000
 _SELECTION = "by which kernel and round were selected: slightly optimistic"
@@ -29,7 +30,10 @@ _SOURCES = {
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
-    """m rows: targets ``y (m, c)`` of a regressor or class numbers ``(m,)``, the predictions, and their source."""
+    """m scored rows: targets ``y (m, c)`` of a regressor or class numbers ``(m,)``, predictions, and their source.
+
+    Unlike :class:`gramian.rfm.uncertainty.holdout.ScoredRows` it has numbers for classes, and numbers of the rows.
+    """
 
     y: Float[np.ndarray, "m c"] | Int[np.ndarray, " m"]
     predicted: Float[np.ndarray, "m c"] | Int[np.ndarray, " m"]
@@ -55,20 +59,26 @@ class Predictions:
         return f"{len(self):,} {self.source}"
 
 
-def predictions_for(model: Any, X: Any = None, y: Any = None) -> Predictions:
+def predictions_for(model: FittedRFM, X: TableLike = None, y: TargetLike = None) -> Predictions:
     """Return predictions for the rows of the user, at most 20,000 random ones, or for holdout rows of the fit.
 
     Parameters
     ----------
-    model : fitted estimator
+    model : FittedRFM
     X, y : table (n, d) and targets (n,) or (n, c), optional
         Rows the model was not fitted to.
+
+    >>> from gramian import RFMRegressor
+    >>> rows = np.random.default_rng(0).normal(size=(60, 2))
+    >>> model = RFMRegressor(preset="fast", n_rounds=0).fit(rows, rows[:, 0]).model_
+    >>> predictions_for(model, rows[:5], rows[:5, 0]).description
+    '5 rows given with the report'
     """
     if X is None or y is None:
         if y is not None:
             raise ValueError("y was given without X: give the rows it belongs to as well")
-        found = unseen(model)
-        return _coded(model, found.y, found.predicted, found.probabilities, found.weights, _SOURCES[found.how], None)
+        scored = model.scored_holdout()
+        return _coded(model, replace(scored, source=_SOURCES[scored.source]), None)
     table = read_table(X)
     y = np.asarray(y)
     check_consistent_length(table, y)
@@ -80,51 +90,53 @@ def predictions_for(model: Any, X: Any = None, y: Any = None) -> Predictions:
         table, y = take(table, rows), y[rows]
         source = f"rows, a random sample of the {n:,} given with the report"
     ones = np.ones(len(y))
-    if not hasattr(model, "classes_"):
-        return _coded(model, y, model.predict(table), None, ones, source, rows)
-    probabilities = model.predict_proba(table)
-    return _coded(model, y, model.classes_[probabilities.argmax(axis=1)], probabilities, ones, source, rows)
+    if model.classes is None:
+        return _coded(model, ScoredRows(y, predicted(model, table), None, ones, source), rows)
+    shares = probabilities(model, table)
+    return _coded(model, ScoredRows(y, model.classes[shares.argmax(axis=1)], shares, ones, source), rows)
 
 
-def one_output(model: Any, predictions: Predictions) -> Any:
+def predicted(model: FittedRFM, table: TableLike) -> Labels:
+    """Return the predictions of a model for a table, in the user's terms."""
+    return model.target.predictions(model.outputs(table))
+
+
+def probabilities(model: FittedRFM, table: TableLike) -> Float[np.ndarray, "m k"]:
+    """Return the class probabilities of a classifier for a table."""
+    return np.exp(model.log_probabilities(model.outputs(table)))
+
+
+def one_output(model: FittedRFM, predictions: Predictions) -> Label:
     """Return the output that is shown if only one can be: the first target or class, None if there is one only."""
-    if predictions.probabilities is not None:
-        return model.classes_.tolist()[0] if len(predictions.classes) > 2 else None
+    if model.classes is not None:
+        return model.classes.tolist()[0] if len(model.classes) > 2 else None
     return 0 if predictions.y.shape[1] > 1 else None
 
 
-def read_table(X: Any) -> Any:
+def read_table(X: TableLike) -> TableLike:
     """Return rows in memory, as a frame or an array; refuse tables that are not in memory, sparse or empty."""
     if isinstance(X, str | os.PathLike) or hasattr(X, "dask"):
         raise ValueError("X must be a table in memory, a frame or an array: read some rows of it first")
     if issparse(X):
         raise ValueError("X must be dense, a frame or an array, and is a sparse matrix: give X.toarray()")
-    table = as_table(X)
+    table = row_as_table(X)
     if len(table) == 0:
         raise ValueError("X has no rows: a report needs at least one")
     return table
 
 
-def take(table: Any, rows: Any) -> Any:
+def take(table: TableLike, rows: ArrayLike) -> TableLike:
     """Return some rows of a frame or an array."""
     return _safe_indexing(table, np.asarray(rows), axis=0)
 
 
-def _coded(
-    model: Any,
-    y: NDArray[Any],
-    predicted: NDArray[Any],
-    probabilities: NDArray[Any] | None,
-    weights: NDArray[Any],
-    source: str,
-    rows: NDArray[Any] | None,
-) -> Predictions:
-    """Return predictions with classes as numbers, and targets as a matrix."""
-    if probabilities is not None:
-        codes = label_codes(y, model.classes_)
-        names = tuple(str(name) for name in model.classes_.tolist())
-        return Predictions(codes, label_codes(predicted, model.classes_), probabilities, weights, source, rows, names)
-    y, predicted = read_target(y).reshape(len(y), -1), predicted.reshape(len(y), -1)
-    if y.shape != predicted.shape:
-        raise ValueError(f"y has {y.shape[1]} targets, the model {predicted.shape[1]}: give as many as in the fit")
-    return Predictions(y, predicted, None, weights, source, rows)
+def _coded(model: FittedRFM, scored: ScoredRows, rows: Int[np.ndarray, " m"] | None) -> Predictions:
+    """Return scored rows with classes as numbers, or with targets as a matrix."""
+    if model.classes is not None:
+        codes, guesses = (label_codes(labels, model.classes) for labels in (scored.y, scored.predicted))
+        names = tuple(str(name) for name in model.classes.tolist())
+        return Predictions(codes, guesses, scored.probabilities, scored.weights, scored.source, rows, names)
+    y, guesses = read_target(scored.y).reshape(len(scored.y), -1), scored.predicted.reshape(len(scored.y), -1)
+    if y.shape != guesses.shape:
+        raise ValueError(f"y has {y.shape[1]} targets, the model {guesses.shape[1]}: give as many as in the fit")
+    return Predictions(y, guesses, None, scored.weights, scored.source, rows)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from inspect import signature
-from typing import Any
 
 import numpy as np
 
@@ -15,7 +14,10 @@ from gramian.report.model.learned import MOST_LINES
 from gramian.report.model.predictions import Predictions, read_table
 from gramian.report.model.rounds import records_table
 from gramian.report.web import PageSection, code_cell, facts, folded, note, number, number_cell, table, tag, text
-from gramian.rfm.columns import Columns, missing
+from gramian.rfm import FittedRFM, RFMClassifier, RFMRegressor
+from gramian.tables.column_map import is_missing
+from gramian.tables.targets import NumericTarget
+from gramian.tables.types import TableLike
 
 _CARD = ("intended use", "not meant for", "authors", "licence", "date of the data", "source of the data", "contact")
 """Entries of a model card that only its author knows."""
@@ -26,42 +28,44 @@ _NOTABLE = ("jitter", "stopped", "then solved", "not ", "failed")
 """Words in the status of a solver that are repeated as a warning."""
 
 
-def data_section(model: Any, predictions: Predictions, X: Any = None) -> PageSection:
+def data_section(model: FittedRFM, predictions: Predictions, X: TableLike = None) -> PageSection:
     """Return rows, target and columns of the fit, and statistics of the given table."""
-    columns = Columns.of(model)
+    columns = model.columns
+    support = model.features.support
     pairs: list[tuple[str, object]] = [
-        ("training rows the model uses", f"{len(model.row_index_):,}"),
+        ("training rows the model uses", f"{len(model.row_index):,}"),
         ("columns", f"{len(columns.names):,}"),
         ("encoded columns", f"{len(columns.encoded):,}" if len(columns.encoded) != len(columns.names) else None),
-        ("columns in use", f"{int(model.support_.sum()):,}" if not model.support_.all() else None),
+        ("columns in use", f"{int(support.sum()):,}" if not support.all() else None),
     ]
     if predictions.classes:
         pairs.append(("classes", f"{len(predictions.classes)}: {_listed(predictions.classes, _MOST_CLASSES)}"))
     else:
         pairs.append(("targets", str(predictions.y.shape[1])))
-        pairs.append(("scale of the target", getattr(model.target_transform_, "name", None)))
+    if isinstance(model.target, NumericTarget):
+        pairs.append(("scale of the target", model.target.transform.name))
     body = facts([(name, value) for name, value in pairs if value is not None])
     given = None if X is None else read_table(X)
-    return PageSection("Data", body + folded("Columns", _columns(model, columns, given)))
+    return PageSection("Data", body + folded("Columns", _columns(model, given)))
 
 
-def settings_section(model: Any) -> PageSection:
+def settings_section(estimator: RFMClassifier | RFMRegressor, model: FittedRFM) -> PageSection:
     """Return the selected settings, the arguments that were given, and those with their defaults."""
-    defaults = {name: p.default for name, p in signature(type(model).__init__).parameters.items()}
+    defaults = {name: p.default for name, p in signature(type(estimator).__init__).parameters.items()}
     given: list[list[Entry]] = []
     others: list[list[Entry]] = []
-    for name, value in sorted(model.get_params(deep=False).items()):
+    for name, value in sorted(estimator.get_params(deep=False).items()):
         changed = repr(value) != repr(defaults.get(name))
         (given if changed else others).append([name, code_cell(format_setting(value))])
     selected: list[tuple[str, object]] = [
-        ("kernel", format_setting(model.kernel_)),
-        ("update of M", format_setting(model.update_)),
-        ("ridge", number(float(model.ridge_))),
-        ("round", f"{model.best_round_} of {len(model.rounds_) - 1}"),
-        ("weights of the averaged models", " + ".join(f"{share:.0%}" for share in model.blend_.shares)),
+        ("kernel", format_setting(model.machine.kernel)),
+        ("update of M", format_setting(model.history.update)),
+        ("ridge", number(float(model.history.ridge))),
+        ("round", f"{model.history.best_round} of {len(model.history.rounds) - 1}"),
+        ("weights of the averaged models", " + ".join(f"{share:.0%}" for share in model.ensemble.shares)),
     ]
-    if hasattr(model, "temperature_"):
-        selected.append(("temperature of probabilities", number(float(model.temperature_))))
+    if model.classes is not None:
+        selected.append(("temperature of probabilities", number(float(model.softmax_temperature))))
     columns: list[str | Column] = ["argument", Column("value", "left")]
     first = table(Table(columns, given), title="Given arguments") if given else note("No argument was given.")
     rest = folded(f"{len(others)} arguments with their defaults", table(Table(columns, others))) if others else ""
@@ -77,40 +81,43 @@ def format_setting(value: object) -> str:
     return re.sub(r"\d+\.\d{5,}(e-?\d+)?", lambda found: f"{float(found[0]):.5g}", repr(value))
 
 
-def records_section(model: Any) -> PageSection:
+def records_section(model: FittedRFM) -> PageSection:
     """Return warnings, and the record of each round."""
     body = "".join(note(f"⚠ {text(warning)}", "near") for warning in warnings_of(model))
     body = body or note("There are no warnings.")
     return PageSection("Warnings and records", body + records_table(model), "Warnings")
 
 
-def warnings_of(model: Any) -> list[str]:
+def warnings_of(model: FittedRFM) -> list[str]:
     """Return warnings from the records of the fit, as sentences."""
     found = []
-    for record in model.rounds_:
+    for record in model.history.rounds:
         if any(word in record.status for word in _NOTABLE):
             found.append(f"Round {record.index}: {record.status}.")
         if not np.isnan(record.residual) and record.residual > _LARGE_RESIDUAL:
             found.append(f"Round {record.index}: the residual of the solution is {number(record.residual, 2)}.")
-    if model.best_round_ == 0 and len(model.rounds_) > 1:
+    if model.history.best_round == 0 and len(model.history.rounds) > 1:
         found.append("Round 0 was selected: learned features did not help, and the model is kernel ridge regression.")
-    compression = getattr(model, "compression_", None)
+    compression = model.compression
     if compression is not None:
         found.append(
             f"Compressed from {compression.n_before:,} to {compression.n_centers:,} rows: the typical change of a "
             f"prediction is {compression.typical_change:.2%} of their spread, the largest change "
             f"{compression.largest_change:.2%}."
         )
-    if getattr(model, "encoder_", None) is not None:
-        for record in model.encoder_.records_:
-            if not record.encoded:
-                found.append(f"Column {record.name} is not used: {record.kind}.")
-    if not model.support_.all():
-        found.append(f"{int((~model.support_).sum())} of {len(model.support_)} columns were removed by the threshold.")
+    encoder, support = model.preprocessing.reader.encoder, model.features.support
+    if encoder is not None:
+        found += [
+            f"Column {column.name} is not used: {column.kind}." for column in encoder.records_ if not column.encoded
+        ]
+    if not support.all():
+        found.append(f"{int((~support).sum())} of {len(support)} columns were removed by the threshold.")
     return found
 
 
-def card_section(model: Any, predictions: Predictions, card: Mapping[str, str] | None = None) -> PageSection:
+def card_section(
+    model: FittedRFM, predictions: Predictions, estimator: str, card: Mapping[str, str] | None = None
+) -> PageSection:
     """Return a model card for readers who did not make the model; entries without a value are shown as unknown."""
     given = dict(card or {})
     n_targets = predictions.y.shape[1] if not predictions.classes else 0
@@ -120,11 +127,11 @@ def card_section(model: Any, predictions: Predictions, card: Mapping[str, str] |
         else f"regressor of {n_targets} target"
     )
     kind += "s" if n_targets > 1 else ""
-    columns = Columns.of(model)
+    columns = model.columns
     known: list[tuple[str, object]] = [
-        ("model", f"{type(model).__name__}, a kernel machine that learns its features ({kind})"),
+        ("model", f"{estimator}, a kernel machine that learns its features ({kind})"),
         ("software", f"gramian {__version__}"),
-        ("training data", f"{len(model.row_index_):,} rows that the model uses, {len(columns.names):,} columns"),
+        ("training data", f"{len(model.row_index):,} rows that the model uses, {len(columns.names):,} columns"),
         ("evaluated on", predictions.description),
     ]
     known += [(name, given.pop(name, None)) for name in _CARD]
@@ -133,13 +140,13 @@ def card_section(model: Any, predictions: Predictions, card: Mapping[str, str] |
     return PageSection("Model card", facts(known) + tag("h3", "Limits") + listed)
 
 
-def _limits(model: Any, predictions: Predictions) -> list[str]:
+def _limits(model: FittedRFM, predictions: Predictions) -> list[str]:
     limits = [
         "Intervals and sets of classes are valid for new rows from the distribution of the training rows.",
         "Importances, directions and explanations describe sensitivities of the predictions, not causes of the target.",
         "Differences of the errors between groups of people were not examined.",
     ]
-    if model.kernel_.translation_invariant:
+    if model.machine.kernel.translation_invariant:
         limits.append("Far from all training rows, predictions return to the mean.")
     few = [name for c, name in enumerate(predictions.classes) if 0 < int((predictions.y == c).sum()) < _FEW_ROWS]
     if few:
@@ -151,18 +158,18 @@ def _listed(names: tuple[str, ...] | list[str], most: int) -> str:
     return ", ".join(names[:most]) + (" …" if len(names) > most else "")
 
 
-def _columns(model: Any, columns: Columns, given: Any) -> str:
-    encoder = getattr(model, "encoder_", None)
+def _columns(model: FittedRFM, given: TableLike) -> str:
+    columns, encoder = model.columns, model.preprocessing.reader.encoder
     records = {record.name: record for record in encoder.records_} if encoder is not None else {}
     n_encoded = np.bincount(columns.groups, minlength=len(columns.names))
-    means, scales = columns.own(model._column_means), columns.own(model._scaler.scale)
+    means, scales = (columns.own(v) for v in (model.preprocessing.column_means, model.preprocessing.scaler.scale))
     rows = []
     for p, name in enumerate(columns.names[:MOST_LINES]):
         cells: list[Entry] = [records[name].kind if name in records else "number", number_cell(int(n_encoded[p]))]
         cells += [number_cell(float(value)) for value in (means[p], scales[p])]
         if given is not None:
             values = np.asarray(columns.column(given, p), dtype=object)
-            absent = np.array([missing(value) for value in values], dtype=bool)
+            absent = np.array([is_missing(value) for value in values], dtype=bool)
             cells.append(number_cell(float(absent.mean()), format_percent))
             cells.append(number_cell(len({str(value) for value in values[~absent]}), format_number))
         if records:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 
-from gramian.display import Bar, Column, Entry, Table, format_number, format_percent
+from gramian.display import Bar, Cell, Column, Entry, Table, format_number, format_percent
 from gramian.report.web import (
     PageSection,
     heat_map,
@@ -22,22 +21,22 @@ from gramian.report.web import (
     tag,
 )
 from gramian.report.web.charts import Line
-from gramian.rfm.columns import Columns
-from gramian.rfm.evolution import Evolution
+from gramian.rfm import FittedRFM
+from gramian.rfm.training.rounds import Evolution
 
 _SHARES = 8
 """Number of columns whose shares are listed for each round."""
 _two_digits = partial(format_number, digits=2)
 
 
-def rounds_section(model: Any) -> PageSection:
+def rounds_section(model: FittedRFM) -> PageSection:
     """Return M after each round, with a slider, and the errors by which the round was selected."""
-    selected = int(model.best_round_)
+    selected = model.history.best_round
     errors = errors_chart([("", model)])
-    evolution: Evolution | None = getattr(model, "evolution_", None)
+    evolution = model.history.evolution
     if evolution is None:
         return PageSection("Rounds", errors + note("This model was saved without M of each round."))
-    columns = Columns.of(model)
+    columns = model.columns
     names = [columns.encoded[j] for j in evolution.columns]
     frames = []
     for t, block in enumerate(evolution.blocks.astype(float)):
@@ -58,7 +57,7 @@ def rounds_section(model: Any) -> PageSection:
     return PageSection("Rounds", note(about) + slider("round", frames, selected) + tag("div", charts, class_="side"))
 
 
-def errors_chart(models: Sequence[tuple[str, Any]]) -> str:
+def errors_chart(models: Sequence[tuple[str, FittedRFM]]) -> str:
     """Return a chart of the error after each round by which the round was selected; empty for one round only."""
     quantity, key = "mean squared error on holdout rows", "score"
     if not any(len(_errors(model, key)[0]) > 1 for _, model in models):
@@ -69,22 +68,22 @@ def errors_chart(models: Sequence[tuple[str, Any]]) -> str:
     if not series:
         return ""
     alt = f"{quantity}: " + "; ".join(" ".join([line.name, *map(number, line.y)]).strip() for line in series)
-    marked = float(models[0][1].best_round_) if len(models) == 1 else None
+    marked = float(models[0][1].history.best_round) if len(models) == 1 else None
     caption = "Error of the scaled target." + (" Dashed: the selected round." if marked is not None else "")
     if absent:
         caption += f" Without such errors of several rounds, and not drawn: {' and '.join(absent)}."
     return lines(series, alt, x="round", y=quantity, marked=marked, caption=caption)
 
 
-def records_table(model: Any) -> str:
+def records_table(model: FittedRFM) -> str:
     """Return a table with errors, settings and the status of the solver for each round."""
     rows: list[list[Entry]] = []
-    for record in model.rounds_:
-        selected = record.index == model.best_round_
+    for record in model.history.rounds:
+        selected = record.index == model.history.best_round
         rows.append(
             [
                 str(record.index),
-                label_cell("✓ selected", "good", 1) if selected else label_cell("", sort=0),
+                label_cell("✓ selected", "good", 1) if selected else Cell("", sort=0),
                 *(number_cell(v) for v in (record.score, record.loo, record.ridge, record.bandwidth)),
                 number_cell(record.rank),
                 number_cell(record.residual, _two_digits),
@@ -100,11 +99,11 @@ def records_table(model: Any) -> str:
         Column("status of the solver", "left"),
     ]
     title = "Rounds: mean squared errors of the scaled target, and the solution of each"
-    return table(Table(columns, rows), sortable=True, title=title)
+    return table(Table(columns, rows), class_="dense", sortable=True, title=title)
 
 
-def _errors(model: Any, key: str) -> tuple[list[float], list[float]]:
-    found = [(float(record.index), float(getattr(record, key))) for record in model.rounds_]
+def _errors(model: FittedRFM, key: str) -> tuple[list[float], list[float]]:
+    found = [(float(record.index), float(getattr(record, key))) for record in model.history.rounds]
     found = [(t, value) for t, value in found if np.isfinite(value)]
     return [t for t, _ in found], [value for _, value in found]
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 
+from gramian.core.statistics import wilson_interval
 from gramian.display import Column, Entry, Table, format_interval, format_number, format_percent
 from gramian.report.model.measures import LEVEL, TOO_FEW, Measure, Score, has_enough_rows, r2_of_each
 from gramian.report.model.predictions import Predictions, read_table, take
 from gramian.report.web import PageSection, lines, note, number, number_cell, table, tag, text, tiles
 from gramian.report.web.charts import Line
-from gramian.rfm.reliability import reliability, wilson
+from gramian.rfm import RFMClassifier, RFMRegressor
+from gramian.rfm.uncertainty.reliability import reliability
+from gramian.tables.types import TableLike, TargetLike
 
 _BINS = 10
 _COVERAGES = (0.5, 0.8, 0.9, 0.95)
@@ -51,13 +53,17 @@ def score_tiles(measured: Sequence[Score]) -> str:
     )
 
 
-def calibration_section(model: Any, predictions: Predictions, X: Any = None, y: Any = None) -> PageSection:
+def calibration_section(
+    estimator: RFMClassifier | RFMRegressor, predictions: Predictions, X: TableLike = None, y: TargetLike = None
+) -> PageSection:
     """Return predictions compared with observations, and the observed coverage of intervals and sets."""
     body = _reliability(predictions) if predictions.probabilities is not None else _observed_means(predictions)
     if X is None or y is None:
         about = "The coverage of intervals and sets can be checked on new rows only: give X and y to the report."
         return PageSection("Calibration", body + note(about))
-    return PageSection("Calibration", tag("div", body + tag("div", _coverage(model, predictions, X)), class_="side"))
+    return PageSection(
+        "Calibration", tag("div", body + tag("div", _coverage(estimator, predictions, X)), class_="side")
+    )
 
 
 def _interval(predictions: Predictions, score: Score) -> str:
@@ -133,21 +139,21 @@ def _observed_means(predictions: Predictions) -> str:
     return tag("div", note(text(f"On {predictions.description}.")) + chart)
 
 
-def _coverage(model: Any, predictions: Predictions, X: Any) -> str:
+def _coverage(estimator: RFMClassifier | RFMRegressor, predictions: Predictions, X: TableLike) -> str:
     assert predictions.rows is not None
     part = take(read_table(X), predictions.rows)
     rows: list[list[Entry]] = []
-    classes = predictions.probabilities is not None
+    classes = isinstance(estimator, RFMClassifier)
     for wanted in _COVERAGES:
-        if classes:
-            sets = model.predict_set(part, wanted)
+        if isinstance(estimator, RFMClassifier):
+            sets = estimator.predict_set(part, wanted)
             inside, size = sets[np.arange(len(predictions)), predictions.y], sets.sum(axis=1).mean()
         else:
-            ends = model.predict_interval(part, wanted).reshape(len(predictions), -1, 2)
+            ends = estimator.predict_interval(part, wanted).reshape(len(predictions), -1, 2)
             inside = ((ends[..., 0] <= predictions.y) & (predictions.y <= ends[..., 1])).mean(axis=1)
             size = (ends[..., 1] - ends[..., 0]).mean()
         share = float(np.mean(inside))
-        interval = " … ".join(format_percent(end) for end in wilson(share, len(predictions), LEVEL))
+        interval = " … ".join(format_percent(float(end)) for end in wilson_interval(share, len(predictions), LEVEL))
         rows.append([f"{wanted:.0%}", number_cell(share, format_percent), interval, three_digits(float(size))])
     size_name = "mean number of classes" if classes else "mean length"
     title = "Coverage of sets of classes" if classes else "Coverage of prediction intervals"

@@ -77,10 +77,10 @@ def _layer_panels(report: FeatureReport, layers: Sequence[str] | None, image_sha
 
 
 def _tiles(report: FeatureReport) -> str:
-    settings, rows = report.settings, report.rows
-    found = [(number(len(rows)), "layers"), (number(settings.get("samples", 0)), "samples")]
-    if settings.get("loss") is not None:
-        found.append((number(settings["loss"], 3), "loss"))
+    samples, loss, rows = report.settings.get("samples"), report.settings.get("loss"), report.rows
+    found = [(number(len(rows)), "layers"), (number(float(samples or 0)), "samples")]
+    if loss is not None:
+        found.append((number(float(loss), 3), "loss"))
     for name, about, pick in (
         ("nfa_half_cos", "lowest cosine with AGOP^½", min),
         ("fact_residual", "largest residual of FACT", max),
@@ -110,7 +110,8 @@ def _settings(report: FeatureReport) -> list[tuple[str, object]]:
         "step": "step η of the virtual covariance shift", "seed": "seed of projections and probes",
     }  # fmt: skip
     absent = {"projections": "none: all outputs were used", "loss_name": "none was given", "classes": "none"}
-    return [
+    facts: list[tuple[str, object]] = [
         (words, report.settings.get(name) or absent.get(name, report.settings.get(name)))
         for name, words in about.items()
-    ] + [("a layer is said to have converged", f"at a residual of FACT of at most {CONVERGED:.0%}")]
+    ]
+    return [*facts, ("a layer is said to have converged", f"at a residual of FACT of at most {CONVERGED:.0%}")]

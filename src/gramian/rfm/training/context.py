@@ -234,7 +234,8 @@ def _with_rows(machine: KernelMachine, data: Rows) -> KernelMachine:
 class FitContext:
     """Time limit, workspace, progress, callbacks, checkpoint and worker pool of one fit.
 
-    ``interrupted`` is True once Ctrl-C or the time limit has ended a stage early.
+    ``interrupted`` is True once Ctrl-C or the time limit has ended a stage early, ``folds_cancelled`` once the folds
+    that are still running are to end.
     """
 
     clock: Clock = field(default_factory=Clock)
@@ -245,6 +246,7 @@ class FitContext:
     show_progress: bool = False
     tick: Tick = field(default_factory=Tick)
     interrupted: bool = False
+    folds_cancelled: bool = False
 
     @contextmanager
     def steps(self, count: int, part: Int[Tensor, " p"] | None) -> Iterator[None]:
@@ -254,8 +256,8 @@ class FitContext:
             yield
 
     def fold_round(self) -> None:
-        """Count a finished round of a fold; once the fit is interrupted, this is where the other folds end."""
-        if self.interrupted:
+        """Count a finished round of a fold; once folds are cancelled, those in other threads end here."""
+        if self.folds_cancelled:
             raise TimeLimitReached
         self.tick()
         self.observer.after_fold_round()

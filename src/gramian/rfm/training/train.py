@@ -34,8 +34,8 @@ from gramian.rfm.training.refit import (
 from gramian.rfm.training.rounds import Candidate, Evolution, Round, Run, rounds
 from gramian.rfm.training.tuning import FixedParams, LeaveOneOutTuner, RoundTuner
 from gramian.rfm.training.validation import (
-    Comparison,
     Member,
+    RunComparison,
     Selection,
     average_predictions,
     compare_runs,
@@ -204,7 +204,7 @@ def _draw(task: Task, plan: Plan, n: int) -> RowSplit:
     return RowSplit(None, None, None)
 
 
-def _select(task: Task, plan: Plan, runs: list[Run], comparison: Comparison | None) -> Selection:
+def _select(task: Task, plan: Plan, runs: list[Run], comparison: RunComparison | None) -> Selection:
     if comparison is None:
         too_few_rows = plan.validation == "none" and task.compares and not task.select_last
         at = 0 if too_few_rows else len(runs[0].records) - 1
@@ -282,7 +282,7 @@ def _package(
     split: RowSplit,
     selection: Selection,
     runs: list[Run],
-    comparison: Comparison | None,
+    comparison: RunComparison | None,
     holdout: Rows | None,
     refitted: Refitted,
 ) -> Trained:

@@ -92,16 +92,16 @@ def squared_errors(
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class RunComparison:
     """Errors ``(t, m)`` of each run on held-out rows with their weights, and the predictions behind them."""
 
-    errors: list[Float[Tensor, "t m"]]
+    errors: list[Float[Tensor, "_ m"]]
     weights: Float[Tensor, " m"]
     predictions: list[list[RoundPredictions]]
     folds: list[FoldResult]
 
 
-def compare_runs(runs: list[Run], data: Rows, holdout: Rows | None, folds: list[FoldResult]) -> Comparison | None:
+def compare_runs(runs: list[Run], data: Rows, holdout: Rows | None, folds: list[FoldResult]) -> RunComparison | None:
     """Return the errors of all runs on held-out rows; None where there are none."""
     if holdout is not None:
         predictions = [[predict_rounds(run, holdout.X)] for run in runs]
@@ -112,11 +112,11 @@ def compare_runs(runs: list[Run], data: Rows, holdout: Rows | None, folds: list[
     else:
         return None
     errors = [squared_errors(one, Y, weights) for one in predictions]
-    return Comparison([e for e, _ in errors], errors[0][1], predictions, folds)
+    return RunComparison([e for e, _ in errors], errors[0][1], predictions, folds)
 
 
 def select(
-    errors: list[Float[Tensor, "t m"]], weights: Float[Tensor, " m"], *, last: bool = False, most: int = 1
+    errors: list[Float[Tensor, "_ m"]], weights: Float[Tensor, " m"], *, last: bool = False, most: int = 1
 ) -> Selection:
     """Select the predictors: one round of one run, or up to ``most`` of them with equal shares.
 
@@ -252,7 +252,7 @@ def cross_validate(
             if len(found) < len(folds):
                 context.clock.check(0.8)
     except (KeyboardInterrupt, TimeLimitReached) as error:
-        context.interrupted = True
+        context.interrupted = context.folds_cancelled = True
         done = f"the round is selected on {len(found)} of {len(folds)} folds"
         outcome = done if found else "no fold is finished, so the last round is selected"
         warnings.warn(f"{context.clock.reason(error)}: {outcome}", stacklevel=2)
@@ -292,7 +292,7 @@ def run_fold(task: FoldTask, fold: TrainAndHoldout) -> FoldResult:
 
 
 def average_predictions(
-    selection: Selection, comparison: Comparison, held_out: Int[Tensor, " m"] | None
+    selection: Selection, comparison: RunComparison, held_out: Int[Tensor, " m"] | None
 ) -> tuple[Int[Tensor, " m"], Float[Tensor, "m c"]]:
     """Average the members' predictions of held-out rows; without ``held_out`` each fold knows its own rows."""
     parts = [

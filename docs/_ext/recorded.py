@@ -1,4 +1,4 @@
-"""Numbers and tables of the pages, taken from recorded runs when the site is built: nothing is typed in."""
+"""Numbers and tables of the pages, read from recorded runs when the site is built."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ RESULTS = ROOT / "benchmarks/results"
 
 
 def record(name: str) -> Any:
-    """A saved run of a benchmark."""
+    """Return a saved run of a benchmark."""
     return json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
 
 
 def script(name: str) -> Any:
-    """A benchmark's script, which knows how to show its own record."""
+    """Import the script of a benchmark, which can print its own record as a table."""
     spec = importlib.util.spec_from_file_location(name, ROOT / f"benchmarks/{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -31,7 +31,7 @@ def script(name: str) -> Any:
 
 
 def quoted(page: str, start: str) -> str:
-    """The first table of a page whose heading begins with ``start``."""
+    """Return the first table of a page whose heading begins with ``start``."""
     text = (ROOT / page).read_text(encoding="utf-8")
     where = text.find(f"\n{start}")
     if where < 0:
@@ -40,21 +40,21 @@ def quoted(page: str, start: str) -> str:
 
 
 def errata_of(paper: str) -> str:
-    """The misprints of one paper, from the table that a test holds to ``gramian.theory.errata``."""
+    """Return the misprints of one paper, from the table that a test compares with ``gramian.theory.errata``."""
     lines = quoted("docs/theory.md", "| paper, place |").splitlines()
     rows, wanted = lines[:2], False
     for line in lines[2:]:
         place = line.split("|")[1].strip()
-        wanted = place.startswith(f"{paper} ") if place else wanted  # a row without a place goes on with the last one
+        wanted = place.startswith(f"{paper} ") if place else wanted  # a row without a place belongs to the place above
         if wanted:
             rows.append(line)
     return "\n".join(rows)
 
 
 def verdicts() -> str:
-    """How many of a paper's numbers came out as printed, from the committed records.
+    """Count the numbers of each paper by verdict, from the committed records.
 
-    Experiments that look for a reason (``-why``) have claims of ours, not of the paper.
+    Experiments that search for the reason of a difference (``-why``) have claims of ours, not of the paper.
     """
     from gramian.experiments import papers
     from gramian.experiments.store import ExperimentStore
@@ -66,10 +66,10 @@ def verdicts() -> str:
             continue
         tally = counts.setdefault(experiment.paper, Counter())
         tally.update(verdict.outcome for verdict in findings(experiment, ExperimentStore(ROOT / "reproduction")).best)
-    lines = ["| paper | numbers judged | reproduced | close | differ |", "|---|---:|---:|---:|---:|"]
+    lines = ["| paper | numbers compared | reproduced | close | differ |", "|---|---:|---:|---:|---:|"]
     for paper, tally in sorted(counts.items()):
-        judged = [tally[outcome] for outcome in (REPRODUCED, CLOSE, DIFFERS)]
-        lines.append(f"| {paper} | {sum(judged)} | " + " | ".join(str(count) for count in judged) + " |")
+        compared = [tally[outcome] for outcome in (REPRODUCED, CLOSE, DIFFERS)]
+        lines.append(f"| {paper} | {sum(compared)} | " + " | ".join(str(count) for count in compared) + " |")
     return "\n".join(lines)
 
 
@@ -82,7 +82,7 @@ TABLES: dict[str, Callable[[], str]] = {
 
 
 def facts() -> dict[str, str]:
-    """Numbers the pages name in their sentences."""
+    """Return the numbers that sentences of the pages name."""
     small, regression = record("tables-uci-small-catboost"), record("tables-grinsztajn-reg")
     ours, others = _split(small["methods"], "average")
     ours_r2, others_r2 = _split(regression["methods"], "R²")
@@ -111,7 +111,9 @@ def facts() -> dict[str, str]:
         "many_boosted": f"{100 * boosted['score']:.1f} %",
         "many_boosted_seconds": f"{boosted['seconds']:.0f} s",
     }
-    return {name: text.replace(" ", "\u00a0") for name, text in found.items()}  # a number keeps its unit
+    return {
+        name: text.replace(" ", "\u00a0") for name, text in found.items()
+    }  # no line break between a number and its unit
 
 
 def _split(methods: list[dict[str, Any]], column: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
@@ -124,7 +126,7 @@ def _named(methods: list[dict[str, Any]], name: str) -> dict[str, Any]:
 
 
 class Recorded(SphinxDirective):
-    """``{recorded} peer_rfm``: a table of a recorded run; ``tables-…`` are those of ``gramian bench tables``."""
+    """``{recorded} peer_rfm``: the table of a recorded run; ``tables-…`` are those of ``gramian bench tables``."""
 
     required_arguments = 1
 
@@ -137,7 +139,7 @@ class Recorded(SphinxDirective):
 
 
 class Quoted(SphinxDirective):
-    """``{quoted} README.md`` with the start of a heading as content: that table of another page."""
+    """``{quoted} README.md`` with the start of a heading as content: a table of another page."""
 
     required_arguments = 1
     has_content = True
@@ -147,7 +149,7 @@ class Quoted(SphinxDirective):
 
 
 class ErrataOf(SphinxDirective):
-    """``{errata} A``: what is misprinted in that paper, with the printed, the corrected and the measured number."""
+    """``{errata} A``: the misprints of a paper, with the printed, the corrected and the measured number."""
 
     required_arguments = 1
 
@@ -156,7 +158,7 @@ class ErrataOf(SphinxDirective):
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Enter the directives."""
+    """Register the directives."""
     app.add_directive("recorded", Recorded)
     app.add_directive("quoted", Quoted)
     app.add_directive("errata", ErrataOf)

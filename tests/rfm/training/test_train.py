@@ -1,0 +1,431 @@
+"""The pipeline without an estimator: screen, compare, select, refit and package, for every kind of plan."""
+
+import importlib
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from gramian.core.clock import Clock, TimeLimitReached
+from gramian.core.pool import Threads
+from gramian.core.rows import MemoryRows, Rows
+from gramian.features import Agop
+from gramian.kernels import Gaussian, Identity, Laplace, Lp
+from gramian.rfm.training import refit, validation
+from gramian.rfm.training import train as pipeline
+from gramian.rfm.training.context import FitContext, FitObserver
+from gramian.rfm.training.rounds import rounds
+from gramian.rfm.training.train import train
+from gramian.rfm.training.tuning import FixedParams, LeaveOneOutTuner
+from gramian.solvers import ConjugateGradient, Direct, EigenPro, Nystrom
+from small_training import (
+    Stops,
+    exact_machine,
+    make_plan,
+    make_rows,
+    make_split_plan,
+    make_task,
+    naive_coef,
+    train_on,
+)
+
+ROUNDS = importlib.import_module("gramian.rfm.training.rounds")
+ROUGH = ConjugateGradient(tol=1e-2, preconditioner_rank=20)
+EXACT = ConjugateGradient(tol=1e-8, preconditioner_rank=40)
+TWO = {"updates": (Agop(), Agop(diagonal=True))}
+
+
+def evaluation_task(**changes):
+    return make_task(evaluation=make_rows(40, seed=1), **changes)
+
+
+class TestTask:
+    def test_candidates_are_the_pairs_of_kernels_and_updates(self):
+        task = make_task(kernels=(Laplace(), Gaussian()), **TWO)
+        assert task.pairs == list(itertools.product(task.kernels, task.updates))
+        candidates = task.candidates(EXACT, ROUGH, 10**6)
+        assert [(c.kernel, c.update) for c in candidates] == task.pairs
+        assert {(c.solver, c.feature_solver, c.n_rounds, c.max_bytes) for c in candidates} == {(EXACT, ROUGH, 1, 10**6)}
+
+    def test_a_product_kernel_gets_the_diagonal_form_of_each_update_once(self):
+        assert make_task(kernels=(Lp(2.0),), **TWO).pairs == [(Lp(2.0), Agop(diagonal=True))]
+
+    def test_without_rounds_updates_do_not_matter(self):
+        assert len(make_task(n_rounds=0, **TWO).pairs) == 1
+
+    def test_there_is_something_to_compare_with_two_rounds_or_two_candidates(self):
+        assert make_task().compares
+        assert not make_task(n_rounds=0).compares
+        assert not make_task(select_last=True).compares
+        assert make_task(select_last=True, **TWO).compares
+
+    def test_only_a_given_ridge_grows_with_the_rows(self):
+        assert make_task(ridge_per_row=True).ridge_grows
+        assert not make_task(ridge_per_row=True, ridge=None).ridge_grows
+
+    def test_numbers_that_are_given_are_not_tuned(self):
+        task = make_task(cautious=True)
+        assert task.tuner(Laplace(2.0)) == FixedParams(1e-2)
+        assert isinstance(task.tuner(Laplace()), LeaveOneOutTuner)
+        assert isinstance(replace(task, ridge=None).tuner(Laplace(2.0)), LeaveOneOutTuner)
+
+
+class TestFolds:
+    """Up to 4,000 rows: all rows are screened, and folds compare."""
+
+    def test_without_rounds_it_is_kernel_ridge_regression(self):
+        data = make_rows(50, outputs=2, weighted=True)
+        trained = train_on(data, make_task(n_rounds=0))
+        (machine,) = trained.ensemble.machines
+        torch.testing.assert_close(machine.coef, naive_coef(machine, data, 1e-2), rtol=1e-7, atol=1e-9)
+        assert torch.equal(trained.matrix, torch.eye(3, dtype=torch.float64))
+        assert (trained.best_round, trained.ridge, trained.rows, trained.support) == (0, 1e-2, None, None)
+
+    def test_the_model_is_the_selected_round_on_all_rows(self):
+        data = make_rows(60)
+        trained = train_on(data, make_task(n_rounds=2, select_last=True))
+        *_, (record, machine) = rounds(trained.candidate, data, FixedParams(1e-2))
+        assert trained.best_round == 2
+        assert torch.equal(trained.ensemble.best.coef, machine.coef)
+        assert torch.equal(trained.matrix, machine.matrix())
+        assert trained.records[-1].residual == record.residual
+
+    def test_scores_and_holdout_predictions_are_those_of_the_folds(self):
+        data = make_rows(60, weighted=True)
+        trained = train_on(data, make_task(n_rounds=2))
+        rows, outputs = trained.holdout
+        assert torch.equal(rows.sort().values, torch.arange(60))
+        errors = (outputs - data.Y[rows]).square().mean(dim=1)
+        share = data.weights[rows] / data.weights.sum()
+        assert trained.records[trained.best_round].score == pytest.approx(float(errors @ share), rel=1e-9)
+        scores = [record.score for record in trained.records]
+        assert scores[trained.best_round] <= scores[0]
+
+    def test_predictors_that_are_equally_good_predict_together(self):
+        data = make_rows(60, noise=0.5)
+        task = make_task(kernels=(Laplace(2.0), Laplace(2.1), Laplace(2.2)), max_members=2, ridge=0.1)
+        ensemble = train_on(data, task).ensemble
+        assert sum(ensemble.shares) == pytest.approx(1)
+        assert len(ensemble.machines) == 2
+        new = make_rows(10, seed=1).X
+        parts = [s * m.predict(new) for m, s in zip(ensemble.machines, ensemble.shares, strict=True)]
+        torch.testing.assert_close(ensemble.predict(new), torch.stack(parts).sum(dim=0))
+        assert len(train_on(data, replace(task, max_members=1)).ensemble.machines) == 1
+
+    def test_members_that_are_the_same_round_0_are_one_machine(self):
+        """Candidates with one kernel share round 0; it gets the shares of all of them."""
+        data = make_rows(60, noise=3.0)
+        trained = train_on(data, make_task(n_rounds=1, max_members=5, **TWO))
+        assert trained.best_round == 0
+        assert len(trained.ensemble.machines) == 1
+        assert trained.ensemble.shares == (1.0,)
+
+    def test_bagging_averages_each_member_with_its_copies_from_the_folds(self):
+        data = make_rows(60)
+        trained = train_on(data, make_task(bagging=True, select_last=True, **TWO))
+        machines = trained.ensemble.machines
+        assert len(machines) == 6
+        assert trained.ensemble.shares == pytest.approx([1 / 6] * 6)
+        for machine in machines[1:]:
+            assert int((machine.coef == 0).all(dim=1).sum()) == 12, "a fifth of the rows was held out"
+
+    def test_with_too_few_rows_round_0_is_selected_unless_the_last_is_asked_for(self):
+        data = make_rows(8)
+        assert train_on(data, make_task(n_rounds=2)).best_round == 0
+        assert train_on(data, make_task(n_rounds=2, select_last=True)).best_round == 2
+        assert train_on(data, make_task(n_rounds=2)).holdout is None
+
+    def test_a_constant_target_has_one_round(self):
+        data = make_rows(40)
+        trained = train_on(Rows(data.X, 0 * data.Y), make_task(n_rounds=3))
+        assert len(trained.records) == 1
+        assert not bool(trained.ensemble.predict(data.X).any())
+
+    def test_labels_stratify_the_folds(self, monkeypatch):
+        seen = []
+        real = pipeline.draw_folds
+        monkeypatch.setattr(pipeline, "draw_folds", lambda *args: seen.append(args) or real(*args))
+        strata = np.arange(60) % 2
+        train_on(make_rows(60), make_task(strata=strata, seed=3))
+        assert seen == [(60, 5, 3, strata)]
+
+    @pytest.mark.parametrize("bagging", [False, True])
+    def test_threads_change_no_bit(self, bagging):
+        data, task = make_rows(60), make_task(bagging=bagging, max_members=3, **TWO)
+        one, two = train_on(data, task), train_on(data, task, context=FitContext(pool=Threads(2)))
+        assert torch.equal(one.ensemble.predict(data.X), two.ensemble.predict(data.X))
+        assert [r.score for r in one.records] == [r.score for r in two.records]
+
+    def test_the_observer_is_notified_of_the_number_of_rounds(self):
+        class Watch(FitObserver):
+            begun = None
+
+            def begin(self, steps, part):
+                self.begun = steps, part
+
+        watch = Watch()
+        train_on(make_rows(60), make_task(**TWO), context=FitContext(observer=watch))
+        assert watch.begun == (2 * 2 * (1 + 5), None)
+
+
+class TestThreshold:
+    def test_the_base_kernel_is_fitted_to_the_columns_that_m_selects(self):
+        data = make_rows(80, d=5)
+        task = make_task(n_rounds=2, select_last=True, feature_threshold=0.05)
+        trained = train_on(data, task)
+        diagonal = trained.matrix.diagonal()
+        scaled = (diagonal - diagonal.min()) / (diagonal.max() - diagonal.min())
+        assert torch.equal(trained.support, scaled > 0.05)
+        assert 0 < int(trained.support.sum()) < 5
+        few = Rows(data.X[:, trained.support], data.Y)
+        (machine,) = trained.ensemble.machines
+        torch.testing.assert_close(machine.coef, naive_coef(machine, few, 1e-2), rtol=1e-7, atol=1e-9)
+        assert isinstance(machine.metric, Identity)
+        assert trained.holdout is None, "the folds predicted with another model"
+
+    def test_a_predictor_without_features_selects_columns_by_its_gradients(self):
+        data = make_rows(80, d=4)
+        trained = train_on(data, make_task(n_rounds=0, feature_threshold=0.3))
+        assert trained.support.tolist()[2:] == [False, False]
+
+
+class TestSplit:
+    """4,001 to 30,000 rows: candidates are screened on a part, compared on another, and refitted on all rows."""
+
+    def test_rounds_of_the_selected_candidate_are_repeated_on_all_rows(self):
+        data, task = make_rows(90), make_task(n_rounds=2, select_last=True, **TWO)
+        trained = train_on(data, task, make_split_plan(data, task))
+        *_, (_, machine) = rounds(trained.candidate, data, FixedParams(1e-2))
+        assert torch.equal(trained.ensemble.best.coef, machine.coef)
+        torch.testing.assert_close(machine.coef, naive_coef(machine, data, 1e-2), rtol=1e-7, atol=1e-9)
+
+    def test_the_holdout_is_predicted_by_the_screened_models(self):
+        data, task = make_rows(90), make_task(n_rounds=1, select_last=True)
+        plan = make_split_plan(data, task)
+        trained = train_on(data, task, plan)
+        screened, held_out = validation.draw_split(90, plan.screen_rows, plan.holdout_rows, task.seed)
+        rows, outputs = trained.holdout
+        assert torch.equal(rows, held_out)
+        *_, (_, machine) = rounds(trained.candidate, data[screened], FixedParams(1e-2))
+        torch.testing.assert_close(outputs, machine.predict(data.X[held_out]))
+        error = float((outputs - data.Y[held_out]).square().mean())
+        assert trained.records[1].score == pytest.approx(error, rel=1e-9)
+
+    def test_a_ridge_per_row_grows_and_is_the_one_that_was_added(self):
+        data, task = make_rows(120), make_task(ridge_per_row=True, select_last=True)
+        trained = train_on(data, task, make_split_plan(data, task))
+        machine = trained.ensemble.best
+        assert trained.ridge == pytest.approx(1.2)
+        left = data.Y - machine.operator.matmul(machine.coef)
+        torch.testing.assert_close(left, trained.ridge * machine.coef, rtol=1e-6, atol=1e-8)
+
+    def test_ctrl_c_in_the_refit_falls_back_to_the_screened_model(self, monkeypatch):
+        data, task = make_rows(90), make_task(select_last=True, **TWO)
+        Stops(monkeypatch, refit, "rounds", 1)
+        with pytest.warns(UserWarning, match="interrupted: the model is fitted to 40 of 90 rows"):
+            trained = train_on(data, task, make_split_plan(data, task))
+        assert int((trained.ensemble.best.coef == 0).all(dim=1).sum()) == 50
+
+
+class TestEvaluationSet:
+    def test_it_compares_the_rounds_and_is_predicted_by_the_final_model(self):
+        data, task = make_rows(60), evaluation_task(n_rounds=2)
+        trained = train_on(data, task)
+        torch.testing.assert_close(trained.evaluated, trained.ensemble.predict(task.evaluation.X))
+        for index, (record, machine) in enumerate(rounds(trained.candidate, data, FixedParams(1e-2))):
+            error = float((machine.predict(task.evaluation.X) - task.evaluation.Y).square().mean())
+            assert trained.records[index].score == pytest.approx(error, rel=1e-6), record.index
+        assert trained.holdout is None
+
+    def two_solvers(self, data, task):
+        return replace(make_plan(data, task), solver=EXACT, feature_solver=ROUGH)
+
+    @pytest.mark.parametrize("n_rounds", [1, 3])
+    def test_the_selected_round_is_solved_to_the_end_and_the_others_coarsely(self, n_rounds):
+        data, task = make_rows(150), evaluation_task(n_rounds=n_rounds)
+        found = train_on(data, task, self.two_solvers(data, task))
+        exact = train_on(data, task, replace(make_plan(data, task), solver=Direct(), feature_solver=Direct()))
+        kept = found.best_round
+        assert kept == exact.best_round
+        assert found.records[kept].residual <= 1e-8
+        assert all(1e-8 < r.residual <= 1e-2 for r in found.records if r.index != kept)
+        torch.testing.assert_close(found.ensemble.predict(data.X), exact.ensemble.predict(data.X), atol=0.02, rtol=0)
+        assert found.records[kept].score == pytest.approx(exact.records[kept].score, rel=0.05)
+
+    def test_the_last_round_is_solved_to_the_end_at_once_where_it_is_selected_for_sure(self, monkeypatch):
+        data, task = make_rows(150), evaluation_task(n_rounds=2, select_last=True)
+        again = Stops(monkeypatch, refit, "solve_fully")
+        found = train_on(data, task, self.two_solvers(data, task))
+        assert [r.residual <= 1e-8 for r in found.records] == [False, False, True]
+        assert again.calls == 0
+
+    def test_ctrl_c_while_the_selected_round_is_solved_keeps_it_as_it_is(self, monkeypatch):
+        data, task = make_rows(150), evaluation_task(n_rounds=2)
+        Stops(monkeypatch, refit, "solve_fully", 1)
+        with pytest.warns(UserWarning, match=r"interrupted: the model has a relative residual of 0\.0"):
+            found = train_on(data, task, self.two_solvers(data, task))
+        assert 1e-8 < found.records[found.best_round].residual <= 1e-2
+
+
+class TestLarge:
+    """Centres or leaves, or more than 30,000 rows: features are learned on parts, and one last solve uses all rows."""
+
+    @pytest.mark.parametrize("solver", [Nystrom(centers=200, tol=1e-7), EigenPro(epochs=30, tol=1e-6)], ids=str)
+    def test_the_function_is_nearly_that_of_an_exact_fit(self, solver):
+        data, task = make_rows(300, noise=0.1), make_task(select_last=True)
+        large = {"validation": "holdout", "refit": "growing parts", "screen_rows": 270, "holdout_rows": 30}
+        found = train_on(data, task, make_plan(data, task, solver=solver, **large))
+        exact = train_on(data, task)
+        new = make_rows(100, seed=1)
+        errors = [float((t.ensemble.predict(new.X) - new.Y).square().mean()) for t in (found, exact)]
+        assert errors[0] < errors[1] + 0.05
+        assert found.ensemble.best.n == (200 if isinstance(solver, Nystrom) else 270)
+
+    def test_held_out_rows_are_no_part_of_the_fit(self):
+        data, task = make_rows(300), make_task()
+        trained = train_on(data, task, make_plan(data, task, solver=Nystrom(centers=40)))
+        rows, outputs = trained.holdout
+        assert len(rows) == 30
+        assert not set(rows.tolist()) & set(trained.rows.tolist())
+        torch.testing.assert_close(outputs, trained.ensemble.predict(data.X[rows]), rtol=1e-6, atol=1e-6)
+        error = float((outputs - data.Y[rows]).square().mean())
+        assert trained.records[trained.best_round].score == pytest.approx(error, rel=1e-9)
+        torch.testing.assert_close(trained.ensemble.best.X, data.X[trained.rows])
+
+    def test_any_source_of_rows_can_be_trained_on(self):
+        """Rows need not be in memory: all of them are never taken at once, and blocks may be of any size."""
+        data, task = make_rows(300), make_task()
+
+        class Counting(MemoryRows):
+            taken = 0
+
+            def take(self, indices):
+                Counting.taken = max(Counting.taken, len(indices))
+                return super().take(indices)
+
+            def load(self):
+                raise AssertionError("a large fit does not load all rows")
+
+        plan = make_plan(data, task, solver=Nystrom(centers=50, tol=1e-7), screen_rows=100)
+        found = train(task, plan, Counting(data, block=37), FitContext())
+        assert Counting.taken < 300
+        reference = train(task, plan, MemoryRows(data), FitContext())
+        torch.testing.assert_close(
+            found.ensemble.predict(data.X), reference.ensemble.predict(data.X), rtol=0, atol=1e-3
+        )
+
+    def test_a_streamed_plan_gives_the_model_of_the_plan_in_memory(self):
+        data, task = make_rows(300), make_task()
+        plans = [make_plan(data, task, solver=Nystrom(centers=50), streamed=streamed) for streamed in (False, True)]
+        one, other = (train_on(data, task, plan) for plan in plans)
+        assert torch.equal(one.ensemble.predict(data.X), other.ensemble.predict(data.X))
+
+    def test_only_one_member_is_refitted(self):
+        data, task = make_rows(200, noise=0.5), make_task(max_members=5, kernels=(Laplace(2.0), Gaussian(2.0)))
+        trained = train_on(data, task, make_plan(data, task, solver=Nystrom(centers=40)))
+        assert len(trained.ensemble.machines) == 1
+
+    def test_a_ridge_per_row_grows_with_the_rows(self):
+        data, task = make_rows(200), make_task(ridge=1e-4, ridge_per_row=True)
+        trained = train_on(data, task, make_plan(data, task, solver=Nystrom(centers=40)))
+        assert trained.ridge == pytest.approx(1e-4 * 180)
+
+    def test_an_evaluation_set_compares_and_no_row_is_held_out(self):
+        data, task = make_rows(200), evaluation_task()
+        trained = train_on(data, task, make_plan(data, task, solver=Nystrom(centers=40)))
+        assert trained.holdout is None
+        torch.testing.assert_close(trained.evaluated, trained.ensemble.predict(task.evaluation.X))
+
+    @pytest.mark.parametrize("with_evaluation", [False, True])
+    def test_a_threshold_leaves_the_columns_that_matter(self, with_evaluation):
+        data = make_rows(300, d=5)
+        evaluation = make_rows(40, d=5, seed=1) if with_evaluation else None
+        task = make_task(feature_threshold=0.05, evaluation=evaluation)
+        trained = train_on(data, task, make_plan(data, task, solver=Nystrom(centers=60)))
+        assert trained.support.tolist() == [True, True, False, False, False]
+        assert trained.ensemble.best.X.shape == (60, 2)
+        outputs = trained.evaluated if with_evaluation else trained.holdout[1]
+        assert len(outputs) == (40 if with_evaluation else 30)
+
+    def test_weights_count_as_repeated_rows(self):
+        data = make_rows(300, noise=0.5)
+        weights = torch.where(data.X[:, 0] > 0, 20.0, 1.0).double()
+        task = make_task(ridge=1.0, n_rounds=0)
+        plan = make_plan(data, task, solver=Nystrom(centers=40))
+        plain = train_on(data, task, plan)
+        heavy = train_on(Rows(data.X, data.Y, weights), task, plan)
+        where = data.X[:, 0] > 0
+        errors = [(t.ensemble.predict(data.X) - data.Y)[where].square().mean() for t in (heavy, plain)]
+        assert errors[0] < errors[1]
+
+
+class TestInterrupted:
+    """Ctrl-C and the time limit end a stage early; the model is made of what is finished."""
+
+    @pytest.mark.parametrize("at", [2, 3])
+    def test_ctrl_c_in_the_screening_selects_the_last_finished_round(self, at, monkeypatch):
+        data, task = make_rows(60), make_task(n_rounds=3)
+        Stops(monkeypatch, ROUNDS, "next_metric", at)
+        context = FitContext()
+        with pytest.warns(UserWarning, match=f"no validation scores yet, so round {at - 2} of the first") as caught:
+            trained = train_on(data, task, context=context)
+        assert any(f"interrupted after {at - 1} of 4 rounds" in str(warning.message) for warning in caught)
+        assert trained.best_round == at - 2 == len(trained.records) - 1
+        assert context.interrupted
+
+    def test_ctrl_c_before_round_0_is_an_interrupt(self, monkeypatch):
+        Stops(monkeypatch, ROUNDS, "next_metric", 1)
+        with pytest.raises(KeyboardInterrupt):
+            train_on(make_rows(60), make_task())
+
+    def test_ctrl_c_in_the_folds_selects_on_the_finished_ones(self, monkeypatch):
+        Stops(monkeypatch, validation, "run_fold", 3)
+        with pytest.warns(UserWarning, match="interrupted: the round is selected on 2 of 5 folds"):
+            trained = train_on(make_rows(60), make_task())
+        assert np.isfinite([record.score for record in trained.records]).all()
+        assert len(trained.holdout[0]) == 24
+
+    def test_a_time_limit_gives_a_model_from_round_0(self):
+        match = "time_limit=1e-09: 1 of 2 candidates were screened, the last one for 1 rounds"
+        with pytest.warns(UserWarning, match=match):
+            trained = train_on(make_rows(60), make_task(**TWO), context=FitContext(Clock(1e-9)))
+        assert len(trained.records) == 1
+
+    def test_candidates_are_compared_after_the_time_for_screening_is_over(self):
+        """The screening has a share of the time limit; what is left is there to compare what is finished."""
+
+        class ScreeningOver(Clock):
+            def check(self, share=1.0):
+                if share < 0.5:
+                    raise TimeLimitReached
+
+        context = FitContext(ScreeningOver(100.0))
+        with pytest.warns(UserWarning, match="time_limit=100: 1 of 2 candidates were screened"):
+            trained = train_on(make_rows(60), make_task(**TWO), context=context)
+        assert np.isfinite(trained.records[0].score)
+        assert len(trained.holdout[0]) == 60
+
+    def test_a_time_limit_gives_a_model_from_a_large_fit_too(self):
+        data, task = make_rows(200), make_task()
+        plan = make_plan(data, task, solver=Nystrom(centers=40))
+        with pytest.warns(UserWarning, match="time_limit=1e-09"):
+            trained = train_on(data, task, plan, FitContext(Clock(1e-9)))
+        assert float((trained.ensemble.predict(data.X) - data.Y).square().mean()) < 0.8
+
+    def test_ctrl_c_in_the_last_solve_of_a_large_fit_falls_back_to_the_screened_model(self, monkeypatch):
+        data, task = make_rows(200), make_task(select_last=True)
+        plan = make_plan(data, task, solver=Nystrom(centers=40), screen_rows=60)
+        Stops(monkeypatch, importlib.import_module("gramian.solvers.nystrom").Nystrom, "solve", 1)
+        with pytest.warns(UserWarning, match="interrupted: the model is fitted to 60 of 200 rows"):
+            trained = train_on(data, task, plan)
+        assert trained.ensemble.best.n == len(trained.rows) == 60
+        torch.testing.assert_close(trained.ensemble.best.X, data.X[trained.rows])
+
+
+def test_the_twin_of_a_trained_machine_is_a_machine_solved_alone():
+    data = make_rows(40)
+    machine, info = exact_machine(data, ridge=1e-2)
+    assert torch.equal(train_on(data, make_task(n_rounds=0)).ensemble.best.coef, machine.coef)
+    assert info.residual < 1e-6
