@@ -118,7 +118,7 @@ def _write(path: Path, text: str) -> None:
 def summary(package: str) -> str:
     """Return the first paragraph of a package's docstring."""
     text = (inspect.getdoc(importlib.import_module(package)) or "").split("\n\n")[0]
-    return re.sub(r":\w+:`~?([^`]+)`", r"\1", " ".join(text.split())).replace("``", "")
+    return re.sub(r":\w+:`~?([^`]+)`", r"\1", " ".join(text.split())).replace("``", "").replace("|", "\\|")
 
 
 def contracts() -> list[dict[str, Any]]:

@@ -5,6 +5,7 @@ import inspect
 import re
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -17,15 +18,16 @@ from gramian import RFMClassifier
 from gramian.cli.main import cli
 from gramian.experiments import papers
 from gramian.experiments.cell import cells
+from gramian.experiments.store import ExperimentStore
+from gramian.experiments.verdict import findings
+from gramian.records import run
 from gramian.rfm import TreePartition
 from pages import FOLDER, ROOT, blocks
 
-SOURCE = ROOT / "src/gramian"
+SOURCE = Path(gramian.__file__).parent
 LINE = re.compile(r"(?P<tree>[│├└ ]*)(?P<name>[\w.]+) .* (?P<module>\S+\.py)")
-ELSEWHERE = {("in_workers", "first_layer")}
-"""Pairs of caller and callee in different processes."""
-LARGE = {"refit_on_all_rows", "PartsLearner.refit"}
-"""Steps of a fit that a small table does not take."""
+IN_WORKERS = {("in_workers", "first_layer")}
+"""Pairs of caller and callee that are in different processes."""
 
 
 @dataclass(frozen=True)
@@ -83,11 +85,13 @@ STEPS = [(name, step) for name, lines in DRAWINGS.items() for step in steps(line
 
 
 class Calls:
-    """Pairs (caller, callee) of functions of gramian while it is active; a caller is any function on the stack."""
+    """Pairs (caller, callee) of drawn functions while it is active; a caller is any function on the stack, or None."""
 
-    def __init__(self):
-        self.pairs = set()
+    def __init__(self, name):
+        self._drawn = {step.code for drawing, step in STEPS if drawing == name}
+        self._codes = {}  # code object → its step's code, or None
         self._stack = []
+        self.pairs = set()
 
     def __enter__(self):
         self._before = sys.getprofile()
@@ -98,57 +102,66 @@ class Calls:
         sys.setprofile(self._before)
 
     def _profile(self, frame, event, argument):
-        path = frame.f_code.co_filename
-        if not path.startswith(str(SOURCE)):
+        code = frame.f_code
+        if code not in self._codes:
+            path = code.co_filename
+            called = path.removeprefix(f"{SOURCE}/"), code.co_qualname
+            self._codes[code] = called if called in self._drawn else None
+        called = self._codes[code]
+        if called is None:
             return
         if event == "call":
-            called = path[len(str(SOURCE)) + 1 :], frame.f_code.co_qualname
-            self.pairs.update((caller, called) for caller in {None, *self._stack})
+            self.pairs.update((caller, called) for caller in (None, *self._stack))
             self._stack.append(called)
         elif event == "return" and self._stack:
             self._stack.pop()
 
 
-def table(n):
+def classifier(**options):
+    return RFMClassifier(kernel="laplace", update="agop", n_rounds=1, **options)
+
+
+def observe_fit():
     rng = np.random.default_rng(0)
-    X = pd.DataFrame(rng.normal(size=(n, 3)), columns=list("abc"))
-    X["d"] = rng.choice(["u", "v", "w"], n)
-    return X, np.where(X["a"] * X["b"] > 0, "yes", "no")
+    X = pd.DataFrame(rng.normal(size=(60, 2)), columns=["a", "b"]).assign(c=rng.choice(["u", "v", "w"], 60))
+    y = np.where(X["a"] > 0, "yes", "no")
+    with pytest.MonkeyPatch.context() as patched, Calls("fit") as calls:
+        model = classifier().fit(X, y)
+        classifier(solver=TreePartition(leaf_rows=40)).fit(X, y)
+        patched.setattr("gramian.rfm.training.plan.SCREEN_ROWS", 40)  # candidates are refitted beyond this many rows
+        classifier().fit(X, y)
+    with Calls("predict") as predictions:
+        model.predict(X)
+    return {"fit": calls.pairs, "predict": predictions.pairs}
+
+
+def observe_inspect():
+    network = torch.nn.Sequential(torch.nn.Linear(4, 5), torch.nn.ReLU(), torch.nn.Linear(5, 2))
+    inputs, targets = torch.ones(8, 4) + torch.eye(8, 4), torch.arange(8) % 2
+    with Calls("inspect") as calls:
+        report = gramian.inspect(network, (inputs, targets), loss="cross_entropy", weight_decay=0.1)
+        report.matrix("0", "agop")
+        report.rows  # noqa: B018
+    return {"inspect": calls.pairs}
+
+
+def observe_reproduce(folder):
+    with pytest.MonkeyPatch.context() as patched, Calls("reproduce") as calls:
+        patched.setattr(papers, "PAPERS", {"D": papers.PAPERS["D"]})  # a page of one paper is quicker
+        with patched.context() as inside:  # workers are other processes: run the cell in this one
+            inside.setattr("gramian.records.engine.in_workers", lambda run, items, **_: ((i, run(i)) for i in items))
+            result = CliRunner().invoke(cli, ["reproduce", "d/table2", "--scale", "smoke", "--out", str(folder)])
+        assert result.exit_code == 0, result.output
+        experiment = papers.find("d/table2")
+        run(cells(experiment, "smoke"), ExperimentStore(folder))  # its record exists, so that no worker is started
+        findings(experiment, ExperimentStore(ROOT / "reproduction"))  # smoke runs are not compared with the paper
+    return {"reproduce": calls.pairs}
 
 
 @pytest.fixture(scope="module")
 def observed(tmp_path_factory):
-    """Pairs of caller and callee in a real call of each drawing."""
-    X, y = table(60)
-    small = RFMClassifier(kernel="laplace", update="agop", n_rounds=1)
-    tree = RFMClassifier(kernel="laplace", update="agop", n_rounds=1, solver=TreePartition(leaf_rows=40))
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("gramian.rfm.training.plan.SCREEN_ROWS", 40)  # refits on all rows start there
-        with Calls() as refits:
-            RFMClassifier(kernel="laplace", update="agop", n_rounds=1).fit(X, y)
-    with Calls() as fits:
-        small.fit(X, y)
-        tree.fit(X, y)
-    with Calls() as predictions:
-        small.predict(X)
-    network = torch.nn.Sequential(torch.nn.Linear(4, 5), torch.nn.ReLU(), torch.nn.Linear(5, 2))
-    inputs, targets = torch.ones(8, 4) + torch.eye(8, 4), torch.arange(8) % 2
-    with Calls() as inspections:
-        report = gramian.inspect(network, (inputs, targets), loss="cross_entropy", weight_decay=0.1)
-        report.matrix("0", "agop")
-        report.rows  # noqa: B018
-    folder = tmp_path_factory.mktemp("records")
-    with Calls() as reproductions:
-        result = CliRunner().invoke(cli, ["reproduce", "d/table2", "--scale", "smoke", "--out", str(folder)])
-        (cell,) = cells(papers.find("d/table2"), "smoke", 1)
-        cell.task()()  # the part that runs in a worker process
-    assert result.exit_code == 0, result.output
-    return {
-        "fit": fits.pairs | refits.pairs,
-        "predict": predictions.pairs,
-        "inspect": inspections.pairs,
-        "reproduce": reproductions.pairs,
-    }
+    """Pairs of caller and callee in real calls, by drawing."""
+    return observe_fit() | observe_inspect() | observe_reproduce(tmp_path_factory.mktemp("records"))
 
 
 def test_the_page_draws_the_four_calls():
@@ -175,7 +188,7 @@ def test_a_real_call_takes_every_step_below_its_caller(name, step, observed):
     if step.code is None:
         pytest.skip("a dataclass has no constructor to observe")
     parent = None
-    if step.parent is not None and (step.parent.name, step.name) not in ELSEWHERE:
+    if step.parent is not None and (step.parent.name, step.name) not in IN_WORKERS:
         parent = step.parent.code
     assert (parent, step.code) in observed[name]
 

@@ -43,7 +43,7 @@ def palette_css() -> str:
 
 
 @cache
-def style_sheet(palette_scope: str = f".{CLASS}") -> str:
+def style_sheet(palette_scope: str = "." + CLASS) -> str:
     """Return the style sheet of results: rules for the elements of one result, and the palette.
 
     The palette is declared for ``palette_scope``, by default also for the elements of one result only. A page, which
