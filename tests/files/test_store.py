@@ -71,8 +71,6 @@ nested = st.recursive(
     lambda inner: st.lists(inner) | st.lists(inner).map(tuple) | st.dictionaries(st.text() | st.integers(), inner),
     max_leaves=20,
 )
-
-
 arrays = hnp.arrays(
     st.sampled_from([np.float64, np.float32, np.int64, np.uint8, np.bool_]) | st.just(np.dtype("U3")),
     hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4),

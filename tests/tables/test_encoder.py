@@ -1,4 +1,4 @@
-"""Laws of the encoder: containers, row order, batches, scikit-learn's contract."""
+"""Laws of the encoder: containers, row order, batches, names, dropped columns, scikit-learn's contract."""
 
 import datetime as dt
 import pickle
@@ -15,7 +15,6 @@ from gramian.tables import TableEncoder, needs_encoding
 
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
-
 WORDS = st.sampled_from(["a", "b", "c d", "", " ", "1", "nan", "2024-01-01"])
 KINDS = [
     st.floats(-1e6, 1e6),
@@ -103,7 +102,7 @@ def ugly():
     )
 
 
-def test_polars_types():
+def test_columns_of_polars_are_recognised():
     frame = pl.DataFrame(
         {
             "level": pl.Series(["b", "a", None, "c"]).cast(pl.Enum(["c", "b", "a"])),
@@ -145,7 +144,7 @@ def test_groups_and_records_agree():
         encoder.get_feature_names_out(["a"])
 
 
-def test_frames_come_back_if_asked_for():
+def test_the_output_is_a_frame_if_requested():
     frame = ugly()
     out = TableEncoder().set_output(transform="pandas").fit_transform(frame)
     assert list(out.columns) == list(TableEncoder().fit(frame).get_feature_names_out())
@@ -195,3 +194,44 @@ def test_masked_entries_are_missing():
 def test_bad_options_are_named(bad):
     with pytest.raises(ValueError, match=next(iter(bad))):
         clone(TableEncoder(**bad)).fit([[1.0], [2.0]])
+
+
+def test_the_first_of_equal_columns_is_used():
+    frame = pd.DataFrame({"a": [1.0, 2.0, 4.0], "b": [1, 2, 4], "c": ["1", "2", "4"], "d": [1.0, 2.0, 5.0]})
+    encoder = TableEncoder().fit(frame)
+    assert encoder.kinds_ == ("number", "duplicate", "duplicate", "number")
+    assert encoder.groups_.tolist() == [0, 3]
+    assert "'a'" in encoder.records_[1].done
+
+
+def test_columns_missing_together_share_one_indicator():
+    frame = pd.DataFrame({"a": [1, None, 3.0, 4], "b": [5, None, 2.0, 9], "c": [None, 1, 2.0, 0]})
+    encoder = TableEncoder().fit(frame)
+    assert encoder.get_feature_names_out().tolist() == ["a", "a__missing", "b", "c", "c__missing"]
+    assert np.isfinite(encoder.transform(frame)).all()
+
+
+def test_a_table_without_varying_columns_is_refused():
+    with pytest.raises(ValueError, match=r"no column varies.*'a' is constant.*'b' is empty"):
+        TableEncoder().fit(pd.DataFrame({"a": [1, 1], "b": [None, None]}))
+
+
+def test_a_missing_or_foreign_column_is_named():
+    frame = pd.DataFrame({"a": [1, 2, 4], "b": ["x", "y", "x"]})
+    encoder = TableEncoder().fit(frame)
+    with pytest.raises(ValueError, match=r"(?s)missing.*- b"):
+        encoder.transform(frame[["a"]])
+    with pytest.raises(ValueError, match=r"(?s)unseen at fit time.*- z"):
+        encoder.transform(frame.assign(z=1))
+    with pytest.raises(ValueError, match="same order"):
+        encoder.transform(frame[["b", "a"]])
+
+
+def test_encoded_names_differ_even_from_the_users():
+    frame = pd.DataFrame({"a__missing": [1.0, 2.0, 5.0], "a": [1.0, None, 3.0]})
+    assert TableEncoder().fit(frame).get_feature_names_out().tolist() == ["a__missing", "a", "a__missing_"]
+
+
+def test_numbers_as_column_names_become_text():
+    encoder = TableEncoder().fit(pd.DataFrame({0: [1, 2], 1: ["a", "b"]}))
+    assert encoder.columns_ == ("0", "1")

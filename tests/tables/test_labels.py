@@ -9,7 +9,6 @@ from gramian.tables import encode_labels, label_codes, read_target
 
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
-
 NAN = float("nan")
 STRINGS = ["b", "a", "b"]
 

@@ -1,14 +1,109 @@
-"""Distinct rows in canonical order."""
+"""Laws of merged rows: canonical order, weights that count copies, rows of weight 0."""
 
+import hypothesis.extra.numpy as hnp
+import hypothesis.strategies as st
 import numpy as np
+import pytest
+from hypothesis import given, settings
 
-from gramian.tables.merging import merge_rows
+from gramian.tables import merging
+from gramian.tables.merging import check_weights, merge_rows
+
+values = st.sampled_from([0.0, -0.0, 1.0, -1.0, 2.5, -1e300, 1e-300])
+tables = st.integers(1, 12).flatmap(
+    lambda n: st.tuples(
+        hnp.arrays(np.float64, (n, 2), elements=values),
+        hnp.arrays(np.float64, (n,), elements=st.sampled_from([0.0, 1.0])),
+        hnp.arrays(np.float64, (n,), elements=st.sampled_from([0.0, 0.5, 1.0, 2.0])),
+    )
+)
 
 
-def test_rows_come_in_lexicographic_order():
-    messy = np.round(np.random.default_rng(0).normal(size=(200, 2)), 1) * np.array([1.0, -1.0])
-    messy[:5] = [[0.0, -0.0], [-0.0, 0.0], [1e300, -1e300], [-1e-300, 1e-300], [-1e300, 0]]
-    rows = merge_rows(messy, np.zeros(200), None)
-    expected = np.unique(messy + 0.0, axis=0)
-    assert np.array_equal(rows.X + 0.0, expected)
-    assert rows.weights.sum() == 200
+def same(one, other):
+    assert np.array_equal(one.X, other.X)
+    assert np.array_equal(one.y, other.y)
+    np.testing.assert_allclose(one.weights_or_ones, other.weights_or_ones, rtol=1e-12)
+
+
+@settings(deadline=None, max_examples=80)
+@given(tables, st.randoms(use_true_random=False))
+def test_the_order_of_rows_has_no_effect(table, random):
+    X, y, weights = table
+    weights = weights + 0.5
+    order = list(range(len(X)))
+    random.shuffle(order)
+    same(merge_rows(X, y, weights), merge_rows(X[order], y[order], weights[order]))
+
+
+@settings(deadline=None, max_examples=80)
+@given(tables)
+def test_rows_are_distinct_and_in_lexicographic_order(table):
+    X, y, _ = table
+    rows = merge_rows(X, y, None)
+    listed = [tuple(row) for row in np.column_stack([rows.X, rows.y])]
+    assert listed == sorted(set(listed))
+    assert set(listed) == {tuple(row) for row in np.column_stack([X, y])}
+    assert float(rows.weights_or_ones.sum()) == len(X)
+    assert np.array_equal(X[rows.index], rows.X)
+
+
+@settings(deadline=None, max_examples=80)
+@given(tables)
+def test_a_weight_of_two_is_a_repeated_row_and_of_zero_none(table):
+    X, y, _ = table
+    counts = np.arange(len(X)) % 3
+    if not counts.any():
+        counts = counts + 1
+    same(merge_rows(X, y, counts.astype(float)), merge_rows(X.repeat(counts, axis=0), y.repeat(counts), None))
+
+
+def test_the_index_is_the_first_copy_in_the_users_table():
+    rows = merge_rows(np.array([[5.0], [1.0], [5.0], [3.0]]), np.zeros(4), np.array([1.0, 0.0, 1.0, 1.0]))
+    assert rows.index.tolist() == [3, 0]
+    assert rows.weights.tolist() == [1, 2]
+    assert len(rows) == 2
+
+
+def test_rows_that_all_count_once_have_no_weights():
+    rows = merge_rows(np.array([[2.0], [1.0]]), np.zeros(2), np.ones(2))
+    assert rows.weights is None
+    assert rows.weights_or_ones.tolist() == [1, 1]
+
+
+def test_equal_rows_with_different_targets_are_different():
+    assert len(merge_rows(np.ones((3, 1)), np.array([1.0, 2.0, 1.0]), None)) == 2
+    assert len(merge_rows(np.ones((2, 1)), np.array([[1.0, 2.0], [1.0, 3.0]]), None)) == 2
+
+
+def test_blocks_of_rows_give_the_same_rows(monkeypatch):
+    X, y = np.random.default_rng(0).integers(0, 3, size=(60, 2)).astype(float), np.zeros(60)
+    whole = merge_rows(X, y, None)
+    monkeypatch.setattr(merging, "_BLOCK_ROWS", 7)
+    same(merge_rows(X, y, None), whole)
+
+
+def test_the_table_is_not_changed():
+    X, y = np.array([[-0.0], [1.0]]), np.array([-0.0, 1.0])
+    merge_rows(X, y, None)
+    assert np.signbit(X[0, 0])
+    assert np.signbit(y[0])
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [([1.0, -2.0], r"must not be negative, got -2.0 at row 1"), ([0.0, 0.0], "sample_weight is zero for every row")],
+)
+def test_weights_that_leave_nothing_to_fit_are_refused(weights, message):
+    with pytest.raises(ValueError, match=message):
+        merge_rows(np.ones((2, 1)), np.zeros(2), np.array(weights))
+
+
+def test_weights_are_checked():
+    assert check_weights(None, 3) is None
+    assert check_weights([1, 2], 2).tolist() == [1, 2]
+    assert check_weights(0.5, 2).tolist() == [0.5, 0.5]
+    with pytest.raises(ValueError, match=r"sample_weight.shape == \(3,\), expected \(2,\): one weight per row"):
+        check_weights([1, 2, 3], 2)
+    for bad in (np.nan, np.inf):
+        with pytest.raises(ValueError, match="sample_weight contains NaN or infinity"):
+            check_weights([1.0, bad], 2)

@@ -1,25 +1,118 @@
-"""Target codings and the scales of targets."""
+"""Target codings: outputs of a model become targets again."""
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from gramian.tables.targets import ClassTarget, TargetTransform
+from gramian.tables.targets import NAMES, ClassTarget, NumericTarget, TargetTransform, skewness
 
-
-@pytest.mark.parametrize("name", ["log", "shifted-log"])
-def test_transforms_invert_and_stay_bounded(name):
-    y = np.exp(2 * np.random.default_rng(0).normal(size=200))
-    to = TargetTransform.fit(name, y)
-    np.testing.assert_allclose(to.inverse_transform(to.transform(y)), y, rtol=1e-10)
-    assert to.inverse_transform(np.array([1e9]))[0] == y.max() + 0.5 * np.ptp(y)
-    assert np.isinf(to.inverse_transform(np.array([np.inf]), clip=False)[0])
-    order = np.argsort(y)
-    assert (np.diff(to.transform(y)[order]) >= 0).all()
+positive = st.lists(st.floats(1e-3, 1e6), min_size=3, max_size=20).map(np.array)
 
 
-def test_classes_are_coded_and_their_weights_multiply_those_of_rows():
+@pytest.mark.parametrize("name", NAMES)
+@settings(deadline=None, max_examples=60)
+@given(y=positive)
+def test_a_transform_and_its_inverse_give_the_target(name, y):
+    transform = TargetTransform.fit(name, y)
+    np.testing.assert_allclose(transform.inverse_transform(transform.transform(y)), y, rtol=1e-6, atol=1e-6 * y.max())
+
+
+@pytest.mark.parametrize("name", NAMES)
+@settings(deadline=None, max_examples=60)
+@given(y=positive)
+def test_transforms_are_increasing(name, y):
+    z = TargetTransform.fit(name, y).transform(np.sort(y))
+    assert (np.diff(z) >= 0).all()
+
+
+def test_the_shifted_logarithm_ignores_offset_and_unit():
+    y = np.random.default_rng(0).lognormal(size=100)
+    expected = TargetTransform.fit("shifted-log", y).transform(y)
+    for factor, offset in ((1000.0, 0.0), (1.0, 50.0), (0.01, -7.0)):
+        other = factor * y + offset
+        found = TargetTransform.fit("shifted-log", other).transform(other)
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+    mirrored = TargetTransform.fit("shifted-log", -y)
+    assert mirrored.sign == -1
+    np.testing.assert_allclose(mirrored.transform(-y), -expected, rtol=1e-9, atol=1e-9)
+
+
+def test_predictions_are_clipped_to_half_the_range_beyond_the_targets():
+    y = np.array([1.0, 2.0, 11.0])
+    for name in ("log", "shifted-log"):
+        transform = TargetTransform.fit(name, y)
+        assert transform.inverse_transform(np.array([1e3])).tolist() == [16.0]
+        assert transform.inverse_transform(np.array([1e3]), clip=False) == [np.inf]
+
+
+@pytest.mark.parametrize(
+    ("name", "y", "message"),
+    [
+        ("log", np.array([1.0, 0.0]), 'target_transform="log" needs a positive target, and the smallest is 0'),
+        ("shifted-log", np.ones((3, 2)), 'target_transform="shifted-log" takes a single target, and y has 2'),
+        ("square", np.ones(3), r"target_transform must be 'auto', None or one of .*, got 'square'"),
+    ],
+)
+def test_targets_that_cannot_be_transformed_are_refused(name, y, message):
+    with pytest.raises(ValueError, match=message):
+        TargetTransform.fit(name, y)
+
+
+def test_new_targets_without_a_logarithm_are_refused():
+    with pytest.raises(ValueError, match="the target was fitted as a logarithm, and -2 has none"):
+        TargetTransform.fit("log", np.array([1.0, 2.0])).transform(np.array([-2.0]))
+
+
+def test_skewness_is_that_of_scipy_and_zero_for_a_constant():
+    from scipy.stats import skew
+
+    y = np.random.default_rng(0).lognormal(size=50)
+    assert skewness(y) == pytest.approx(skew(y))
+    assert skewness(np.full(5, 0.1)) == 0
+    assert skewness(-y) == pytest.approx(-skewness(y))
+
+
+@pytest.mark.parametrize("shape", [(4,), (4, 1), (4, 3)])
+@pytest.mark.parametrize("name", ["none", "log"])
+def test_numeric_targets_have_a_round_trip_of_values_and_shape(shape, name):
+    y = np.random.default_rng(0).uniform(1, 2, size=shape)
+    target = NumericTarget(TargetTransform.fit(name, y), flat=y.ndim == 1)
+    codes = target.codes(y)
+    assert codes.shape == (4, 1 if len(shape) == 1 else shape[1])
+    back = target.predictions(codes)
+    assert back.shape == shape
+    np.testing.assert_allclose(back, y, rtol=1e-12)
+    assert target.weights(y, None) is None
+    assert target.weights(y, [1, 2, 3, 4]).dtype == np.float64
+
+
+@pytest.mark.parametrize("labels", [["no", "yes", "no"], ["c", "a", "b"], [3, 1, 2], [True, False, True]])
+def test_class_targets_have_a_round_trip_of_labels(labels):
+    target = ClassTarget(np.unique(labels))
+    codes = target.codes(labels)
+    assert codes.shape == (3, 1 if len(target.classes) == 2 else len(target.classes))
+    assert target.predictions(codes).tolist() == list(labels)
+    assert np.array_equal(target.classes[target.indices(codes)], np.array(labels))
+
+
+def test_codes_are_plus_and_minus_one_or_one_hot():
+    assert ClassTarget(np.array([0, 1])).codes([1, 0]).tolist() == [[1], [-1]]
+    assert ClassTarget(np.array(["a", "b", "c"])).codes(["c", "a"]).tolist() == [[0, 0, 1], [1, 0, 0]]
+
+
+def test_class_weights_multiply_sample_weights_and_can_be_divided_out():
     target = ClassTarget(np.array(["a", "b", "c"]), np.array([1.0, 2.0, 3.0]))
-    np.testing.assert_array_equal(target.codes(["c", "a"]), [[0, 0, 1], [1, 0, 0]])
-    np.testing.assert_array_equal(target.weights(["c", "a"], np.array([2.0, 2.0])), [6, 2])
-    np.testing.assert_array_equal(ClassTarget(np.array([0, 1])).codes([1, 0]), [[1], [-1]])
-    np.testing.assert_array_equal(target.unweighted(np.array([6.0, 2.0]), target.codes(["c", "a"])), [2, 2])
+    labels = ["c", "a", "b"]
+    assert target.weights(labels, None).tolist() == [3, 1, 2]
+    weights = target.weights(labels, np.array([2.0, 2.0, 5.0]))
+    assert weights.tolist() == [6, 2, 10]
+    assert target.unweighted(weights, target.codes(labels)).tolist() == [2, 2, 5]
+    plain = ClassTarget(target.classes)
+    assert plain.weights(labels, None) is None
+    assert plain.unweighted(weights, plain.codes(labels)) is weights
+
+
+def test_an_unknown_label_is_named():
+    with pytest.raises(ValueError, match="y holds the label 'd', which no training row has"):
+        ClassTarget(np.array(["a", "b"])).codes(["a", "d"])

@@ -16,6 +16,7 @@ from gramian.core.rows import Rows, RowSource
 from gramian.distributed.cluster import current
 from gramian.distributed.rows import ClusterRows
 from gramian.tables.blocks import Block, Blocks
+from gramian.tables.types import TableLike, TargetLike
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +90,7 @@ class DaskBlocks(Blocks):
             futures.pop(0)
 
 
-def as_blocks(X: Any, y: Any = None, weights: Any = None) -> DaskBlocks:
+def as_blocks(X: TableLike, y: TargetLike = None, weights: Any = None) -> DaskBlocks:
     """Return the blocks of a Dask array or frame; y and weights are collections, arrays, or names of its columns."""
     frame = "dataframe" in type(X).__module__
     if not frame and not isinstance(X, dask.array.Array):
@@ -139,7 +140,7 @@ def _pieces(values: Any, tables: list[Any], lengths: list[int] | None, what: str
     return [values[end - n : end] for end, n in zip(ends, lengths, strict=True)]
 
 
-def _block(X: Any, y: Any, weights: Any, names: list[str]) -> Block:
+def _block(X: TableLike, y: TargetLike, weights: Any, names: list[str]) -> Block:
     columns = [np.asarray(X[part]) if isinstance(part, str) else part for part in (y, weights)]
     for what, part in zip(("y", "sample_weight"), columns, strict=True):
         if part is not None and len(part) != len(X):

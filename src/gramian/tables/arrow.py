@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from gramian.tables.blocks import BLOCK_ROWS, Block, Blocks, check_rows
+from gramian.tables.types import TargetLike
 
 try:
     import pyarrow.dataset
@@ -27,13 +28,13 @@ class ArrowBlocks(Blocks):
 
     dataset: Any
     target: str | None = None
-    y: Any = None
+    y: TargetLike = None
     weight: str | None = None
     weights: Any = None
     size: int = BLOCK_ROWS
 
     @classmethod
-    def of(cls, source: Any, y: Any = None, weights: Any = None) -> ArrowBlocks:
+    def of(cls, source: Any, y: TargetLike = None, weights: Any = None) -> ArrowBlocks:
         """Make blocks from a path (a file, or a folder of files), a Dataset, or a Table."""
         if isinstance(source, Path):
             ending = (

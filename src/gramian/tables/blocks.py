@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from gramian.core.plugins import package_of, plugin
 from gramian.core.tiles import spans
+from gramian.tables.types import TableLike, TargetLike
 
 BLOCK_ROWS = 2**14
 _ARROW_ENDINGS = (".parquet", ".pq", ".arrow", ".feather", ".ipc")
@@ -31,8 +32,8 @@ class Block:
     3
     """
 
-    X: Any
-    y: Any = None
+    X: TableLike
+    y: TargetLike = None
     weights: Any = None
     start: int = 0
 
@@ -81,8 +82,8 @@ class ArrayBlocks(Blocks):
     [6.0, 9.0]
     """
 
-    X: Any
-    y: Any = None
+    X: TableLike
+    y: TargetLike = None
     weights: Any = None
     size: int = BLOCK_ROWS
 
@@ -100,7 +101,7 @@ class ArrayBlocks(Blocks):
             yield function(Block(np.array(self.X[part]), y, weights, part.start))
 
 
-def as_blocks(X: Any, y: Any = None, weights: Any = None) -> Blocks | None:
+def as_blocks(X: TableLike, y: TargetLike = None, weights: Any = None) -> Blocks | None:
     """Return the blocks of a table that is not in memory; None for a table that is.
 
     NumPy memory maps, Parquet and Arrow (a path, or an object of pyarrow), and Dask arrays and frames are recognised.
@@ -125,9 +126,9 @@ def as_blocks(X: Any, y: Any = None, weights: Any = None) -> Blocks | None:
     return blocks
 
 
-def _from_path(path: Path, y: Any, weights: Any) -> Blocks:
+def _from_path(path: Path, y: TargetLike, weights: Any) -> Blocks:
     if not path.exists():
-        raise ValueError(f"X is the path {str(path)!r}, which does not exist: pass the path of a file or folder")
+        raise ValueError(f"X is the path {str(path)!r}, and there is no such file or folder")
     if path.suffix == ".npy":
         return ArrayBlocks(np.load(path, mmap_mode="r"), y, weights)
     if path.is_dir() or path.suffix in _ARROW_ENDINGS:
@@ -139,7 +140,7 @@ def _from_path(path: Path, y: Any, weights: Any) -> Blocks:
     )
 
 
-def check_rows(n: int, y: Any, weights: Any) -> None:
+def check_rows(n: int, y: TargetLike, weights: Any) -> None:
     """Raise a ValueError if the number of targets or weights differs from the number of rows."""
     for name, values in (("y", y), ("sample_weight", weights)):
         if values is not None and not isinstance(values, str) and len(values) != n:
@@ -166,7 +167,7 @@ def _joined(parts: list[Block]) -> Block:
     if hasattr(parts[0].X, "iloc"):
         import pandas as pd
 
-        X: Any = pd.concat([part.X for part in parts], ignore_index=True)
+        X: TableLike = pd.concat([part.X for part in parts], ignore_index=True)
     else:
         X = np.concatenate([part.X for part in parts])
     y, weights = (

@@ -9,6 +9,8 @@ import numpy as np
 from jaxtyping import Float, Int
 from numpy.typing import NDArray
 
+from gramian.tables.types import TableLike
+
 Values = Float[np.ndarray, "*batch d"]
 
 
@@ -51,13 +53,13 @@ class ColumnMap:
                 out[..., group] = values[..., dependent[0]]
         return out
 
-    def cells(self, X: Any, row: int) -> tuple[Any, ...]:
+    def cells(self, X: TableLike, row: int) -> tuple[Any, ...]:
         """Return the entries of one row of the user's table, in the order of ``names``."""
         if getattr(X, "columns", None) is None:
             return tuple(np.asarray(X)[row].tolist())
         return tuple(self.column(X, p)[row] for p in range(len(self.names)))
 
-    def column(self, X: Any, p: int) -> NDArray[Any]:
+    def column(self, X: TableLike, p: int) -> NDArray[Any]:
         """Return the user's column ``p`` of a table: by name, or by position if the training table had no names.
 
         >>> import pandas as pd
@@ -70,7 +72,7 @@ class ColumnMap:
         keys = {str(key): key for key in called}
         return np.asarray(X[keys.get(self.names[p], list(called)[p])])
 
-    def select(self, X: Any, at: list[int]) -> Any:
+    def select(self, X: TableLike, at: list[int]) -> Any:
         """Return the part of a table that holds some of the user's columns."""
         called = getattr(X, "columns", None)
         if called is None:
@@ -88,7 +90,7 @@ def is_missing(value: object) -> bool:
     return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)
 
 
-def row_as_table(X: Any) -> Any:
+def row_as_table(X: TableLike) -> Any:
     """Return one row (a list, an array or a pandas Series) as a table of one row, and a table unchanged.
 
     >>> row_as_table([1.5, "red"]).shape

@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
+from gramian.tables.types import TableLike
 from gramian.tables.values import is_plain_numbers, text_of
 
 
@@ -33,7 +34,7 @@ class RawColumn:
         return len(self.values)
 
 
-def read_columns(X: Any) -> list[RawColumn]:
+def read_columns(X: TableLike) -> list[RawColumn]:
     """Return the columns of a pandas or polars frame, of a two-dimensional array or of a list of rows.
 
     >>> [column.name for column in read_columns([[1, "a"], [2, None]])]
@@ -51,7 +52,7 @@ def read_columns(X: Any) -> list[RawColumn]:
     return [_pandas_column(name, frame.iloc[:, j]) for j, name in enumerate(names)]
 
 
-def as_table(X: Any) -> Any:
+def as_table(X: TableLike) -> Any:
     """Return X itself if it is a frame, otherwise X as a two-dimensional NumPy array."""
     if is_polars(X):
         if hasattr(X, "collect"):
@@ -80,7 +81,7 @@ def as_table(X: Any) -> Any:
     return array
 
 
-def needs_encoding(X: Any) -> bool:
+def needs_encoding(X: TableLike) -> bool:
     """Return True if X has anything but complete columns of numbers (and booleans, which are the numbers 0 and 1).
 
     The result depends on the values and not on the container: it is the same for a frame, its object array and its
@@ -97,7 +98,7 @@ def needs_encoding(X: Any) -> bool:
         return is_polars(X) or hasattr(X, "iloc")  # for a frame that it refuses, the encoder raises the error
 
 
-def is_polars(X: Any) -> bool:
+def is_polars(X: TableLike) -> bool:
     """Return True if X is an object of polars, without importing polars."""
     return type(X).__module__.partition(".")[0] == "polars"
 

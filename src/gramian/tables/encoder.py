@@ -14,6 +14,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, v
 
 from gramian.tables.columns import RawColumn, as_table, read_columns
 from gramian.tables.encodings import Category, Channel, Date, Encoding, Number, Ordered
+from gramian.tables.types import TableLike, TargetLike
 from gramian.tables.values import Array, UnreadableError, recognise
 
 T = TypeVar("T")
@@ -91,16 +92,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.rank_gauss = rank_gauss
         self.missing = missing
 
-    def fit(self, X: Any, y: Any = None) -> TableEncoder:
+    def fit(self, X: TableLike, y: TargetLike = None) -> TableEncoder:
         """Find kinds, levels and medians in the training rows X (n, d). The target is not used."""
         self._fit(X)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None) -> Array:
+    def fit_transform(self, X: TableLike, y: TargetLike = None) -> Array:
         """Fit the encoder and encode the same rows; the result equals ``fit(X).transform(X)``."""
         return self._fit(X)
 
-    def transform(self, X: Any) -> Array:
+    def transform(self, X: TableLike) -> Array:
         """Encode rows as float64 (n, d_encoded), without NaN; a row's encoding does not depend on the other rows."""
         check_is_fitted(self)
         columns = self._read(X, reset=False)
@@ -119,7 +120,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         _check_feature_names_in(self, input_features)
         return np.array([name for record in self.records_ for name in record.encoded], dtype=object)
 
-    def _read(self, X: Any, reset: bool) -> list[RawColumn]:
+    def _read(self, X: TableLike, reset: bool) -> list[RawColumn]:
         table = as_table(X)
         columns = read_columns(table)
         validate_data(self, table, reset=reset, skip_check_array=True)
@@ -132,7 +133,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 )
         return columns
 
-    def _fit(self, X: Any) -> Array:
+    def _fit(self, X: TableLike) -> Array:
         self._check_parameters()
         columns = self._read(X, reset=True)
         blocks: list[Array] = []

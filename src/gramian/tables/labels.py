@@ -10,10 +10,11 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from gramian.tables.columns import RawColumn, is_polars, read_columns
+from gramian.tables.types import TargetLike
 from gramian.tables.values import Array, Codes, UnreadableError, missing_in, recognise
 
 
-def encode_labels(y: Any) -> tuple[NDArray[Any], Codes]:
+def encode_labels(y: TargetLike) -> tuple[NDArray[Any], Codes]:
     """Return the sorted classes, and for each row the index of its class.
 
     Labels may be strings, integers, booleans or dates, in arrays, lists, and pandas or polars series, categories
@@ -31,7 +32,7 @@ def encode_labels(y: Any) -> tuple[NDArray[Any], Codes]:
     return classes, codes.ravel()
 
 
-def label_codes(y: Any, classes: NDArray[Any]) -> Codes:
+def label_codes(y: TargetLike, classes: NDArray[Any]) -> Codes:
     """Return for each row the index of its label among ``classes``.
 
     >>> label_codes(["b", "b", "a"], np.array(["a", "b"]))
@@ -45,7 +46,7 @@ def label_codes(y: Any, classes: NDArray[Any]) -> Codes:
     return np.array([at[label] for label in listed], dtype=np.intp)
 
 
-def read_target(y: Any) -> Array:
+def read_target(y: TargetLike) -> Array:
     """Return the target of a regression as float64, ``(n,)`` or ``(n, c)``.
 
     >>> read_target([1, 2.5])
@@ -75,7 +76,7 @@ def _target_column(column: RawColumn) -> Array:
     return numbers
 
 
-def _labels(y: Any) -> NDArray[Any]:
+def _labels(y: TargetLike) -> NDArray[Any]:
     values = _vector(y)
     _refuse_missing(values, "y")
     if values.dtype.kind == "O":
@@ -87,7 +88,7 @@ def _labels(y: Any) -> NDArray[Any]:
     return values
 
 
-def _vector(y: Any) -> NDArray[Any]:
+def _vector(y: TargetLike) -> NDArray[Any]:
     """Return the values of a series, list, array or one-column frame as a one-dimensional array."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")

@@ -20,6 +20,7 @@ from gramian.tables.column_map import ColumnMap
 from gramian.tables.columns import needs_encoding
 from gramian.tables.encoder import TableEncoder
 from gramian.tables.scaling import Array, Scaler
+from gramian.tables.types import TableLike
 
 Names = NDArray[Any]
 
@@ -50,7 +51,7 @@ class TableReader:
     encoder: TableEncoder | None
 
     @classmethod
-    def fit(cls, X: Any, encoder: str | TableEncoder, owner: str) -> tuple[TableReader, Array]:
+    def fit(cls, X: TableLike, encoder: str | TableEncoder, owner: str) -> tuple[TableReader, Array]:
         """Read a training table; return the reader for further tables, and the encoded rows of this one."""
         check = _input_check(owner)
         fitted = _new_encoder(encoder, X)
@@ -62,7 +63,7 @@ class TableReader:
             rows = fitted.fit_transform(X)
         return cls(owner, int(check.n_features_in_), getattr(check, "feature_names_in_", None), fitted), rows
 
-    def encode(self, X: Any) -> Array:
+    def encode(self, X: TableLike) -> Array:
         """Return the encoded rows ``(n, d)`` of another table; entries may be NaN in columns of complete numbers."""
         check = _input_check(self.owner)
         check.n_features_in_ = self.n_features
@@ -75,7 +76,7 @@ class TableReader:
         check_finite(rows, self.feature_names)
         return rows
 
-    def encode_block(self, X: Any, means: Array) -> Array:
+    def encode_block(self, X: TableLike, means: Array) -> Array:
         """Encode a block of a table whose columns were checked before; column means replace missing numbers."""
         if self.encoder is not None:
             rows: Array = self.encoder.transform(X)
@@ -126,7 +127,7 @@ class Preprocessing:
         names = tuple(f"x{j}" for j in range(d)) if called is None else tuple(str(name) for name in called)
         return ColumnMap(names, names, np.arange(d), (True,) * d)
 
-    def encode(self, X: Any) -> Array:
+    def encode(self, X: TableLike) -> Array:
         """Return encoded rows without NaN; a warning names the columns in which column means replace entries."""
         rows = self.reader.encode(X)
         gaps = np.isnan(rows)
@@ -142,7 +143,7 @@ class Preprocessing:
             rows = np.where(gaps, self.column_means, rows)
         return rows
 
-    def transform(self, X: Any) -> Array:
+    def transform(self, X: TableLike) -> Array:
         """Return the standardised rows ``(n, d)`` of a table."""
         return self.scaler.transform(self.encode(X))
 
@@ -186,7 +187,7 @@ def _input_check(owner: str) -> Any:
     return type(owner, (_InputCheck,), {})()
 
 
-def _new_encoder(encoder: str | TableEncoder, X: Any) -> TableEncoder | None:
+def _new_encoder(encoder: str | TableEncoder, X: TableLike) -> TableEncoder | None:
     if isinstance(encoder, TableEncoder):
         copied: TableEncoder = clone(encoder)
         return copied

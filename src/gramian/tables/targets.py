@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from gramian.tables.labels import label_codes, read_target
 from gramian.tables.scaling import Array
+from gramian.tables.types import TargetLike
 
 NAMES = ("none", "log", "shifted-log")
 _MARGIN = 0.5
@@ -101,7 +102,7 @@ class NumericTarget:
     transform: TargetTransform
     flat: bool
 
-    def codes(self, y: Any) -> Array:
+    def codes(self, y: TargetLike) -> Array:
         """Return targets ``(n, c)`` on the fitted scale, before they are centred and scaled."""
         return self.codes_at(read_target(y))
 
@@ -109,7 +110,7 @@ class NumericTarget:
         """Return the codes ``(n, c)`` of targets that are numbers already."""
         return self.transform.transform(values).reshape(len(values), -1)
 
-    def weights(self, y: Any, weights: Any) -> Array | None:
+    def weights(self, y: TargetLike, weights: Any) -> Array | None:
         """Return the weights of rows with these targets."""
         return None if weights is None else np.asarray(weights, dtype=np.float64)
 
@@ -134,7 +135,7 @@ class ClassTarget:
     classes: NDArray[Any]
     factors: Array | None = None
 
-    def codes(self, y: Any) -> Array:
+    def codes(self, y: TargetLike) -> Array:
         """Return the codes ``(n, c)`` of labels."""
         return self.codes_at(label_codes(y, self.classes))
 
@@ -145,7 +146,7 @@ class ClassTarget:
             return np.where(indices == 1, 1.0, -1.0)[:, None]
         return np.eye(len(self.classes))[indices]
 
-    def weights(self, y: Any, weights: Any) -> Array | None:
+    def weights(self, y: TargetLike, weights: Any) -> Array | None:
         """Return sample weights times the class weights of these labels."""
         own = None if weights is None else np.asarray(weights, dtype=np.float64)
         if self.factors is None:

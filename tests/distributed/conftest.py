@@ -13,7 +13,7 @@ def two_workers():
     distributed = pytest.importorskip("distributed", reason="dask and distributed are not installed")
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None, "memory_limit": None}
     with distributed.LocalCluster(**options) as workers, distributed.Client(workers, set_as_default=False) as client:
-        client.run(_imported)  # the first fit need not wait for it
+        client.run(_import_gramian)  # the first fit need not wait for it
         yield client
 
 
@@ -23,32 +23,32 @@ def client():
         yield client
 
 
-class Doomed:
-    """A client with two workers, of which one gets ``kill -9``; its nanny starts another."""
+class FailingCluster:
+    """A client with two workers, of which one is killed with ``kill -9``; Dask starts another."""
 
     def __init__(self, client):
         self.client = client
-        self.dead = None
+        self.killed = None
 
     @contextmanager
-    def one_dies(self, after):
-        """Kill one some seconds after the block begins, and see that it was before it ended."""
+    def one_worker_dies(self, after):
+        """Kill one worker some seconds after the block begins, and check that this was before its end."""
         killer = threading.Timer(after, self.kill)
         killer.start()
         yield
-        assert self.dead is not None, "the work was over before a worker could be killed"
+        assert self.killed is not None, "the work was finished before a worker could be killed"
         killer.join()
 
     def kill(self):
-        self.dead = next(iter(self.client.run(os.getpid).values()))
-        os.kill(self.dead, signal.SIGKILL)
+        self.killed = next(iter(self.client.run(os.getpid).values()))
+        os.kill(self.killed, signal.SIGKILL)
 
 
 @pytest.fixture
-def doomed():
+def failing_cluster():
     with two_workers() as client:
-        yield Doomed(client)
+        yield FailingCluster(client)
 
 
-def _imported():
+def _import_gramian():
     import gramian  # noqa: F401
