@@ -164,7 +164,7 @@ def plot_spectra(
     """
     chosen = list(report.layers if layers is None else layers)
     if not 1 <= len(names) <= len(_DASHES):
-        raise ValueError(f"names must hold 1 to {len(_DASHES)} matrices, got {len(names)}: more cannot be told apart")
+        raise ValueError(f"names must hold 1 to {len(_DASHES)} matrices, got {len(names)}: more cannot be distinguished")
     ax = axes_or_new(ax, 4.2, 3.2)
     longest, smallest = 1, 0.1
     for i, layer in enumerate(chosen):
