@@ -32,7 +32,7 @@ SIZES = (
 """Rows and memory of the lines of the table."""
 COLUMNS = 50
 MODULES = ("gramian.rfm.training.plan", "gramian.rfm.training.solver_choice")
-HEADINGS = ("rows", "memory", "candidates are screened on", "compared on", "final model", "solver", "forecast peak")
+HEADINGS = ("rows", "memory", "screened on", "compared on", "final model", "solver", "peak, forecast")
 
 
 def plan_table() -> str:
@@ -51,12 +51,12 @@ def _cells(plan: Plan) -> list[str]:
     compared = {
         "folds": f"{plan.n_folds} folds of a fifth",
         "split": f"{plan.holdout_rows:,} other rows",
-        "holdout": f"{plan.holdout_rows:,} rows that are held out of the whole fit",
+        "holdout": f"{plan.holdout_rows:,} rows held out of the fit",
     }
     refit = {
         "none": "the screened models",
-        "all rows": "the rounds are repeated on all rows",
-        "growing parts": f"M on parts of up to {min(PART_ROWS, plan.n):,} rows, then one solve on all rows",
+        "all rows": "rounds repeated on all rows",
+        "growing parts": f"M learned on up to {min(PART_ROWS, plan.n):,} rows, then one solve on all rows",
     }
     return [
         f"{plan.n:,}",

@@ -14,7 +14,8 @@ pytestmark = [
     pytest.mark.skipif(not (SITE / "index.html").exists(), reason="no built site: make docs"),
     pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed"),
 ]
-PAGES = ["index", "start", "tutorial_table", "howto", "peers", "architecture", "reference", "api/gramian.kernels",
+PAGES = ["index", "start", "tutorial_table", "howto", "peers", "architecture", "scale", "glossary", "papers",
+         "reference", "api/gramian.kernels",
          "api/names/gramian.RFMRegressor", "auto_examples/index", "theory"]  # fmt: skip
 
 
@@ -28,7 +29,7 @@ def browser() -> Iterator:
 
 @pytest.fixture(params=[("light", 1280), ("dark", 1280), ("light", 390)], ids=["light", "dark", "phone"])
 def view(request, browser) -> Iterator:
-    """A page that remembers what went wrong on it."""
+    """Return a page that records errors and requests to the network."""
     scheme, width = request.param
     context = browser.new_context(viewport={"width": width, "height": 844}, color_scheme=scheme)
     page = context.new_page()
