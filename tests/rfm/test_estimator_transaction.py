@@ -2,6 +2,7 @@
 
 import copy
 import importlib
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -63,10 +64,14 @@ class Before:
             np.testing.assert_array_equal(now, then)
 
 
+@cache
+def first_fit(estimator, table):
+    return estimator(**OPTIONS).fit(table(), target(estimator))
+
+
 def fitted(estimator, table):
-    model = estimator(**OPTIONS)
-    X = table()
-    return model.fit(X, target(estimator)), X
+    """A fitted estimator and its table; a copy that shares nothing but values with the other tests'."""
+    return copy.copy(first_fit(estimator, table)), table()
 
 
 def with_infinity(table):
@@ -120,7 +125,6 @@ def test_a_refused_fit_leaves_the_estimator_as_it_was(estimator, table, why):
         {"max_memory": 10},
         {"random_state": -1},
         {"checkpoint": 3},
-        {"feature_threshold": 0.999999999, "n_rounds": 0},
     ],
     ids=str,
 )
@@ -128,12 +132,9 @@ def test_a_bad_option_leaves_the_model_as_it_was(estimator, table, bad):
     model, X = fitted(estimator, table)
     model.set_params(**bad)
     before = Before(model, X)
-    try:
+    with pytest.raises(ValueError, match=next(iter(bad))):
         model.fit(table(100.0), target(estimator, -Y))
-    except ValueError:
-        before.check()
-    else:
-        assert "feature_threshold" in bad, "this option must be refused"
+    before.check()
 
 
 def test_one_class_only_leaves_the_classifier_as_it_was(table):
@@ -209,12 +210,11 @@ def test_an_interrupt_in_any_stage_leaves_the_estimator_as_it_was(estimator, pla
 def test_an_interrupt_in_the_choice_of_the_targets_scale_leaves_the_regressor_as_it_was(monkeypatch):
     model, X = fitted(RFMRegressor, array)
     before = Before(model, X)
-    Stop = importlib.import_module("gramian.rfm.regressor")
 
     def interrupted(*args):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Stop, "choose_transform", interrupted)
+    monkeypatch.setattr("gramian.rfm.regressor.choose_transform", interrupted)
     with pytest.raises(KeyboardInterrupt):
         model.fit(array(100.0), np.exp(Y))
     before.check()

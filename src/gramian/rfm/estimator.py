@@ -11,7 +11,6 @@ import os
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -151,8 +150,7 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
             elsewhere = blocks.remote and options.compute.on_cluster
             return streams(blocks.n_rows, blocks.n_columns, options.compute.max_bytes, elsewhere)
 
-        folder = None if self.checkpoint is None else Path(self.checkpoint)
-        reading = self._reading_options(options)
+        reading, folder = self._reading_options(options), options.checkpoint
         with open_table(X, y, sample_weight, eval_set, reading, self, stream=stream, folder=folder) as prepared:
             if isinstance(observer, SklearnCallbacks):
                 observer.snapshot = self._snapshots(options, prepared)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -264,6 +266,7 @@ class FitOptions:
     feature_threshold: float | None
     bagging: bool
     time_limit: float | None
+    checkpoint: Path | None
     n_threads: int | None
     seed: int
     show_progress: bool
@@ -275,9 +278,8 @@ class FitOptions:
         chosen = preset(params["preset"])
         if params["select_round"] not in ("best", "last"):
             raise ValueError(f'select_round must be "best" or "last", got {params["select_round"]!r}')
-        if params["ridge_scaling"] not in (None, "n"):
-            value = params["ridge_scaling"]
-            raise ValueError(f'ridge_scaling must be None (K + λI) or "n" (K + nλI), got {value!r}')
+        if (scaling := params["ridge_scaling"]) not in (None, "n"):
+            raise ValueError(f'ridge_scaling must be None (K + λI) or "n" (K + nλI), got {scaling!r}')
         n_rounds = chosen.n_rounds if is_auto(params["n_rounds"]) else params["n_rounds"]
         if not (isinstance(n_rounds, int | np.integer) and n_rounds >= 0):
             raise ValueError(f'n_rounds must be a non-negative integer or "auto", got {n_rounds!r}')
@@ -296,6 +298,9 @@ class FitOptions:
         threshold = params["feature_threshold"]
         if threshold is not None and not (_is_number(threshold) and 0 <= threshold < 1):
             raise ValueError(f"feature_threshold must be in [0, 1) or None, got {threshold!r}")
+        folder = params["checkpoint"]
+        if folder is not None and not isinstance(folder, str | os.PathLike):
+            raise ValueError(f"checkpoint must be the path of a folder, got {folder!r}")
         return cls(
             preset=chosen,
             kernels=resolve_kernels(params["kernel"], chosen),
@@ -303,13 +308,14 @@ class FitOptions:
             n_rounds=int(n_rounds),
             select_last=params["select_round"] == "last",
             ridge=None if is_auto(ridge) else float(ridge),
-            ridge_per_row=params["ridge_scaling"] == "n",
+            ridge_per_row=scaling == "n",
             solver=None if is_auto(params["solver"]) else resolve_solver(params["solver"]),
             standardize=bool(params["standardize"]),
             fit_intercept=bool(params["fit_intercept"]),
             feature_threshold=threshold,
             bagging=bool(bagging),
             time_limit=limit,
+            checkpoint=None if folder is None else Path(folder),
             n_threads=None if n_threads is None else int(n_threads),
             seed=resolve_seed(params["random_state"]),
             show_progress=bool(params["verbose"]),

@@ -150,7 +150,7 @@ class Checkpoint:
         fit : value
             Everything the rounds depend on, as :func:`gramian.files.fingerprint` takes it.
         """
-        if not isinstance(folder, str | os.PathLike) or (Path(folder).exists() and not Path(folder).is_dir()):
+        if Path(folder).exists() and not Path(folder).is_dir():
             raise ValueError(f"checkpoint must be the path of a folder, got {folder!r}")
         own = Path(folder) / f"fit-{fingerprint(fit, 'checkpoint')[:16]}"
         own.mkdir(parents=True, exist_ok=True)
