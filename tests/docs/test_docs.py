@@ -2,12 +2,13 @@
 
 import importlib
 import json
+import pkgutil
 import re
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from pages import ROOT, pages
+
 ROWS = [
     re.findall(r"`([^`]+)`", line.rsplit("|", 3)[1])[0]
     for line in (ROOT / "docs/notation.md").read_text().splitlines()
@@ -28,6 +29,12 @@ def test_every_row_of_the_notation_imports(name):
         assert found.__doc__
         return
     pytest.fail(f"{name} does not import")
+
+
+@pytest.mark.parametrize("path", [*pages(), ROOT / "README.md", ROOT / "CONTRIBUTING.md"], ids=lambda path: path.stem)
+def test_every_name_in_code_letters_imports(path):
+    for name in set(re.findall(r"`(gramian(?:\.\w+)+)(?:\(\))?`", path.read_text(encoding="utf-8"))):
+        assert pkgutil.resolve_name(name) is not None
 
 
 def test_the_notation_has_rows():
