@@ -2,9 +2,14 @@
 
 import numpy as np
 import pytest
+import torch
+from sklearn.datasets import load_iris, make_friedman1
 
 from gramian import RFMClassifier
+from gramian.kernels import Laplace
+from gramian.solvers import Direct
 
+QUICK = {"preset": "fast", "n_rounds": 1}
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(400, 4))
 LABELS = (X[:, 0] + 0.5 * RNG.normal(size=400) > 0).astype(int)
@@ -62,3 +67,56 @@ def test_the_unit_of_weights_does_not_change_the_temperature():
     plain = RFMClassifier(preset="fast").fit(X[:100], LABELS[:100])
     small = RFMClassifier(preset="fast").fit(X[:100], LABELS[:100], sample_weight=np.full(100, 0.01))
     assert small.temperature_ == pytest.approx(plain.temperature_, rel=0.05)
+
+
+def test_labels_of_any_type():
+    A, y = load_iris(return_X_y=True)
+    reference = RFMClassifier(**QUICK).fit(A, y)
+    assert reference.classes_.tolist() == [0, 1, 2]
+    for labels in (np.array(["z", "a", "m"])[y], y + 7, y.astype(float) - 1, np.array([True, False, False])[y]):
+        model = RFMClassifier(**QUICK).fit(A, labels)
+        assert set(model.predict(A)) == set(labels)
+        assert model.score(A, labels) > 0.9
+    with pytest.raises(ValueError, match=r"Unknown label type|continuous"):
+        RFMClassifier().fit(A, y + 0.5)
+
+
+def test_probabilities_sum_to_1_and_agree_with_predictions():
+    A, y = load_iris(return_X_y=True)
+    for labels in (y, y == 1):
+        model = RFMClassifier(**QUICK).fit(A[::2], labels[::2])
+        p = model.predict_proba(A[1::2])
+        np.testing.assert_allclose(p.sum(1), 1)
+        np.testing.assert_allclose(np.log(p), model.predict_log_proba(A[1::2]))
+        assert (model.classes_[p.argmax(1)] == model.predict(A[1::2])).all()
+        decision = model.decision_function(A[1::2])
+        assert decision.shape == ((75,) if len(model.classes_) == 2 else (75, 3))
+        truth = labels[1::2].astype(int)
+        log_loss = -np.log(p[np.arange(75), truth]).mean()
+        assert log_loss < 0.3  # a coin or die has 0.69 and 1.10
+        assert model.temperature_ > 0
+
+
+def test_probabilities_of_few_rows_are_not_extreme():
+    A = np.linspace(-1, 1, 12)[:, None]
+    p = RFMClassifier(n_rounds=0).fit(A, A[:, 0] > 0).predict_proba(A)
+    assert 0.6 < p.max() < 0.999
+
+
+def test_calibration_keeps_to_the_budget_and_the_threads(monkeypatch):
+    A, y = make_friedman1(n_samples=1200, random_state=0)
+    seen = []
+    real = Direct.loo
+
+    def watched(self, operator, *args, **kwargs):
+        seen.append((self.bytes_needed(operator.n, operator.dtype), operator.max_bytes, torch.get_num_threads()))
+        return real(self, operator, *args, **kwargs)
+
+    monkeypatch.setattr(Direct, "loo", watched)
+    model = RFMClassifier(kernel=Laplace(3.0), ridge=1e-2, n_rounds=0, max_memory="14MB", n_threads=1)
+    with pytest.warns(UserWarning, match="conjugate gradients"):
+        model.fit(A, y > y.mean())
+    ((needed, allowed, threads),) = seen
+    assert needed <= allowed
+    assert threads == 1
+    assert model.score(A, y > y.mean()) > 0.8

@@ -16,7 +16,7 @@ def test_line_is_the_holdout_score_and_the_selected_round_is_marked(model):
     line, mark = ax.lines
     np.testing.assert_allclose(line.get_ydata(), [r.score for r in model.rounds_])
     assert mark.get_xdata() == [model.best_round_]
-    assert ax.texts[0].get_text() == f"kept: round {model.best_round_}"
+    assert ax.texts[0].get_text() == f"selected: round {model.best_round_}"
     assert "held-out" in ax.get_ylabel()
     assert has_colour(render(ax), SERIES[1])
 

@@ -45,7 +45,7 @@ def plot_rounds(model: HasRounds, ax: Axes | None = None) -> Axes:
     ax.plot([r.index for r in rounds], errors, color=BLUE, marker="o", markersize=5, linewidth=1.8)
     ax.plot([rounds[best].index], [errors[best]], "o", markersize=12, color=ORANGE, fillstyle="none", markeredgewidth=2)
     ax.annotate(
-        f"kept: round {rounds[best].index}",
+        f"selected: round {rounds[best].index}",
         (rounds[best].index, errors[best]),
         xytext=(0, -13),
         textcoords="offset points",
