@@ -6,13 +6,12 @@ import os
 import pickle
 import subprocess
 import sys
-from dataclasses import is_dataclass
+from dataclasses import is_dataclass, replace
 
 import joblib
 import numpy as np
 import pytest
 import torch
-from gramian.rfm.blend import Blend
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_friedman1
 from sklearn.exceptions import NotFittedError
@@ -25,6 +24,7 @@ from gramian.files import ModelFileError, read, registered, write
 from gramian.kernels import BY_NAME as KERNELS
 from gramian.kernels import Gaussian, KernelOperator, Laplace, Metric
 from gramian.rfm.machine import KernelMachine
+from gramian.rfm.model import Ensemble
 from gramian.tables import TableEncoder
 from gramian.tables.encodings import Encoding
 
@@ -84,7 +84,7 @@ def test_every_kernel_predicts_the_same_bits(path, kernel):
     [
         {"dtype": "float32"},
         {"solver": "cg"},
-        {"threshold": 0.05},
+        {"feature_threshold": 0.05},
         {"n_rounds": 0},
         {"ridge": "auto", "select_round": "best", "update": "auto"},
         {"kernel": Gaussian("median", bandwidth_scale=2.0), "update": "fact"},
@@ -102,7 +102,7 @@ def test_every_setting_predicts_the_same_bits(path, options):
     np.testing.assert_array_equal(back.feature_importances_, model.feature_importances_)
     assert repr(back.rounds_) == repr(model.rounds_)
     assert repr(back.get_params()) == repr(model.get_params())
-    assert back.machine_ is back.blend_.best
+    assert back.machine_ is back.ensemble_.best
 
 
 @pytest.mark.slow
@@ -203,18 +203,18 @@ def test_an_encoder_of_every_kind_of_column(path):
         )
 
 
-def test_the_machines_of_a_blend_share_their_rows_in_the_file_and_after_it(path):
+def test_the_members_of_an_ensemble_share_their_rows_in_the_file_and_after_it(path):
     X, y = make_friedman1(n_samples=2000, n_features=40, random_state=0)
     model = gramian.RFMRegressor(**QUICK, dtype="float32").fit(X, y)
     one = model.machine_
     model.save(path)
     alone = path.stat().st_size
     other = KernelMachine(KernelOperator(Gaussian(3.0), one.X), one.coef.clone())
-    model.blend_ = Blend((one, other), (0.6, 0.4))
+    model.model_ = replace(model.model_, ensemble=Ensemble((one, other), (0.6, 0.4)))
     back = through(model, path)
     assert path.stat().st_size < alone + 5_000
     assert path.stat().st_size < 1.5 * one.X.numel() * 4
-    first, second = back.blend_.machines
+    first, second = back.ensemble_.machines
     assert first.X is second.X
     assert first.X.dtype == torch.float32
     assert np.array_equal(back.predict(X[:50]), model.predict(X[:50]))

@@ -247,12 +247,12 @@ class TestEvaluationSet:
         data, task = make_rows(150), evaluation_task(n_rounds=n_rounds)
         found = train_on(data, task, self.two_solvers(data, task))
         exact = train_on(data, task, replace(make_plan(data, task), solver=Direct(), feature_solver=Direct()))
-        kept = found.best_round
-        assert kept == exact.best_round
-        assert found.records[kept].residual <= 1e-8
-        assert all(1e-8 < r.residual <= 1e-2 for r in found.records if r.index != kept)
+        selected = found.best_round
+        assert selected == exact.best_round
+        assert found.records[selected].residual <= 1e-8
+        assert all(1e-8 < r.residual <= 1e-2 for r in found.records if r.index != selected)
         torch.testing.assert_close(found.ensemble.predict(data.X), exact.ensemble.predict(data.X), atol=0.02, rtol=0)
-        assert found.records[kept].score == pytest.approx(exact.records[kept].score, rel=0.05)
+        assert found.records[selected].score == pytest.approx(exact.records[selected].score, rel=0.05)
 
     def test_the_last_round_is_solved_to_the_end_at_once_where_it_is_selected_for_sure(self, monkeypatch):
         data, task = make_rows(150), evaluation_task(n_rounds=2, select_last=True)

@@ -88,10 +88,10 @@ def naive_select(errors, weights, last=False, most=1):
         proposed.append((scores[at], at, run))
     proposed.sort()
     _, at, run = proposed[0]
-    kept = [entry for entry in proposed if good(errors[entry[2]][entry[1]], errors[run][at])]
+    selected = [entry for entry in proposed if good(errors[entry[2]][entry[1]], errors[run][at])]
     if most == 1:
-        kept = [min(kept, key=lambda entry: entry[0] if last else (entry[1], entry[0]))]
-    return [(run, at) for _, at, run in kept[:most]]
+        selected = [min(selected, key=lambda entry: entry[0] if last else (entry[1], entry[0]))]
+    return [(run, at) for _, at, run in selected[:most]]
 
 
 class TestSelection:
@@ -328,6 +328,6 @@ class TestCrossValidation:
         assert not list(tmp_path.glob("*/*"))
 
 
-def test_an_interrupted_context_ends_the_folds_that_still_run():
+def test_cancelled_folds_end_in_their_next_round():
     with pytest.raises(TimeLimitReached):
-        FitContext(interrupted=True).fold_round()
+        FitContext(folds_cancelled=True).fold_round()

@@ -2,9 +2,14 @@
 
 import numpy as np
 import pytest
+import torch
 
 from gramian import RFMRegressor
-from gramian.rfm.uncertainty.holdout import leave_one_out
+from gramian.kernels import Gaussian
+from gramian.rfm.uncertainty.holdout import HoldoutPredictions, leave_one_out
+from gramian.tables.scaling import Scaler
+from gramian.tables.targets import ClassTarget
+from small_training import exact_machine, make_rows
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(400, 4))
@@ -35,3 +40,37 @@ def test_left_out_outputs_are_those_of_a_fit_without_the_row():
         brute[round(Y[i], 9)] = float(fitted.predict(X[i : i + 1])[0])
     for target, output in zip(held_out.targets[:, 0], held_out.outputs[:, 0], strict=True):
         assert output == pytest.approx(brute[round(target, 9)], abs=1e-8)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_leave_one_out_of_a_machine_is_a_machine_without_the_row(weighted):
+    data = make_rows(25, weighted=weighted)
+    machine, _ = exact_machine(data, Gaussian(1.5), 0.1)
+    found = leave_one_out(machine, 0.1, Scaler(np.zeros(1), np.ones(1)))
+    assert found.source == "leave-one-out"
+    for target, output, weight in zip(found.targets[:, 0], found.outputs[:, 0], found.weights, strict=True):
+        at = int((data.Y[:, 0] - target).abs().argmin())
+        rest = torch.arange(25) != at
+        alone, _ = exact_machine(data[rest], Gaussian(1.5), 0.1)
+        assert output == pytest.approx(float(alone.predict(data.X[at : at + 1])), abs=1e-8)
+        assert weight == pytest.approx(1.0 if data.weights is None else float(data.weights[at]))
+
+
+def test_leave_one_out_of_many_rows_uses_a_part_that_fits_into_memory(monkeypatch):
+    monkeypatch.setattr("gramian.rfm.uncertainty.holdout._LEFT_OUT_ROWS", 10)
+    monkeypatch.setattr("gramian.rfm.uncertainty.holdout._SYSTEM_ROWS", 40)
+    data = make_rows(60)
+    machine, _ = exact_machine(data, Gaussian(1.5), 0.1)
+    found = leave_one_out(machine, 0.1, Scaler(np.zeros(1), np.ones(1)))
+    assert len(found.outputs) == 10
+    assert set(np.round(found.targets[:, 0], 8)) <= set(np.round(data.Y[:, 0].numpy(), 8))
+
+
+def test_class_weights_are_divided_out_of_rows_as_they_occur():
+    target = ClassTarget(np.array(["a", "b"]), np.array([1.0, 50.0]))
+    targets, weights = np.array([[-1.0], [1.0]]), np.array([1.0, 50.0])
+    held = HoldoutPredictions(np.zeros((2, 1)), targets, weights, "folds")
+    assert held.without_class_weights(target).weights.tolist() == [1.0, 1.0]
+    assert held.without_class_weights(ClassTarget(target.classes)) is held
+    own = HoldoutPredictions(np.zeros((2, 1)), targets, np.ones(2), "evaluation set")
+    assert own.without_class_weights(target) is own, "the rows of the user have no class weights"
