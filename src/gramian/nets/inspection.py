@@ -164,14 +164,21 @@ def _add_batch(
     geometry: GeometryCollector | None,
 ) -> None:
     done = capture.forward(batch)
-    before = None if start is None else capture.forward(batch, _differentiable(start, done.output.device))
+    before = None
+    if start is not None:
+        before = capture.forward(batch, _differentiable(capture.model, start, done.output.device))
     collector.add(batch, done, before)
     if geometry is not None:
         geometry.add(batch, done)
 
 
-def _differentiable(state: Mapping[str, Tensor], device: torch.device) -> dict[str, Tensor]:
-    return {key: value.to(device, copy=True).requires_grad_(value.is_floating_point()) for key, value in state.items()}
+def _differentiable(model: nn.Module, state: Mapping[str, Tensor], device: torch.device) -> dict[str, Tensor]:
+    """Copies of the initial state of which the parameters require gradients, and the buffers do not."""
+    parameters = {name for name, _ in model.named_parameters(remove_duplicate=False)}
+    return {
+        key: value.to(device, copy=True).requires_grad_(key in parameters and value.is_floating_point())
+        for key, value in state.items()
+    }
 
 
 def _records(
