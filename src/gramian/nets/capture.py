@@ -21,6 +21,7 @@ from torch.utils.hooks import RemovableHandle
 
 from gramian.nets.batches import Batch, output_tensor
 from gramian.nets.layers import Layer
+from gramian.nets.normal_form import output_scale, reason_to_refuse
 
 Calls = dict[str, list["Call"]]
 """The uses of every layer in a forward pass, by the layer's name."""
@@ -28,10 +29,14 @@ Calls = dict[str, list["Call"]]
 
 @dataclass(frozen=True)
 class Call:
-    """One use of a layer in a forward pass; ``columns`` is its slice of a fused output."""
+    """One use of a layer in a forward pass; ``columns`` is its slice of a fused output.
+
+    ``scale`` is the constant factor by which a forward method or a hook multiplied the output.
+    """
 
     edge: GradientEdge
     columns: slice | None = None
+    scale: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -47,7 +52,8 @@ class ForwardPass:
     """The result of one forward pass: outputs, the calls of every layer in the graph, and pooled features.
 
     ``raw`` is what the model returned and ``output`` its tensor; ``order`` names the layers in the order of their
-    first call, ``without_graph`` those that ran without gradients; ``features`` is empty unless the :class:`Capture`
+    first call, ``without_graph`` those that ran without gradients, ``refused`` the reasons of those whose output is not
+    that of their normal form; ``features`` is empty unless the :class:`Capture`
     pools them.
     """
 
@@ -57,6 +63,7 @@ class ForwardPass:
     calls: Calls
     order: tuple[str, ...]
     without_graph: frozenset[str]
+    refused: Mapping[str, str]
     features: Mapping[str, PooledFeatures]
 
     def gradients(self, scalar: Tensor, *, retain: bool = False) -> dict[str, list[Tensor]]:
@@ -89,7 +96,8 @@ class ForwardPass:
                 grad = at[call.edge]
                 if grad is not None:
                     part = grad if call.columns is None else grad[..., call.columns]
-                    rows[layer.name].append(layer.normal_rows(part))
+                    D = layer.normal_rows(part)
+                    rows[layer.name].append(D if call.scale == 1 else call.scale * D)
         return rows, found[len(edges) :]
 
 
@@ -99,6 +107,7 @@ class _Recording:
 
     batch: int
     calls: Calls
+    unchecked: set[str]
     order: dict[str, None] = field(default_factory=dict)
     without_graph: set[str] = field(default_factory=set)
     features: dict[str, PooledFeatures] = field(default_factory=dict)
@@ -142,6 +151,8 @@ class Capture:
         self.model, self.layers, self.read_output = model, list(layers), read_output
         self.pool_features = pool_features
         self._recording: _Recording | None = None
+        self._scales: dict[str, float] = {}  # of the layers that were checked
+        self._refused: dict[str, str] = {}
         self._handles: list[RemovableHandle] = []
         self._training: list[tuple[nn.Module, bool]] = []
         self._grad: list[tuple[Tensor, bool]] = []
@@ -170,7 +181,9 @@ class Capture:
 
     def forward(self, batch: Batch, state: Mapping[str, Tensor] | None = None) -> ForwardPass:
         """Run the model on a batch, with the weights of ``state`` instead of its own when it is given."""
-        recording = _Recording(batch.size, {layer.name: [] for layer in self.layers})
+        recording = _Recording(batch.size, {layer.name: [] for layer in self.layers}, set())
+        if state is None:
+            recording.unchecked = {layer.name for layer in self.layers} - set(self._scales) - set(self._refused)
         self._recording = recording
         try:
             if state is None:
@@ -189,6 +202,7 @@ class Capture:
             calls=recording.calls,
             order=tuple(recording.order),
             without_graph=frozenset(recording.without_graph),
+            refused=dict(self._refused),
             features=recording.features,
         )
 
@@ -198,26 +212,40 @@ class Capture:
             if layer.inside_attention:
                 attention.setdefault(layer.module, []).append(layer)
             else:
-                self._handles.append(layer.module.register_forward_hook(self._module_hook(layer)))
+                self._handles.append(layer.module.register_forward_hook(self._module_hook(layer), with_kwargs=True))
         for module, parts in attention.items():
             self._handles.append(module.register_forward_pre_hook(self._before_attention(parts)))
             self._handles.append(module.register_forward_hook(self._after_attention, always_call=True))
 
-    def _module_hook(self, layer: Layer) -> Callable[[nn.Module, tuple[object, ...], object], None]:
-        def hook(module: nn.Module, args: tuple[object, ...], output: object) -> None:
-            if self._recording is not None and isinstance(output, Tensor):
-                H = args[0] if args and isinstance(args[0], Tensor) else None
-                self._record_call(self._recording, layer, output)
-                self._record_features(self._recording, layer, H, output)
+    def _module_hook(self, layer: Layer) -> Callable[[nn.Module, tuple[object, ...], dict[str, object], object], None]:
+        def hook(module: nn.Module, args: tuple[object, ...], kwargs: dict[str, object], output: object) -> None:
+            recording = self._recording
+            if recording is not None and isinstance(output, Tensor):
+                if layer.name in recording.unchecked:
+                    self._check(layer, args, kwargs, output)
+                H = next((value for value in (*args, *kwargs.values()) if isinstance(value, Tensor)), None)
+                self._record_call(recording, layer, output)
+                self._record_features(recording, layer, H, output)
 
         return hook
+
+    def _check(self, layer: Layer, args: tuple[object, ...], kwargs: dict[str, object], output: Tensor) -> None:
+        """Compare the output with the normal form; modules inside the layer are not recorded meanwhile."""
+        recording, self._recording = self._recording, None
+        try:
+            scale = output_scale(layer, args, kwargs, output)
+        finally:
+            self._recording = recording
+        if scale is None or self._scales.setdefault(layer.name, scale) != scale:
+            self._refused[layer.name] = reason_to_refuse(layer)
 
     def _record_call(self, recording: _Recording, layer: Layer, output: Tensor, columns: slice | None = None) -> None:
         if output.grad_fn is None:
             recording.without_graph.add(layer.name)
             return
         recording.order.setdefault(layer.name)
-        recording.calls[layer.name].append(Call(get_gradient_edge(output), columns))
+        scale = self._scales.get(layer.name, 1.0)
+        recording.calls[layer.name].append(Call(get_gradient_edge(output), columns, scale))
 
     def _record_features(self, recording: _Recording, layer: Layer, H: Tensor | None, Z: Tensor) -> None:
         if self.pool_features and H is not None and layer.reads_features:

@@ -86,6 +86,7 @@ class Collector:
         self.sums: dict[str, _RunningSums] = {}
         self.order: dict[str, None] = {}  # layers in the order of their first call
         self.without_graph: set[str] = set()
+        self.refused: dict[str, str] = {}
         self.samples = self.batches = 0
         self.loss_total = 0.0
         self.projections: tuple[int, ...] = ()
@@ -108,6 +109,7 @@ class Collector:
         for name in done.order:
             self.order.setdefault(name)
         self.without_graph |= done.without_graph
+        self.refused |= done.refused
         if self.loss_given is not None:
             self._add_loss(batch, done)
         self._add_outputs(done, initial)
@@ -218,7 +220,9 @@ class Collector:
         measured: dict[str, LayerSums] = {}
         for layer in sorted(self.layers, key=lambda layer: position.get(layer.name, len(position))):
             name = layer.name
-            if name in self.without_graph:
+            if name in self.refused:
+                skipped[name] = self.refused[name]
+            elif name in self.without_graph:
                 skipped[name] = (
                     "it runs without gradients in the forward pass (torch.no_grad, or a reentrant checkpoint)"
                 )

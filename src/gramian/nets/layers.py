@@ -46,7 +46,10 @@ class LayerForm:
 
 @dataclass(frozen=True)
 class Layer:
-    """One weight matrix of a model in normal form; ``rows`` is its slice of a fused parameter."""
+    """One weight matrix of a model in normal form; ``rows`` is its slice of a fused parameter.
+
+    ``defined_by`` is the class whose ``forward`` has this normal form, which a subclass may override.
+    """
 
     name: str
     kind: str
@@ -57,6 +60,7 @@ class Layer:
     reads_features: bool = True
     rows: tuple[int, int] | None = None
     inside_attention: bool = False
+    defined_by: type[nn.Module] | None = None
 
     def weight(self) -> Tensor:
         """The tensor that the module uses now: the parameter, or the value of a parametrisation."""
@@ -149,11 +153,11 @@ def register_layer(module_type: type, form: LayerForm) -> None:
     _forms[module_type] = form
 
 
-def _form_of(module: nn.Module) -> LayerForm | None:
+def _form_of(module: nn.Module) -> tuple[type[nn.Module], LayerForm] | None:
     for cls in type(module).__mro__:
         form = _forms.get(cls) or _forms.get(f"{cls.__module__}.{cls.__qualname__}")
         if form is not None:
-            return form
+            return cls, form
     return None
 
 
@@ -225,12 +229,13 @@ def find_layers(model: nn.Module, select: LayerSelection | None = None) -> tuple
             owned = (*owned, "out_proj" if name == ROOT else f"{name}.out_proj")
             layers += _attention_layers(name, module)
             continue
-        form = _form_of(module)
-        if form is None:
+        known = _form_of(module)
+        if known is None:
             reason = _reason_to_skip(module)
             if reason is not None:
                 skipped[name] = reason
             continue
+        defined_by, form = known
         layer = Layer(
             name,
             type(module).__name__,
@@ -239,6 +244,7 @@ def find_layers(model: nn.Module, select: LayerSelection | None = None) -> tuple
             matrix=partial(form.matrix, module),
             channel_dim=form.channel_dim,
             reads_features=form.reads_features,
+            defined_by=defined_by,
         )
         reason = _unreadable(layer) or form.refuse(module)
         if reason is not None:
