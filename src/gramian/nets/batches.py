@@ -25,12 +25,18 @@ class Batch:
 
     def first(self, count: int) -> Batch:
         """The first ``count`` samples of this batch."""
+        return self._cut(0, count)
 
+    def sample(self, index: int) -> Batch:
+        """One sample of this batch, as a batch of size 1."""
+        return self._cut(index, index + 1)
+
+    def _cut(self, start: int, stop: int) -> Batch:
         def cut(value: object) -> object:
-            return value[:count] if isinstance(value, Tensor) and value.shape[:1] == (self.size,) else value
+            return value[start:stop] if isinstance(value, Tensor) and value.shape[:1] == (self.size,) else value
 
         return replace(self, args=_map_nested(self.args, cut), kwargs=_map_nested(self.kwargs, cut),
-                       target=_map_nested(self.target, cut), size=count)  # fmt: skip
+                       target=_map_nested(self.target, cut), size=stop - start)  # fmt: skip
 
 
 Unpack = Callable[[Any], tuple[tuple[Any, ...], dict[str, Any], Any]]

@@ -8,97 +8,22 @@ pre-activation, and nothing is copied.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from torch.autograd.graph import GradientEdge, get_gradient_edge
+from torch.autograd.graph import get_gradient_edge
 from torch.func import functional_call
 from torch.utils.hooks import RemovableHandle
 
+from gramian.nets.batch_axes import BatchAxes, CallShapes, LayerAxes, Shapes, same_outputs
 from gramian.nets.batches import Batch, output_tensor
+from gramian.nets.forward_pass import Call, Calls, ForwardPass, PooledFeatures
 from gramian.nets.layers import Layer
 from gramian.nets.normal_form import output_scale, reason_to_refuse
-
-Calls = dict[str, list["Call"]]
-"""The uses of every layer in a forward pass, by the layer's name."""
-
-
-@dataclass(frozen=True)
-class Call:
-    """One use of a layer in a forward pass; ``columns`` is its slice of a fused output.
-
-    ``scale`` is the constant factor by which a forward method or a hook multiplied the output.
-    """
-
-    edge: GradientEdge
-    columns: slice | None = None
-    scale: float = 1.0
-
-
-@dataclass(frozen=True)
-class PooledFeatures:
-    """Input and output of a layer, each (batch, features): the mean over the positions of a sample."""
-
-    input: Tensor
-    output: Tensor
-
-
-@dataclass(frozen=True)
-class ForwardPass:
-    """The result of one forward pass: outputs, the calls of every layer in the graph, and pooled features.
-
-    ``raw`` is what the model returned and ``output`` its tensor; ``order`` names the layers in the order of their
-    first call, ``without_graph`` those that ran without gradients, ``refused`` the reasons of those whose output is not
-    that of their normal form; ``features`` is empty unless the :class:`Capture`
-    pools them.
-    """
-
-    raw: object
-    output: Tensor
-    layers: Sequence[Layer]
-    calls: Calls
-    order: tuple[str, ...]
-    without_graph: frozenset[str]
-    refused: Mapping[str, str]
-    features: Mapping[str, PooledFeatures]
-
-    def gradients(self, scalar: Tensor, *, retain: bool = False) -> dict[str, list[Tensor]]:
-        """Gradients of a scalar at every call of every layer it reaches, as (batch · shared, groups, m)."""
-        return self._differentiate(scalar, [], retain)[0]
-
-    def gradients_and_weights(
-        self, scalar: Tensor, *, retain: bool = False
-    ) -> tuple[dict[str, list[Tensor]], dict[str, Tensor]]:
-        """The same, and the gradient for each layer's parameter over all its uses, tied ones included."""
-        used = [layer for layer in self.layers if self.calls[layer.name]]
-        rows, found = self._differentiate(scalar, [layer.weight() for layer in used], retain)
-        by_weight = {
-            layer.name: grad.to_dense() if grad.is_sparse else grad
-            for layer, grad in zip(used, found, strict=True)
-            if grad is not None
-        }
-        return rows, by_weight
-
-    def _differentiate(
-        self, scalar: Tensor, weights: list[Tensor], retain: bool
-    ) -> tuple[dict[str, list[Tensor]], Sequence[Tensor | None]]:
-        edges: list[Any] = list({call.edge for uses in self.calls.values() for call in uses})
-        found = torch.autograd.grad(scalar, edges + weights, retain_graph=retain, allow_unused=True)
-        at = dict(zip(edges, found, strict=False))
-        rows: dict[str, list[Tensor]] = {}
-        for layer in self.layers:
-            rows[layer.name] = []
-            for call in self.calls[layer.name]:
-                grad = at[call.edge]
-                if grad is not None:
-                    part = grad if call.columns is None else grad[..., call.columns]
-                    D = layer.normal_rows(part)
-                    rows[layer.name].append(D if call.scale == 1 else call.scale * D)
-        return rows, found[len(edges) :]
 
 
 @dataclass
@@ -108,6 +33,7 @@ class _Recording:
     batch: int
     calls: Calls
     unchecked: set[str]
+    shapes: Shapes = field(default_factory=dict)
     order: dict[str, None] = field(default_factory=dict)
     without_graph: set[str] = field(default_factory=set)
     features: dict[str, PooledFeatures] = field(default_factory=dict)
@@ -153,6 +79,8 @@ class Capture:
         self._recording: _Recording | None = None
         self._scales: dict[str, float] = {}  # of the layers that were checked
         self._refused: dict[str, str] = {}
+        self._axes = BatchAxes()
+        self._axes_found = False
         self._handles: list[RemovableHandle] = []
         self._training: list[tuple[nn.Module, bool]] = []
         self._grad: list[tuple[Tensor, bool]] = []
@@ -181,8 +109,32 @@ class Capture:
 
     def forward(self, batch: Batch, state: Mapping[str, Tensor] | None = None) -> ForwardPass:
         """Run the model on a batch, with the weights of ``state`` instead of its own when it is given."""
+        if state is not None or batch.size == 1 or self._axes_found:
+            return self._run(batch, state)[0]
+        alone, shapes = self._run_alone(batch.sample(0))
+        self._axes.alone = shapes
+        done, whole = self._run(batch)
+        if alone is not None and not same_outputs(alone, done.output[:1]):
+            # The model mixes samples, or an argument with as many rows as samples was cut.
+            self._axes = BatchAxes()
+            done, whole = self._run(batch)
+        self._axes.find_shared(whole, batch.size)
+        self._axes_found = True
+        return replace(done, shared=self._axes.shared)
+
+    def _run_alone(self, sample: Batch) -> tuple[Tensor | None, Shapes | None]:
+        try:
+            with torch.random.fork_rng(devices=[]):
+                done, shapes = self._run(sample, check=False)
+        except Exception:  # the user's forward may fail in any way on one sample; then sizes are compared instead
+            return None, None
+        return done.output.detach(), shapes
+
+    def _run(
+        self, batch: Batch, state: Mapping[str, Tensor] | None = None, *, check: bool = True
+    ) -> tuple[ForwardPass, Shapes]:
         recording = _Recording(batch.size, {layer.name: [] for layer in self.layers}, set())
-        if state is None:
+        if state is None and check:
             recording.unchecked = {layer.name for layer in self.layers} - set(self._scales) - set(self._refused)
         self._recording = recording
         try:
@@ -195,7 +147,7 @@ class Capture:
             # Activation checkpointing runs the forward pass again inside the backward pass: that is not recorded.
             self._recording = None
         output = output_tensor(raw if self.read_output is None else self.read_output(raw), batch.size)
-        return ForwardPass(
+        done = ForwardPass(
             raw=raw,
             output=output,
             layers=self.layers,
@@ -203,8 +155,10 @@ class Capture:
             order=tuple(recording.order),
             without_graph=frozenset(recording.without_graph),
             refused=dict(self._refused),
+            shared=self._axes.shared if batch.size > 1 else frozenset(),
             features=recording.features,
         )
+        return done, recording.shapes
 
     def _register(self) -> None:
         attention: dict[nn.Module, list[Layer]] = {}
@@ -225,7 +179,11 @@ class Capture:
                     self._check(layer, args, kwargs, output)
                 H = next((value for value in (*args, *kwargs.values()) if isinstance(value, Tensor)), None)
                 self._record_call(recording, layer, output)
-                self._record_features(recording, layer, H, output)
+                calls = recording.shapes.setdefault(layer.name, [])
+                calls.append(CallShapes(None if H is None else tuple(H.shape), tuple(output.shape)))
+                if H is not None:
+                    axes = self._axes.of(layer.name, len(calls) - 1, calls[-1], recording.batch)
+                    self._record_features(recording, layer, H, output, axes)
 
         return hook
 
@@ -247,11 +205,13 @@ class Capture:
         scale = self._scales.get(layer.name, 1.0)
         recording.calls[layer.name].append(Call(get_gradient_edge(output), columns, scale))
 
-    def _record_features(self, recording: _Recording, layer: Layer, H: Tensor | None, Z: Tensor) -> None:
-        if self.pool_features and H is not None and layer.reads_features:
+    def _record_features(self, recording: _Recording, layer: Layer, H: Tensor, Z: Tensor, axes: LayerAxes) -> None:
+        if self.pool_features and layer.reads_features:
             with torch.no_grad():
-                pooled = (layer.pooled(T.detach(), recording.batch) for T in (H, Z))
-                recording.features[layer.name] = PooledFeatures(*pooled)
+                h, z = layer.pooled(H.detach(), axes.input), layer.pooled(Z.detach(), axes.output)
+            recording.features.pop(layer.name, None)
+            if h is not None and z is not None and h.shape[0] == z.shape[0] == recording.batch:
+                recording.features[layer.name] = PooledFeatures(h, z)
 
     def _before_attention(self, parts: list[Layer]) -> Callable[[nn.Module, tuple[object, ...]], None]:
         """Attention multiplies by its weights without calling a module: replace F.linear while it runs."""
@@ -301,7 +261,7 @@ class Capture:
             # Inside attention tensors are (tokens, batch, ·), or those two flattened.
             length, batch = sizes[0] if input.ndim == 2 else input.shape[:2]
             H, Z = (T.reshape(length, batch, -1).transpose(0, 1) for T in (input, output[..., columns]))
-            self._record_features(recording, part, H, Z)
+            self._record_features(recording, part, H, Z, LayerAxes(0, 0))
 
     def _after_attention(self, module: nn.Module, args: tuple[object, ...], output: object) -> None:
         if self._linear:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from gramian.nets.batches import Batch
-from gramian.nets.capture import ForwardPass
+from gramian.nets.forward_pass import ForwardPass
 from gramian.nets.geometry import FeatureMoments, class_means, nearest_mean, neural_collapse
 from gramian.nets.layers import Layer
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor
 from torch.autograd.graph import Node
 
-from gramian.nets.capture import Calls
+from gramian.nets.forward_pass import Calls
 
 
 def layer_graph(output: Tensor, calls: Calls) -> tuple[dict[str, int], list[tuple[str, str]]]:

@@ -16,6 +16,7 @@ from gramian.nets.batches import Batch, batches, can_repeat
 from gramian.nets.capture import Capture
 from gramian.nets.collect import Collector, Outputs
 from gramian.nets.decay import WeightDecay
+from gramian.nets.forward_pass import ForwardPass
 from gramian.nets.geometry import balancedness_of_pairs
 from gramian.nets.geometry_collector import GeometryCollector, nearest_mean_agreement
 from gramian.nets.layers import Layer, LayerSelection, find_layers, unwrap
@@ -163,13 +164,17 @@ def _add_batch(
     collector: Collector,
     geometry: GeometryCollector | None,
 ) -> None:
+    def at_start(part: Batch) -> ForwardPass | None:
+        return None if start is None else capture.forward(part, _differentiable(capture.model, start, device))
+
     done = capture.forward(batch)
-    before = None
-    if start is not None:
-        before = capture.forward(batch, _differentiable(capture.model, start, done.output.device))
-    collector.add(batch, done, before)
+    device = done.output.device
+    collector.add(batch, done, at_start(batch))
     if geometry is not None:
         geometry.add(batch, done)
+    for index in range(batch.size if done.shared else 0):
+        sample = batch.sample(index)
+        collector.add_sample(index, done, capture.forward(sample), at_start(sample))
 
 
 def _differentiable(model: nn.Module, state: Mapping[str, Tensor], device: torch.device) -> dict[str, Tensor]:

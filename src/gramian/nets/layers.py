@@ -92,14 +92,16 @@ class Layer:
         Z = Z.movedim(self.channel_dim, -1)
         return Z.reshape(-1, groups, Z.shape[-1] // groups)
 
-    def pooled(self, H: Tensor, batch: int) -> Tensor:
+    def pooled(self, H: Tensor, axis: int | None) -> Tensor | None:
         """Features per sample ``(batch, features)``: the mean over the shared positions, as a copy.
 
-        Where the second dimension is the batch and the first is not (tokens first), the two are swapped.
+        ``axis`` is the dimension that runs over the samples; without it, or where it holds the features, there are no
+        features per sample.
         """
-        H = H.movedim(self.channel_dim, -1)
-        if H.ndim > 2 and H.shape[0] != batch and H.shape[1] == batch:
-            H = H.transpose(0, 1)
+        channel = self.channel_dim % H.ndim
+        if axis is None or axis == channel:
+            return None
+        H = H.movedim((axis, channel), (0, -1))
         # A copy, because an in-place activation may follow.
         return H.flatten(1, -2).mean(1) if H.ndim > 2 else H.clone()
 
