@@ -64,3 +64,29 @@ def test_a_summed_loss_is_averaged_over_batches():
     expected = -(model[0].weight.mT @ (sum(per_batch) / 2)) / 0.2
     found = fact_of(model, nn.MSELoss(reduction="sum"), Y, batch_size=5)
     np.testing.assert_allclose(found, expected.detach().numpy(), rtol=1e-9, atol=1e-13)
+
+
+@pytest.mark.parametrize("loss", ["mse", nn.MSELoss(), F.mse_loss, nn.L1Loss(), nn.BCEWithLogitsLoss()])
+def test_flat_targets_beside_one_output(loss):
+    """Targets (n,) beside outputs (n, 1), and outputs (n,), are the same problem."""
+
+    def build(flat):
+        return nn.Sequential(nn.Linear(5, 4), nn.ReLU(), nn.Linear(4, 1), nn.Flatten(0) if flat else nn.Identity())
+
+    y = Y[:, 0].sigmoid()
+    reports = [
+        inspect(seeded(lambda f=flat: build(f)), (X, target), loss, weight_decay=0.1)
+        for flat in (False, True)
+        for target in (y[:, None], y, y.float())
+    ]
+    for report in reports[1:]:
+        for name in ("agop", "enfa", "fact"):
+            np.testing.assert_allclose(report.matrix("0", name), reports[0].matrix("0", name), rtol=1e-5, atol=1e-9)
+        assert report.rows[0]["target_linearity"] == pytest.approx(reports[0].rows[0]["target_linearity"], rel=1e-6)
+
+
+def test_labels_of_a_small_type_and_targets_of_another_size():
+    model = seeded(mlp)
+    assert inspect(model, (X, LABELS.int()), "cross_entropy").settings["loss"] > 0
+    with pytest.raises(ValueError, match="do not fit outputs"):
+        inspect(model, (X, Y[:, :2]), "mse")

@@ -13,7 +13,7 @@ from gramian.nets.decay import Decay, WeightDecay, resolve_decay
 from gramian.nets.forward_pass import ForwardPass
 from gramian.nets.graph import layer_graph
 from gramian.nets.layers import Layer
-from gramian.nets.losses import LossLike, batch_total, resolve_loss
+from gramian.nets.losses import LossLike, batch_total, matched_target, resolve_loss
 from gramian.nets.moments import signs
 from gramian.nets.options import InspectOptions
 from gramian.nets.record import Settings
@@ -134,12 +134,12 @@ class Collector:
         else:
             if batch.target is None:
                 raise ValueError("a loss was given, but the batches hold no target: yield (input, target) pairs")
-            value = self.loss(done.output, batch.target)
+            value = self.loss(done.output, matched_target(self.loss, done.output, batch.target))
         total = batch_total(value, batch.size, self.reduction)
         self.loss_total += float(total.detach())
         if done.shared:
             (found,) = torch.autograd.grad(total, done.output, retain_graph=True, allow_unused=True)
-            self.output_gradient = None if found is None else found.flatten(1)
+            self.output_gradient = None if found is None else _flat(found)
         rows, weights = done.gradients_and_weights(total, retain=True)
         for name, sums in self.sums.items():
             for D in rows[name] if name not in done.shared else []:
@@ -165,7 +165,7 @@ class Collector:
             if self.output_gradient is None:
                 self._refuse(shared, "and the loss is not a function of the model's output")
                 return
-            scalar = (alone.output.flatten(1)[0] * self.output_gradient[index]).sum()
+            scalar = (_flat(alone.output)[0] * self.output_gradient[index]).sum()
             for name, rows in alone.only(shared).gradients(scalar, retain=True).items():
                 for D in rows:
                     moment = self.sums[name].loss
@@ -181,7 +181,7 @@ class Collector:
         self.refused |= dict.fromkeys(names, reason)
 
     def _add_outputs(self, done: ForwardPass, initial: ForwardPass | None) -> None:
-        f = done.output.flatten(1)
+        f = _flat(done.output)
         if self.chosen is not None and f.shape[1] != self.output_count:
             raise ValueError(
                 f"the model has {f.shape[1]} outputs per sample in this batch and {self.output_count} in "
@@ -195,8 +195,8 @@ class Collector:
 
     def _add_rows(self, done: ForwardPass, initial: ForwardPass | None, rng: torch.Generator) -> None:
         """Add the gradients of every output, or of every projection, at the layers of a forward pass."""
-        f = done.output.flatten(1)
-        f0 = None if initial is None else initial.output.flatten(1)
+        f = _flat(done.output)
+        f0 = None if initial is None else _flat(initial.output)
         plan = self.chosen if self.chosen is not None else range(sum(self.projections))
         for j, c in enumerate(plan):
             last = j == len(plan) - 1
@@ -303,6 +303,11 @@ class Collector:
             "step": self.options.step,
             "seed": self.seed,
         }
+
+
+def _flat(f: Tensor) -> Tensor:
+    """Outputs as (n, outputs); a model with one output per sample may return (n,)."""
+    return f.reshape(f.shape[0], -1)
 
 
 def _combine(f: Tensor, output: int, combination: Tensor | None) -> Tensor:

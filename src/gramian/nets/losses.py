@@ -19,6 +19,9 @@ Reduction = Literal["mean", "sum"]
 
 _NAMED: dict[str, Loss] = {"mse": F.mse_loss, "cross_entropy": F.cross_entropy}
 
+_OVER_CLASSES = (nn.CrossEntropyLoss, nn.NLLLoss)
+_OVER_ENTRIES = (nn.MSELoss, nn.L1Loss, nn.SmoothL1Loss, nn.HuberLoss, nn.BCEWithLogitsLoss, nn.BCELoss)
+
 
 def resolve_loss(loss: object) -> tuple[Loss | None, Reduction]:
     """The callable behind ``loss``, and whether it averages or sums over a batch.
@@ -40,6 +43,30 @@ def resolve_loss(loss: object) -> tuple[Loss | None, Reduction]:
     if not callable(loss):
         raise ValueError(f"loss must be a name or a callable loss(output, target), got {type(loss).__name__}")
     return cast(Loss, loss), "sum" if getattr(loss, "reduction", "mean") == "sum" else "mean"
+
+
+def matched_target(loss: Loss, output: Tensor, target: object) -> object:
+    """The target in the shape and type that a loss of torch takes beside this output.
+
+    Targets ``(n,)`` beside outputs ``(n, 1)`` would broadcast to n × n pairs in a loss over entries. Other losses get
+    the target as it is.
+
+    >>> import torch
+    >>> matched_target(F.mse_loss, torch.zeros(3, 1), torch.zeros(3)).shape
+    torch.Size([3, 1])
+    """
+    if not isinstance(target, Tensor):
+        return target
+    if isinstance(loss, _OVER_CLASSES) or loss in (F.cross_entropy, F.nll_loss):
+        return target if target.is_floating_point() else target.long()
+    if isinstance(loss, _OVER_ENTRIES) or loss in (F.mse_loss, F.l1_loss, F.smooth_l1_loss, F.huber_loss):
+        if target.numel() != output.numel():
+            raise ValueError(
+                f"loss: targets of shape {tuple(target.shape)} do not fit outputs of shape {tuple(output.shape)}; give "
+                "one target per output"
+            )
+        return target.to(output.dtype).reshape(output.shape)
+    return target
 
 
 def batch_total(value: Tensor, size: int, reduction: Reduction) -> Tensor:
