@@ -13,7 +13,7 @@ from gramian.nets.decay import Decay, WeightDecay, resolve_decay
 from gramian.nets.forward_pass import ForwardPass
 from gramian.nets.graph import layer_graph
 from gramian.nets.layers import Layer
-from gramian.nets.losses import LossLike, batch_total, matched_target, resolve_loss
+from gramian.nets.losses import LossLike, Normaliser, batch_total, matched_target, resolve_loss
 from gramian.nets.moments import signs
 from gramian.nets.options import InspectOptions
 from gramian.nets.record import Settings
@@ -62,6 +62,7 @@ class Collector:
         self.refused: dict[str, str] = {}
         self.samples = self.batches = 0
         self.loss_total = 0.0
+        self.normaliser = Normaliser(self.loss)
         self.projections: tuple[int, ...] = ()
         self.shared = torch.empty(0, 0, dtype=torch.int8)  # ±1 (projections, outputs), the same for all samples
         self.projected_from = 0
@@ -135,7 +136,9 @@ class Collector:
             if batch.target is None:
                 raise ValueError("a loss was given, but the batches hold no target: yield (input, target) pairs")
             value = self.loss(done.output, matched_target(self.loss, done.output, batch.target))
-        total = batch_total(value, batch.size, self.reduction)
+        normaliser = self.normaliser.add(batch.target, batch.size)
+        # A batch in which every label is ignored has the mean 0/0, and adds nothing.
+        total = batch_total(value, normaliser, self.reduction, batch.size) if normaliser else 0 * done.output.sum()
         self.loss_total += float(total.detach())
         if done.shared:
             (found,) = torch.autograd.grad(total, done.output, retain_graph=True, allow_unused=True)
@@ -255,10 +258,13 @@ class Collector:
         sums, decay = self.sums[layer.name], self.decays[layer.name]
         for moment in sums.moments():
             moment.finish()
+        if sums.loss is not None and self.normaliser.total != self.samples:
+            # The loss of a sample is its share of the mean times n.
+            sums.loss.total *= (self.samples / self.normaliser.total) ** 2
         weight = layer.weight()
         gradient = stationary = None
         if sums.gradient is not None:
-            mean = sums.gradient / (self.batches if self.reduction == "sum" else self.samples)
+            mean = sums.gradient / (self.batches if self.reduction == "sum" else self.normaliser.total)
             gradient = layer.matrix(mean)
             stationary = gradient if decay.precondition is None else layer.matrix(decay.precondition(mean))
         return LayerSums(
@@ -279,11 +285,26 @@ class Collector:
             change=sums.change,
             max_dim=self.options.max_dim,
             probes=sums.probes,
-            no_fact_reason=None
-            if weight.is_leaf
-            else "its weight is computed from other parameters (a parametrisation), "
-            "so it is not itself at rest when training stops",
+            no_fact_reason=self._no_fact_reason(weight),
         )
+
+    def _no_fact_reason(self, weight: Tensor) -> str | None:
+        if self.undecomposed:
+            return (
+                "the model's own loss leaves out labels of -100, so its mean over several batches is not known: pass "
+                "all samples as one batch"
+            )
+        if not weight.is_leaf:
+            return (
+                "its weight is computed from other parameters (a parametrisation), so it is not itself at rest when "
+                "training stops"
+            )
+        return None
+
+    @property
+    def undecomposed(self) -> bool:
+        """True where the mean loss over all batches cannot be known from their means."""
+        return self.normaliser.masked and self.batches > 1
 
     def _initial_weight(self, layer: Layer) -> Tensor | None:
         if self.initial is None:
@@ -297,7 +318,7 @@ class Collector:
             "samples": self.samples,
             "outputs": self.output_count,
             "projections": sum(self.projections),
-            "loss": None if self.loss_given is None else self.loss_total / self.samples,
+            "loss": None if self.loss_given is None else self.loss_total / self.normaliser.total,
             "loss_name": _name_of(self.loss_given),
             "ridge": self.options.ridge,
             "step": self.options.step,

@@ -56,8 +56,9 @@ def inspect(
     loss
         The loss that was trained: ``"mse"``, ``"cross_entropy"``, a torch criterion (with its own ``reduction``),
         any callable ``loss(output, target)`` that returns one value per sample ``(n,)`` or their mean, or
-        ``"model"`` where the model's output has an attribute ``.loss``. Without it only the matrices that need no
-        loss are measured.
+        ``"model"`` where the model's output has an attribute ``.loss``. Weighted means of torch (class weights,
+        ``ignore_index``) do not depend on the batches; a weighted mean of your own needs one batch. Without a loss
+        only the matrices that need none are measured.
     layers
         Names or patterns (``"encoder.*.query"``), or a function of ``(name, module)``; every layer by
         default.
@@ -151,6 +152,7 @@ def inspect(
     if not sums:
         raise ValueError(f"no layer could be measured; skipped: {skipped}")
     _warn_about_projections(collector)
+    _warn_about_masked_labels(collector)
     _warn_about_few_samples(geometry, collector.samples)
     records = _records(measured, sums, numbers, collector)
     classes = 0 if geometry is None else geometry.classes
@@ -211,6 +213,15 @@ def _warn_about_projections(collector: Collector) -> None:
         warnings.warn(
             f"{collector.projected_from} outputs were sampled with {sum(collector.projections)} random projections; "
             "the column agop_error gives the relative error (pass outputs=<number> to choose)",
+            stacklevel=3,
+        )
+
+
+def _warn_about_masked_labels(collector: Collector) -> None:
+    if collector.undecomposed:
+        warnings.warn(
+            "loss='model' with labels of -100 in several batches: every batch divides by its own number of labels, so "
+            "FACT is left out and eNFA weights samples by their batch; pass all samples as one batch",
             stacklevel=3,
         )
 
