@@ -181,3 +181,12 @@ def test_training_aligns_the_change_of_the_weights_first(data_dir):
         assert late[f"{layer}/vcs_pearson"] > 0.5
     assert late["4/target_linearity"] > late["0/target_linearity"] - 0.2
     assert late["loss"] < 0.3 * start["loss"]
+
+
+@pytest.mark.parametrize("vcs", ["diagonal", "full"])
+def test_the_summed_shift_contains_the_share_of_weight_decay(vcs):
+    model = seeded(mlp)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, weight_decay=0.1)
+    monitor = Monitor(model, (X, LABELS), "cross_entropy", every=60, optimizer=optimizer, vcs=vcs)
+    train(monitor, model, optimizer, 61)
+    assert all(monitor.metrics[f"{layer}/vcs_pearson"] > 0.9995 for layer in ("0", "2", "4"))

@@ -51,8 +51,9 @@ class Monitor:
     """Measure a model every k steps of training, and sum its virtual covariance shift over all steps.
 
     Call :meth:`step` once per training step, between ``loss.backward()`` and ``optimizer.step()``. It adds
-    this step's virtual covariance shift ``−η (Wᵀ∇L + ∇LᵀW)`` to the sum (paper E: it tracks the change of
-    WᵀW) and, every ``every`` steps, the first included, runs :func:`gramian.nets.inspect` on ``data``, with
+    this step's virtual covariance shift ``−η (Wᵀ∇L + ∇LᵀW) − 2ηλ WᵀW`` to the sum, with the optimiser's weight decay λ
+    (paper E: for small steps of plain gradient descent it tracks the change of WᵀW; momentum and Adam change its
+    scale) and, every ``every`` steps, the first included, runs :func:`gramian.nets.inspect` on ``data``, with
     the weights the model had when the monitor was created as the initial ones. In between it costs one
     product per weight (``vcs="diagonal"``), one matrix product per weight (``"full"``), or nothing
     (``"off"``).
@@ -216,13 +217,14 @@ class Monitor:
             return None
         return self.optimizer
 
-    def _learning_rate(self, parameter: Tensor) -> float:
+    def _step_and_decay(self, parameter: Tensor) -> tuple[float, float]:
+        """Learning rate and weight decay with which the optimiser trains a weight; no step where it does not."""
         if self.optimizer is None:
-            return 1.0
+            return 1.0, 0.0
         for group in self.optimizer.param_groups:
             if any(p is parameter for p in group["params"]):
-                return float(group["lr"])
-        return 0.0
+                return float(group["lr"]), float(group.get("weight_decay", 0.0))
+        return 0.0, 0.0
 
     @torch.no_grad()
     def _add_shift(self) -> None:
@@ -232,7 +234,9 @@ class Monitor:
             if grad is None:
                 continue
             W, G = layer.matrix(weight), layer.matrix(grad.to_dense() if grad.is_sparse else grad)
-            eta = self._learning_rate(weight)
+            eta, decay = self._step_and_decay(weight)
+            if decay:
+                G = G + decay * W  # the decay's own share of the shift, −2ηλ WᵀW
             # The gradient is that of the mean loss, so its cross moment WᵀG counts as one sample.
             if self._vcs_kind == "diagonal":
                 cross = column_products(W, G)[..., None, None]  # each entry of the diagonal is a 1 × 1 matrix
