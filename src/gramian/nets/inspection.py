@@ -140,7 +140,8 @@ def inspect(
                 tick()
         sums, unmeasured = collector.finish()
         measured = [layer for layer in found if layer.name in sums]
-        numbers = {} if geometry is None else geometry.measure(measured, options.ridge, collector.samples)
+        last = [name for name, depth in collector.depth.items() if depth == 1]
+        numbers = {} if geometry is None else geometry.measure(measured, options.ridge, collector.samples, last)
         means = {} if geometry is None else geometry.class_means(collector.samples)
         if means and can_repeat(data):
             # With gradients on: without them attention takes a fused path that no hook sees.
