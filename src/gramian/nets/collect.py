@@ -256,11 +256,10 @@ class Collector:
 
     def _layer_sums(self, layer: Layer) -> LayerSums:
         sums, decay = self.sums[layer.name], self.decays[layer.name]
-        for moment in sums.moments():
-            moment.finish()
-        if sums.loss is not None and self.normaliser.total != self.samples:
+        loss = None if sums.loss is None else sums.loss.finished()
+        if loss is not None and self.normaliser.total != self.samples:
             # The loss of a sample is its share of the mean times n.
-            sums.loss.total *= (self.samples / self.normaliser.total) ** 2
+            loss.total.mul_((self.samples / self.normaliser.total) ** 2)
         weight = layer.weight()
         gradient = stationary = None
         if sums.gradient is not None:
@@ -272,17 +271,17 @@ class Collector:
             weight=layer.matrix(weight.detach()).cpu().clone(),
             samples=self.samples,
             rows=sums.rows,
-            agop=sums.agop,
+            agop=tuple(moment.finished() for moment in sums.agop),
             projections=self.projections,
             mean=None if sums.mean is None else sums.mean.total,
-            loss=sums.loss,
+            loss=loss,
             gradient=gradient,
             stationary_gradient=stationary,
             decay=decay,
             loss_scale=self.samples / self.batches if self.reduction == "sum" else 1.0,
             step=self.options.step,
             initial=self._initial_weight(layer),
-            change=sums.change,
+            change=None if sums.change is None else sums.change.finished(),
             max_dim=self.options.max_dim,
             probes=sums.probes,
             no_fact_reason=self._no_fact_reason(weight),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -151,15 +151,54 @@ class Monitor:
 
     def step(self) -> dict[str, float] | None:
         """Count one training step; returns the measurement if one is due at this step."""
-        due = self.count % self.every == 0
-        found = self.measure() if due else None
+        step, due = self.count, self.count % self.every == 0
+        found = self._measure() if due else None
         if self._vcs_kind != "off":
             self._add_shift()
-        self.count += 1
+        self.count += 1  # before the log, which may raise: the step is then counted, and not measured twice
+        if found is not None and self.log is not None:
+            self.log(dict(found), step)
         return found
 
     def measure(self) -> dict[str, float]:
         """Measure now, independently of the step count."""
+        found = self._measure()
+        if self.log is not None:
+            self.log(dict(found), self.count)
+        return found
+
+    def state_dict(self) -> dict[str, object]:
+        """Everything that a resumed run needs: step count, history, initial weights and the summed shift.
+
+        ``torch.save`` stores it, and ``torch.load(..., weights_only=True)`` reads it.
+        """
+        return {
+            "count": self.count,
+            "steps": list(self.steps),
+            "history": [dict(entry) for entry in self.history],
+            "initial": {key: value.clone() for key, value in self.initial.items()},
+            "vcs_kind": self._vcs_kind,
+            "vcs": {name: total.clone() for name, total in self._vcs.items()},
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continue from a state of :meth:`state_dict`; the last report is not part of it."""
+        if state["vcs_kind"] != self._vcs_kind:
+            raise ValueError(
+                f"the state was saved with vcs={state['vcs_kind']!r}, and the monitor has {self._vcs_kind!r}"
+            )
+        if set(state["initial"]) != set(self.initial):
+            raise ValueError(
+                "the state has the initial weights of another model: load it into a monitor of the same one"
+            )
+        self.count, self.steps = int(state["count"]), list(state["steps"])
+        self.history = [dict(entry) for entry in state["history"]]
+        self.initial.update({key: value.to(self.initial[key].device) for key, value in state["initial"].items()})
+        devices = {name: layer.weight().device for name, layer in self._layers.items()}
+        self._vcs = {name: total.clone().to(devices[name]) for name, total in state["vcs"].items()}
+        self.report = None
+
+    def _measure(self) -> dict[str, float]:
         grads = [(p, p.grad) for p in self.model.parameters()]
         decay = self.weight_decay if self.weight_decay is not None else self._known_decay()
         self.report = self._inspect(weight_decay=decay)
@@ -171,8 +210,6 @@ class Monitor:
             found["loss"] = loss
         self.steps.append(self.count)
         self.history.append(found)
-        if self.log is not None:
-            self.log(dict(found), self.count)
         return found
 
     def vcs(self, layer: str) -> np.ndarray:
