@@ -285,6 +285,7 @@ class Collector:
             max_dim=self.options.max_dim,
             probes=sums.probes,
             no_fact_reason=self._no_fact_reason(weight),
+            tied_to=next((other.name for other in self.layers if other.shares_weight(layer)), None),
         )
 
     def _no_fact_reason(self, weight: Tensor) -> str | None:

@@ -70,6 +70,10 @@ class Layer:
         assert isinstance(owner, Tensor)
         return owner
 
+    def shares_weight(self, other: Layer) -> bool:
+        """True for another layer that multiplies by the same weight (tied weights)."""
+        return self.name != other.name and self.rows == other.rows and self.weight() is other.weight()
+
     def state_key(self, model: nn.Module) -> str:
         """Key of the weight in the state dict of the model.
 
@@ -120,15 +124,21 @@ def _refuse_embedding(module: nn.Module) -> str | None:
 
 
 _LINEAR = LayerForm(matrix=lambda module, p: p[None])
-_CONV = LayerForm(matrix=_convolution, channel_dim=1)
+
+
+def _convolution_form(dimensions: int) -> LayerForm:
+    # Counted from the end, because a convolution may be called on one sample without a batch dimension.
+    return LayerForm(matrix=_convolution, channel_dim=-1 - dimensions)
+
+
 # A token is a one-hot row of H, so Z = H Wᵀ with W the transposed table.
 _TABLE = LayerForm(matrix=lambda module, p: p.mT[None], refuse=_refuse_embedding, reads_features=False)
 
 _forms: dict[type | str, LayerForm] = {
     nn.Linear: _LINEAR,
-    nn.Conv1d: _CONV,
-    nn.Conv2d: _CONV,
-    nn.Conv3d: _CONV,
+    nn.Conv1d: _convolution_form(1),
+    nn.Conv2d: _convolution_form(2),
+    nn.Conv3d: _convolution_form(3),
     nn.Embedding: _TABLE,
     nn.EmbeddingBag: _TABLE,
     # GPT-2's linear layer stores its weight transposed; it is named by its path, because transformers is not imported.

@@ -53,6 +53,8 @@ class LayerSums:
         Random directions of a layer for which only sketches are stored.
     no_fact_reason : str, optional
         Reason why FACT is not defined for this weight.
+    tied_to : str, optional
+        Another layer that uses the same weight, so that ``gradient`` covers the uses of both.
     """
 
     name: str
@@ -73,6 +75,7 @@ class LayerSums:
     max_dim: int
     probes: Probes | None = None
     no_fact_reason: str | None = None
+    tied_to: str | None = None
 
     @property
     def W(self) -> Float[Tensor, "g m k"]:
