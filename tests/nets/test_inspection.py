@@ -54,3 +54,16 @@ def test_initial_weights_of_a_network_with_batch_norm():
     report = inspect(model, data(), initial=start)
     assert report.matrix("0", "ptk_change").shape == (8, 8)
     assert Monitor(model, data()).step() is not None
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_data_of_another_type_than_the_model_is_explained(dtype):
+    with pytest.raises(ValueError, match=rf"the data is torch.float64 and the model {dtype}: convert the data"):
+        inspect(seeded(mlp, dtype=dtype), data())
+    with pytest.raises(ValueError, match="convert the data"):
+        inspect(seeded(mlp, dtype=dtype), data().numpy())
+
+
+def test_a_model_without_weights_is_explained():
+    with pytest.raises(ValueError, match="on the meta device, which holds no weights"):
+        inspect(nn.Linear(5, 2, device="meta"), data())

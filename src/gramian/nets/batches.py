@@ -133,6 +133,19 @@ def _read(raw: object, device: torch.device | str, keep_target: bool, unpack: Un
     return Batch(args, kwargs, target, int(first.shape[0]))
 
 
+def explain_types(batch: Batch, dtype: torch.dtype) -> str | None:
+    """Advice where the floating-point data of a batch has another type than the model, otherwise None.
+
+    >>> explain_types(Batch((torch.zeros(2, dtype=torch.float64),), {}, None, 2), torch.float32)
+    'the data is torch.float64 and the model torch.float32: convert the data with .to(torch.float32)'
+    """
+    others = {T.dtype for T in _tensors((batch.args, batch.kwargs)) if T.is_floating_point()} - {dtype}
+    if not others:
+        return None
+    names = ", ".join(sorted(str(other) for other in others))
+    return f"the data is {names} and the model {dtype}: convert the data with .to({dtype})"
+
+
 def _map_nested(value: Any, change: Callable[[object], object]) -> Any:
     if isinstance(value, Mapping):
         return {key: _map_nested(item, change) for key, item in value.items()}

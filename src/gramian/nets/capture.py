@@ -20,10 +20,11 @@ from torch.func import functional_call
 from torch.utils.hooks import RemovableHandle
 
 from gramian.nets.batch_axes import BatchAxes, CallShapes, LayerAxes, Shapes, same_outputs
-from gramian.nets.batches import Batch, output_tensor
+from gramian.nets.batches import Batch, explain_types, output_tensor
 from gramian.nets.forward_pass import Call, Calls, ForwardPass, PooledFeatures
 from gramian.nets.layers import Layer
 from gramian.nets.normal_form import output_scale, reason_to_refuse
+from gramian.nets.prepare import model_dtype
 
 
 @dataclass
@@ -143,6 +144,11 @@ class Capture:
             else:
                 # The state dict names a tied weight once per use, each with its value.
                 raw = functional_call(self.model, dict(state), batch.args, batch.kwargs, tie_weights=False)
+        except RuntimeError as error:
+            advice = explain_types(batch, model_dtype(self.model))
+            if advice is None:
+                raise
+            raise ValueError(f"the model fails on a batch ({error}); {advice}") from error
         finally:
             # Activation checkpointing runs the forward pass again inside the backward pass: that is not recorded.
             self._recording = None

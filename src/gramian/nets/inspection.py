@@ -107,6 +107,11 @@ def inspect(
             "the model has no layer that can be measured"
             + (f"; skipped: {skipped}" if skipped else ": it has no weight matrix")
         )
+    if any(p.is_meta for p in inner.parameters()):
+        raise ValueError(
+            "model is on the meta device, which holds no weights: load a checkpoint into it first "
+            "(model.to_empty(...), then load_state_dict)"
+        )
     start = _initial_tensors(inner, initial)
     # A model with randomness of its own must not advance the user's generator.
     with _on_device(inner, device) as place, torch.random.fork_rng(devices=[]), parametrize.cached():
