@@ -82,7 +82,8 @@ class ForwardPass:
         self, scalar: Tensor, weights: list[Tensor], retain: bool
     ) -> tuple[dict[str, list[Tensor]], Sequence[Tensor | None]]:
         edges: list[Any] = list({call.edge for uses in self.calls.values() for call in uses})
-        found = torch.autograd.grad(scalar, edges + weights, retain_graph=retain, allow_unused=True)
+        wanted = edges + weights
+        found = torch.autograd.grad(scalar, wanted, retain_graph=retain, allow_unused=True) if wanted else ()
         at = dict(zip(edges, found, strict=False))
         rows: dict[str, list[Tensor]] = {}
         for layer in self.layers:

@@ -172,11 +172,12 @@ def _add_batch(
     collector: Collector,
     geometry: GeometryCollector | None,
 ) -> None:
-    def at_start(part: Batch) -> ForwardPass | None:
-        return None if start is None else capture.forward(part, _differentiable(capture.model, start, device))
-
     done = capture.forward(batch)
-    device = done.output.device
+    state = None if start is None else _differentiable(capture.model, start, done.output.device)
+
+    def at_start(part: Batch) -> ForwardPass | None:
+        return None if state is None else capture.forward(part, state)
+
     collector.add(batch, done, at_start(batch))
     if geometry is not None:
         geometry.add(batch, done)
