@@ -150,6 +150,9 @@ def test_tied_weights_have_the_whole_gradient():
         np.testing.assert_allclose(
             report.matrix(layer, "fact"), -(model.a.weight.mT @ G).detach().numpy() / 0.1, rtol=1e-10
         )
+        with pytest.raises(ValueError, match=r"tied to '[ab]'"):
+            report.matrix(layer, "vcs")
+    assert report.matrix("last", "vcs").shape == (5, 5)
     start = {key: 0.5 * value for key, value in model.state_dict().items()}
     changed = inspect(model, data(), initial=start)
     half = (0.75 * model.a.weight.mT @ model.a.weight).detach().numpy()

@@ -1,5 +1,6 @@
 """Comparisons of two checkpoints, and of a network with a kernel machine."""
 
+import math
 import types
 
 import numpy as np
@@ -16,7 +17,7 @@ from nets.models import INPUTS, full_report, mlp, seeded
 
 def test_compare_two_checkpoints():
     a, b = full_report(), full_report(seeded(mlp, seed=4))
-    same, other = compare(a, a), compare(a, b)
+    same, other = compare(a, a, directions=4), compare(a, b, directions=4)
     for entry in same.rows:
         assert entry["weight_change"] == 0
         assert entry["nfm_cos"] == pytest.approx(1)
@@ -41,7 +42,7 @@ def test_compare_with_a_kernel_machine():
     M = report.matrix("0", "nfm")
     machine = types.SimpleNamespace(feature_matrix_=3 * M)
     for pair in ((machine, report), (report, machine), (torch.from_numpy(3 * M), report)):
-        row = compare(*pair).rows[0]
+        row = compare(*pair, directions=4).rows[0]
         assert row["matrix"] == "nfm"
         for name in ("cosine", "pearson", "diagonal_pearson", "first_direction", "overlap"):
             assert row[name] == pytest.approx(1)
@@ -93,3 +94,12 @@ def test_a_fitted_machine_and_a_trained_network_share_their_first_directions(tas
     assert after["overlap"] > 0.9
     assert before["overlap"] < 0.7  # two directions of eight agree by a quarter by chance
     assert after["cosine"] > before["cosine"] + 0.2
+
+
+def test_overlap_of_as_many_directions_as_inputs_does_not_exist():
+    one, two = full_report(), full_report(seeded(mlp, seed=4))
+    rows = compare(one, two, directions=5).rows
+    assert math.isnan(rows[0]["nfm_overlap"])  # 5 inputs
+    assert 0 < rows[1]["nfm_overlap"] < 1  # 7 inputs
+    assert math.isnan(compare(np.eye(5), one).rows[0]["overlap"])
+    assert 0 < compare(one.matrix("0", "agop"), one, directions=2).rows[0]["overlap"] < 1

@@ -111,3 +111,29 @@ def test_token_ids_are_not_regressed_on():
     assert math.isnan(report.rows[0]["target_linearity"])
     ragged = inspect(model, [(X, X[:, :, 0]), (X[:, :2], X[:, :2, 0])], outputs=4)
     assert math.isnan(ragged.rows[0]["target_linearity"])
+
+
+def test_collapse_of_constant_features_does_not_exist():
+    X = torch.randn(90, 6, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    for bias in (-1.0, 0.3):  # dead units, and units that are on for every sample
+        model = seeded(lambda: nn.Sequential(nn.Linear(6, 5), nn.ReLU(), nn.Linear(5, 3)))
+        nn.init.zeros_(model[0].weight)
+        nn.init.constant_(model[0].bias, bias)
+        rows = inspect(model, (X, torch.arange(90) % 3)).rows
+        assert all(math.isnan(rows[1][name]) for name in ("nc1", "nc2_norm", "nc2_angle", "nc3"))
+        assert not math.isnan(rows[0]["nc1"])
+
+
+def test_only_the_last_layer_is_a_classifier():
+    X = torch.randn(90, 6, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    model = seeded(lambda: nn.Sequential(nn.Linear(6, 3), nn.ReLU(), nn.Linear(3, 3), nn.ReLU(), nn.Linear(3, 3)))
+    found = [entry["nc3"] for entry in inspect(model, (X, torch.arange(90) % 3)).rows]
+    assert [math.isnan(value) for value in found] == [True, True, False]
+
+
+def test_too_few_features_for_a_simplex_have_no_collapse():
+    X = torch.randn(40, 1, 4, 4, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    model = seeded(lambda: nn.Sequential(nn.Conv2d(1, 4, 3), nn.ReLU(), nn.Flatten(), nn.Linear(16, 3)))
+    rows = inspect(model, (X, torch.arange(40) % 3)).rows
+    assert math.isnan(rows[0]["nc1"])
+    assert not math.isnan(rows[1]["nc1"])

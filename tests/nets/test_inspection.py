@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from gramian.nets import inspect
+from gramian.nets import Monitor, inspect
 from nets.models import mlp, seeded
 
 
@@ -41,3 +41,29 @@ def test_models_that_cannot_be_measured_say_so(model, words):
 def test_non_finite_output_is_refused():
     with pytest.raises(ValueError, match="not finite in batch 0"):
         inspect(seeded(mlp), data() * float("inf"))
+
+
+def test_initial_weights_of_a_network_with_batch_norm():
+    """Buffers of the initial state never require gradients."""
+
+    def build():
+        return nn.Sequential(nn.Linear(5, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, 2))
+
+    model, start = seeded(build), seeded(build, seed=3)
+    start[1].running_mean += 0.5
+    report = inspect(model, data(), initial=start)
+    assert report.matrix("0", "ptk_change").shape == (8, 8)
+    assert Monitor(model, data()).step() is not None
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_data_of_another_type_than_the_model_is_explained(dtype):
+    with pytest.raises(ValueError, match=rf"the data is torch.float64 and the model {dtype}: convert the data"):
+        inspect(seeded(mlp, dtype=dtype), data())
+    with pytest.raises(ValueError, match="convert the data"):
+        inspect(seeded(mlp, dtype=dtype), data().numpy())
+
+
+def test_a_model_without_weights_is_explained():
+    with pytest.raises(ValueError, match="on the meta device, which holds no weights"):
+        inspect(nn.Linear(5, 2, device="meta"), data())

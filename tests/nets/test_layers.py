@@ -123,3 +123,19 @@ def test_layers_are_selected_by_name_pattern_and_function():
 
 def test_lazy_layer_is_explained():
     assert "lazy" in find_layers(nn.Sequential(nn.LazyLinear(3)))[1]["0"]
+
+
+def test_a_convolution_without_a_batch_dimension_is_that_of_the_batch():
+    class Loop(nn.Module):
+        def __init__(self, loop):
+            super().__init__()
+            self.loop, self.conv, self.head = loop, nn.Conv2d(4, 6, 3, groups=2), nn.Linear(6, 2)
+
+        def forward(self, x):
+            z = torch.stack([self.conv(one) for one in x]) if self.loop else self.conv(x)
+            return self.head(z.tanh().mean((2, 3)))
+
+    X = torch.randn(5, 4, 6, 7, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    one, two = (inspect(seeded(lambda loop=loop: Loop(loop)), X) for loop in (True, False))
+    for name in ("agop", "ptk"):
+        np.testing.assert_allclose(one.matrix("conv", name), two.matrix("conv", name), rtol=1e-10, atol=1e-15)

@@ -1,5 +1,7 @@
 """Losses: FACT follows the very loss that was trained."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import torch
@@ -64,3 +66,96 @@ def test_a_summed_loss_is_averaged_over_batches():
     expected = -(model[0].weight.mT @ (sum(per_batch) / 2)) / 0.2
     found = fact_of(model, nn.MSELoss(reduction="sum"), Y, batch_size=5)
     np.testing.assert_allclose(found, expected.detach().numpy(), rtol=1e-9, atol=1e-13)
+
+
+@pytest.mark.parametrize("loss", ["mse", nn.MSELoss(), F.mse_loss, nn.L1Loss(), nn.BCEWithLogitsLoss()])
+def test_flat_targets_beside_one_output(loss):
+    """Targets (n,) beside outputs (n, 1), and outputs (n,), are the same problem."""
+
+    def build(flat):
+        return nn.Sequential(nn.Linear(5, 4), nn.ReLU(), nn.Linear(4, 1), nn.Flatten(0) if flat else nn.Identity())
+
+    y = Y[:, 0].sigmoid()
+    reports = [
+        inspect(seeded(lambda f=flat: build(f)), (X, target), loss, weight_decay=0.1)
+        for flat in (False, True)
+        for target in (y[:, None], y, y.float())
+    ]
+    for report in reports[1:]:
+        for name in ("agop", "enfa", "fact"):
+            np.testing.assert_allclose(report.matrix("0", name), reports[0].matrix("0", name), rtol=1e-5, atol=1e-9)
+        assert report.rows[0]["target_linearity"] == pytest.approx(reports[0].rows[0]["target_linearity"], rel=1e-6)
+
+
+def test_labels_of_a_small_type_and_targets_of_another_size():
+    model = seeded(mlp)
+    assert inspect(model, (X, LABELS.int()), "cross_entropy").settings["loss"] > 0
+    with pytest.raises(ValueError, match="do not fit outputs"):
+        inspect(model, (X, Y[:, :2]), "mse")
+
+
+TOKEN_LABELS = torch.randint(0, 3, (10, 4), generator=G)
+MASKED = torch.where(torch.rand(10, 4, generator=G) < 0.4, -100, TOKEN_LABELS)
+MASKED[4:] = torch.where(torch.rand(6, 4, generator=G) < 0.8, -100, MASKED[4:])
+MASKED[9] = -100  # a batch of its own with batch_size=3
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        nn.CrossEntropyLoss(weight=WEIGHTS),
+        nn.CrossEntropyLoss(weight=WEIGHTS, label_smoothing=0.1),
+        nn.CrossEntropyLoss(ignore_index=1),
+        partial(F.cross_entropy, weight=WEIGHTS),
+    ],
+)
+def test_weighted_means_do_not_depend_on_the_batches(loss):
+    model = seeded(mlp)
+    whole, parts = (inspect(model, (X, LABELS), loss, weight_decay=0.2, batch_size=b) for b in (10, 3))
+    expected = -(model[0].weight.mT @ gradient(model, lambda f: loss(f, LABELS))) / 0.2
+    np.testing.assert_allclose(parts.matrix("0", "fact"), expected.detach(), rtol=1e-9, atol=1e-13)
+    for name in ("fact", "enfa", "vcs"):
+        np.testing.assert_allclose(parts.matrix("0", name), whole.matrix("0", name), rtol=1e-9, atol=1e-13)
+    assert parts.settings["loss"] == pytest.approx(float(loss(model(X), LABELS).detach()))
+
+
+def test_padded_labels_of_tokens_do_not_depend_on_the_batches():
+    class Tokens(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.net = nn.Sequential(nn.Linear(5, 6), nn.Tanh(), nn.Linear(6, 3))
+
+        def forward(self, x):
+            return self.net(x[:, None] * torch.arange(1, 5)[:, None]).mT
+
+    model = seeded(Tokens)
+    whole, parts = (
+        inspect(model, (X, MASKED), "cross_entropy", weight_decay=0.2, batch_size=b, outputs=4) for b in (10, 3)
+    )
+    G = torch.autograd.grad(F.cross_entropy(model(X), MASKED), model.net[0].weight)[0]
+    expected = -(model.net[0].weight.mT @ G).detach() / 0.2
+    np.testing.assert_allclose(parts.matrix("net.0", "fact"), expected, rtol=1e-9, atol=1e-13)
+    for name in ("fact", "enfa"):
+        np.testing.assert_allclose(parts.matrix("net.0", name), whole.matrix("net.0", name), rtol=1e-9, atol=1e-13)
+
+
+def test_a_masked_loss_of_the_model_needs_one_batch():
+    class Own(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.net = nn.Linear(5, 3)
+
+        def forward(self, x, labels):
+            f = self.net(x)
+            return {"logits": f, "loss": F.cross_entropy(f, labels)}
+
+    labels = LABELS.clone()
+    labels[:3] = -100
+    batches = [{"x": X[:5], "labels": labels[:5]}, {"x": X[5:], "labels": labels[5:]}]
+    model = seeded(Own)
+    with pytest.warns(UserWarning, match="pass all samples as one batch"):
+        report = inspect(model, batches, "model", weight_decay=0.1)
+    with pytest.raises(ValueError, match="pass all samples as one batch"):
+        report.matrix("net", "fact")
+    one = inspect(model, [{"x": X, "labels": labels}], "model", weight_decay=0.1)
+    assert one.matrix("net", "fact").shape == (5, 5)

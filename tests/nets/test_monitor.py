@@ -181,3 +181,51 @@ def test_training_aligns_the_change_of_the_weights_first(data_dir):
         assert late[f"{layer}/vcs_pearson"] > 0.5
     assert late["4/target_linearity"] > late["0/target_linearity"] - 0.2
     assert late["loss"] < 0.3 * start["loss"]
+
+
+@pytest.mark.parametrize("vcs", ["diagonal", "full"])
+def test_the_summed_shift_contains_the_share_of_weight_decay(vcs):
+    model = seeded(mlp)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, weight_decay=0.1)
+    monitor = Monitor(model, (X, LABELS), "cross_entropy", every=60, optimizer=optimizer, vcs=vcs)
+    train(monitor, model, optimizer, 61)
+    assert all(monitor.metrics[f"{layer}/vcs_pearson"] > 0.9995 for layer in ("0", "2", "4"))
+
+
+def test_a_monitor_continues_from_its_state(tmp_path):
+    def make(model):
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1, weight_decay=0.01)
+        return optimizer, Monitor(model, (X, LABELS), "cross_entropy", every=3, optimizer=optimizer)
+
+    whole = seeded(mlp)
+    optimizer, expected = make(whole)
+    train(expected, whole, optimizer, 10)
+    first = seeded(mlp)
+    optimizer, monitor = make(first)
+    train(monitor, first, optimizer, 5)
+    torch.save({"model": first.state_dict(), "monitor": monitor.state_dict()}, tmp_path / "run.pt")
+    saved = torch.load(tmp_path / "run.pt", weights_only=True)
+    second = seeded(mlp, seed=7)
+    second.load_state_dict(saved["model"])
+    optimizer, resumed = make(second)
+    resumed.load_state_dict(saved["monitor"])
+    train(resumed, second, optimizer, 5)
+    assert resumed.steps == expected.steps == [0, 3, 6, 9]
+    assert resumed.history == expected.history
+    np.testing.assert_array_equal(resumed.vcs("0"), expected.vcs("0"))
+    with pytest.raises(ValueError, match="vcs='diagonal'"):
+        Monitor(second, X, vcs="off").load_state_dict(saved["monitor"])
+    with pytest.raises(ValueError, match="another model"):
+        Monitor(seeded(lambda: nn.Linear(5, 3)), X).load_state_dict(saved["monitor"])
+
+
+def test_a_log_that_raises_does_not_repeat_the_step():
+    def log(metrics, step):
+        raise OSError("the tracker is away")
+
+    model = seeded(mlp)
+    monitor = Monitor(model, X, every=2, log=log)
+    with pytest.raises(OSError, match="away"):
+        monitor.step()
+    assert monitor.step() is None
+    assert (monitor.steps, monitor.count) == ([0], 2)

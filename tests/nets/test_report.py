@@ -1,9 +1,16 @@
-"""The report: spectra, directions, chance level of the alignment."""
+"""The report: spectra, directions, chance level of the alignment, storage in files."""
+
+import pickle
 
 import numpy as np
+import pytest
+import torch
+from torch import nn
 
+from gramian.files import write
+from gramian.nets import FeatureReport, InspectOptions, inspect
 from gramian.nets.matrices import MATRICES
-from nets.models import full_report
+from nets.models import INPUTS, LABELS, full_report, mlp, seeded
 
 
 def test_corrupted_nfa_keeps_the_spectrum_and_is_reproducible():
@@ -32,3 +39,38 @@ def test_spectra_and_directions():
     found = report.directions("0", "agop", 2)
     np.testing.assert_allclose(np.abs(found @ vectors[:, ::-1][:, :2]), np.eye(2), atol=1e-7)
     assert all(row[np.abs(row).argmax()] > 0 for row in found)
+
+
+def adamw_report():
+    model = seeded(mlp)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=0.1)
+    for _ in range(3):
+        optimizer.zero_grad()
+        nn.functional.cross_entropy(model(INPUTS), LABELS).backward()
+        optimizer.step()
+    return inspect(model, (INPUTS, LABELS), "cross_entropy", weight_decay=optimizer, initial=seeded(mlp))
+
+
+def wide_report():
+    return inspect(seeded(mlp), INPUTS, outputs=4, options=InspectOptions(max_dim=4, sketch=3))
+
+
+@pytest.mark.parametrize("make", [full_report, adamw_report, wide_report])
+@pytest.mark.parametrize("how", ["pickle", "file"])
+def test_reports_are_stored_and_read_again(make, how, tmp_path):
+    report = make()
+    if how == "pickle":
+        again = pickle.loads(pickle.dumps(report))
+    else:
+        report.save(tmp_path / "report.gramian")
+        again = FeatureReport.load(tmp_path / "report.gramian")
+    assert again.settings == report.settings
+    assert again.skipped == report.skipped
+    assert str(again) == str(report)
+    np.testing.assert_equal(again.rows, report.rows)
+
+
+def test_a_file_without_a_report_is_refused(tmp_path):
+    write({"a": 1}, tmp_path / "other.gramian")
+    with pytest.raises(ValueError, match="holds no report"):
+        FeatureReport.load(tmp_path / "other.gramian")

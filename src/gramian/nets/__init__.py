@@ -3,7 +3,7 @@
 :func:`inspect` measures a model on data, :class:`Monitor` does so during training, :func:`compare` compares two
 checkpoints, or a network with a kernel machine. The way of the data is ``capture`` (hooks) → ``collect`` (sums over
 batches) → ``matrices`` (the table of feature matrices) → ``metrics`` (one row per layer) → ``report``.
-May import ``core`` and ``features`` only.
+May import ``core``, ``display``, ``features`` and ``files`` only.
 
 >>> import torch
 >>> from gramian.nets import inspect

@@ -25,12 +25,18 @@ class Batch:
 
     def first(self, count: int) -> Batch:
         """The first ``count`` samples of this batch."""
+        return self._cut(0, count)
 
+    def sample(self, index: int) -> Batch:
+        """One sample of this batch, as a batch of size 1."""
+        return self._cut(index, index + 1)
+
+    def _cut(self, start: int, stop: int) -> Batch:
         def cut(value: object) -> object:
-            return value[:count] if isinstance(value, Tensor) and value.shape[:1] == (self.size,) else value
+            return value[start:stop] if isinstance(value, Tensor) and value.shape[:1] == (self.size,) else value
 
         return replace(self, args=_map_nested(self.args, cut), kwargs=_map_nested(self.kwargs, cut),
-                       target=_map_nested(self.target, cut), size=count)  # fmt: skip
+                       target=_map_nested(self.target, cut), size=stop - start)  # fmt: skip
 
 
 Unpack = Callable[[Any], tuple[tuple[Any, ...], dict[str, Any], Any]]
@@ -125,6 +131,19 @@ def _read(raw: object, device: torch.device | str, keep_target: bool, unpack: Un
             "options=InspectOptions(unpack=lambda batch: (args, kwargs, target))"
         )
     return Batch(args, kwargs, target, int(first.shape[0]))
+
+
+def explain_types(batch: Batch, dtype: torch.dtype) -> str | None:
+    """Advice where the floating-point data of a batch has another type than the model, otherwise None.
+
+    >>> explain_types(Batch((torch.zeros(2, dtype=torch.float64),), {}, None, 2), torch.float32)
+    'the data is torch.float64 and the model torch.float32: convert the data with .to(torch.float32)'
+    """
+    others = {T.dtype for T in _tensors((batch.args, batch.kwargs)) if T.is_floating_point()} - {dtype}
+    if not others:
+        return None
+    names = ", ".join(sorted(str(other) for other in others))
+    return f"the data is {names} and the model {dtype}: convert the data with .to({dtype})"
 
 
 def _map_nested(value: Any, change: Callable[[object], object]) -> Any:

@@ -8,89 +8,23 @@ pre-activation, and nothing is copied.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from torch.autograd.graph import GradientEdge, get_gradient_edge
+from torch.autograd.graph import get_gradient_edge
 from torch.func import functional_call
 from torch.utils.hooks import RemovableHandle
 
-from gramian.nets.batches import Batch, output_tensor
+from gramian.nets.batch_axes import BatchAxes, CallShapes, LayerAxes, Shapes, same_outputs
+from gramian.nets.batches import Batch, explain_types, output_tensor
+from gramian.nets.forward_pass import Call, Calls, ForwardPass, PooledFeatures
 from gramian.nets.layers import Layer
-
-Calls = dict[str, list["Call"]]
-"""The uses of every layer in a forward pass, by the layer's name."""
-
-
-@dataclass(frozen=True)
-class Call:
-    """One use of a layer in a forward pass; ``columns`` is its slice of a fused output."""
-
-    edge: GradientEdge
-    columns: slice | None = None
-
-
-@dataclass(frozen=True)
-class PooledFeatures:
-    """Input and output of a layer, each (batch, features): the mean over the positions of a sample."""
-
-    input: Tensor
-    output: Tensor
-
-
-@dataclass(frozen=True)
-class ForwardPass:
-    """The result of one forward pass: outputs, the calls of every layer in the graph, and pooled features.
-
-    ``raw`` is what the model returned and ``output`` its tensor; ``order`` names the layers in the order of their
-    first call, ``without_graph`` those that ran without gradients; ``features`` is empty unless the :class:`Capture`
-    pools them.
-    """
-
-    raw: object
-    output: Tensor
-    layers: Sequence[Layer]
-    calls: Calls
-    order: tuple[str, ...]
-    without_graph: frozenset[str]
-    features: Mapping[str, PooledFeatures]
-
-    def gradients(self, scalar: Tensor, *, retain: bool = False) -> dict[str, list[Tensor]]:
-        """Gradients of a scalar at every call of every layer it reaches, as (batch · shared, groups, m)."""
-        return self._differentiate(scalar, [], retain)[0]
-
-    def gradients_and_weights(
-        self, scalar: Tensor, *, retain: bool = False
-    ) -> tuple[dict[str, list[Tensor]], dict[str, Tensor]]:
-        """The same, and the gradient for each layer's parameter over all its uses, tied ones included."""
-        used = [layer for layer in self.layers if self.calls[layer.name]]
-        rows, found = self._differentiate(scalar, [layer.weight() for layer in used], retain)
-        by_weight = {
-            layer.name: grad.to_dense() if grad.is_sparse else grad
-            for layer, grad in zip(used, found, strict=True)
-            if grad is not None
-        }
-        return rows, by_weight
-
-    def _differentiate(
-        self, scalar: Tensor, weights: list[Tensor], retain: bool
-    ) -> tuple[dict[str, list[Tensor]], Sequence[Tensor | None]]:
-        edges: list[Any] = list({call.edge for uses in self.calls.values() for call in uses})
-        found = torch.autograd.grad(scalar, edges + weights, retain_graph=retain, allow_unused=True)
-        at = dict(zip(edges, found, strict=False))
-        rows: dict[str, list[Tensor]] = {}
-        for layer in self.layers:
-            rows[layer.name] = []
-            for call in self.calls[layer.name]:
-                grad = at[call.edge]
-                if grad is not None:
-                    part = grad if call.columns is None else grad[..., call.columns]
-                    rows[layer.name].append(layer.normal_rows(part))
-        return rows, found[len(edges) :]
+from gramian.nets.normal_form import output_scale, reason_to_refuse
+from gramian.nets.prepare import model_dtype
 
 
 @dataclass
@@ -99,6 +33,8 @@ class _Recording:
 
     batch: int
     calls: Calls
+    unchecked: set[str]
+    shapes: Shapes = field(default_factory=dict)
     order: dict[str, None] = field(default_factory=dict)
     without_graph: set[str] = field(default_factory=set)
     features: dict[str, PooledFeatures] = field(default_factory=dict)
@@ -142,6 +78,10 @@ class Capture:
         self.model, self.layers, self.read_output = model, list(layers), read_output
         self.pool_features = pool_features
         self._recording: _Recording | None = None
+        self._scales: dict[str, float] = {}  # of the layers that were checked
+        self._refused: dict[str, str] = {}
+        self._axes = BatchAxes()
+        self._axes_found = False
         self._handles: list[RemovableHandle] = []
         self._training: list[tuple[nn.Module, bool]] = []
         self._grad: list[tuple[Tensor, bool]] = []
@@ -170,7 +110,33 @@ class Capture:
 
     def forward(self, batch: Batch, state: Mapping[str, Tensor] | None = None) -> ForwardPass:
         """Run the model on a batch, with the weights of ``state`` instead of its own when it is given."""
-        recording = _Recording(batch.size, {layer.name: [] for layer in self.layers})
+        if state is not None or batch.size == 1 or self._axes_found:
+            return self._run(batch, state)[0]
+        alone, shapes = self._run_alone(batch.sample(0))
+        self._axes.alone = shapes
+        done, whole = self._run(batch)
+        if alone is not None and not same_outputs(alone, done.output[:1]):
+            # The model mixes samples, or an argument with as many rows as samples was cut.
+            self._axes = BatchAxes()
+            done, whole = self._run(batch)
+        self._axes.find_shared(whole, batch.size)
+        self._axes_found = True
+        return replace(done, shared=self._axes.shared)
+
+    def _run_alone(self, sample: Batch) -> tuple[Tensor | None, Shapes | None]:
+        try:
+            with torch.random.fork_rng(devices=[]):
+                done, shapes = self._run(sample, check=False)
+        except Exception:  # the user's forward may fail in any way on one sample; then sizes are compared instead
+            return None, None
+        return done.output.detach(), shapes
+
+    def _run(
+        self, batch: Batch, state: Mapping[str, Tensor] | None = None, *, check: bool = True
+    ) -> tuple[ForwardPass, Shapes]:
+        recording = _Recording(batch.size, {layer.name: [] for layer in self.layers}, set())
+        if state is None and check:
+            recording.unchecked = {layer.name for layer in self.layers} - set(self._scales) - set(self._refused)
         self._recording = recording
         try:
             if state is None:
@@ -178,19 +144,27 @@ class Capture:
             else:
                 # The state dict names a tied weight once per use, each with its value.
                 raw = functional_call(self.model, dict(state), batch.args, batch.kwargs, tie_weights=False)
+        except RuntimeError as error:
+            advice = explain_types(batch, model_dtype(self.model))
+            if advice is None:
+                raise
+            raise ValueError(f"the model fails on a batch ({error}); {advice}") from error
         finally:
             # Activation checkpointing runs the forward pass again inside the backward pass: that is not recorded.
             self._recording = None
         output = output_tensor(raw if self.read_output is None else self.read_output(raw), batch.size)
-        return ForwardPass(
+        done = ForwardPass(
             raw=raw,
             output=output,
             layers=self.layers,
             calls=recording.calls,
             order=tuple(recording.order),
             without_graph=frozenset(recording.without_graph),
+            refused=dict(self._refused),
+            shared=self._axes.shared if batch.size > 1 else frozenset(),
             features=recording.features,
         )
+        return done, recording.shapes
 
     def _register(self) -> None:
         attention: dict[nn.Module, list[Layer]] = {}
@@ -198,32 +172,52 @@ class Capture:
             if layer.inside_attention:
                 attention.setdefault(layer.module, []).append(layer)
             else:
-                self._handles.append(layer.module.register_forward_hook(self._module_hook(layer)))
+                self._handles.append(layer.module.register_forward_hook(self._module_hook(layer), with_kwargs=True))
         for module, parts in attention.items():
             self._handles.append(module.register_forward_pre_hook(self._before_attention(parts)))
             self._handles.append(module.register_forward_hook(self._after_attention, always_call=True))
 
-    def _module_hook(self, layer: Layer) -> Callable[[nn.Module, tuple[object, ...], object], None]:
-        def hook(module: nn.Module, args: tuple[object, ...], output: object) -> None:
-            if self._recording is not None and isinstance(output, Tensor):
-                H = args[0] if args and isinstance(args[0], Tensor) else None
-                self._record_call(self._recording, layer, output)
-                self._record_features(self._recording, layer, H, output)
+    def _module_hook(self, layer: Layer) -> Callable[[nn.Module, tuple[object, ...], dict[str, object], object], None]:
+        def hook(module: nn.Module, args: tuple[object, ...], kwargs: dict[str, object], output: object) -> None:
+            recording = self._recording
+            if recording is not None and isinstance(output, Tensor):
+                if layer.name in recording.unchecked:
+                    self._check(layer, args, kwargs, output)
+                H = next((value for value in (*args, *kwargs.values()) if isinstance(value, Tensor)), None)
+                self._record_call(recording, layer, output)
+                calls = recording.shapes.setdefault(layer.name, [])
+                calls.append(CallShapes(None if H is None else tuple(H.shape), tuple(output.shape)))
+                if H is not None:
+                    axes = self._axes.of(layer.name, len(calls) - 1, calls[-1], recording.batch)
+                    self._record_features(recording, layer, H, output, axes)
 
         return hook
+
+    def _check(self, layer: Layer, args: tuple[object, ...], kwargs: dict[str, object], output: Tensor) -> None:
+        """Compare the output with the normal form; modules inside the layer are not recorded meanwhile."""
+        recording, self._recording = self._recording, None
+        try:
+            scale = output_scale(layer, args, kwargs, output)
+        finally:
+            self._recording = recording
+        if scale is None or self._scales.setdefault(layer.name, scale) != scale:
+            self._refused[layer.name] = reason_to_refuse(layer)
 
     def _record_call(self, recording: _Recording, layer: Layer, output: Tensor, columns: slice | None = None) -> None:
         if output.grad_fn is None:
             recording.without_graph.add(layer.name)
             return
         recording.order.setdefault(layer.name)
-        recording.calls[layer.name].append(Call(get_gradient_edge(output), columns))
+        scale = self._scales.get(layer.name, 1.0)
+        recording.calls[layer.name].append(Call(get_gradient_edge(output), columns, scale))
 
-    def _record_features(self, recording: _Recording, layer: Layer, H: Tensor | None, Z: Tensor) -> None:
-        if self.pool_features and H is not None and layer.reads_features:
+    def _record_features(self, recording: _Recording, layer: Layer, H: Tensor, Z: Tensor, axes: LayerAxes) -> None:
+        if self.pool_features and layer.reads_features:
             with torch.no_grad():
-                pooled = (layer.pooled(T.detach(), recording.batch) for T in (H, Z))
-                recording.features[layer.name] = PooledFeatures(*pooled)
+                h, z = layer.pooled(H.detach(), axes.input), layer.pooled(Z.detach(), axes.output)
+            recording.features.pop(layer.name, None)
+            if h is not None and z is not None and h.shape[0] == z.shape[0] == recording.batch:
+                recording.features[layer.name] = PooledFeatures(h, z)
 
     def _before_attention(self, parts: list[Layer]) -> Callable[[nn.Module, tuple[object, ...]], None]:
         """Attention multiplies by its weights without calling a module: replace F.linear while it runs."""
@@ -273,7 +267,7 @@ class Capture:
             # Inside attention tensors are (tokens, batch, ·), or those two flattened.
             length, batch = sizes[0] if input.ndim == 2 else input.shape[:2]
             H, Z = (T.reshape(length, batch, -1).transpose(0, 1) for T in (input, output[..., columns]))
-            self._record_features(recording, part, H, Z)
+            self._record_features(recording, part, H, Z, LayerAxes(0, 0))
 
     def _after_attention(self, module: nn.Module, args: tuple[object, ...], output: object) -> None:
         if self._linear:

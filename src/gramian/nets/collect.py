@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import torch
 from torch import Tensor, nn
 
+from gramian.nets.batch_axes import same_outputs
 from gramian.nets.batches import Batch
-from gramian.nets.capture import ForwardPass
 from gramian.nets.decay import Decay, WeightDecay, resolve_decay
+from gramian.nets.forward_pass import ForwardPass
 from gramian.nets.graph import layer_graph
 from gramian.nets.layers import Layer
-from gramian.nets.losses import LossLike, batch_total, resolve_loss
-from gramian.nets.moments import FirstMoment, Probes, SecondMoment, choose_side, make_probes, signs
+from gramian.nets.losses import LossLike, Normaliser, batch_total, matched_target, resolve_loss
+from gramian.nets.moments import signs
 from gramian.nets.options import InspectOptions
 from gramian.nets.record import Settings
+from gramian.nets.running_sums import RunningSums
 from gramian.nets.sums import LayerSums
 
 MAX_EXACT_OUTPUTS = 512  # beyond this one backward pass per output would take too long
@@ -23,37 +25,6 @@ PROJECTIONS = 64
 
 Outputs = str | int | Sequence[int]
 """``"all"``, a number of random projections, or a list of outputs."""
-
-
-class _RunningSums:
-    """The running sums of one layer."""
-
-    def __init__(
-        self,
-        layer: Layer,
-        options: InspectOptions,
-        rng: torch.Generator,
-        *,
-        halves: int,
-        means: int | None,
-        loss: bool,
-        change: bool,
-    ):
-        W = layer.matrix(layer.weight().detach())
-        g, m, k = W.shape
-        side = choose_side(m, k, g, options.max_dim)
-        probes: Probes | None = make_probes(m, k, options.sketch, rng) if side == "sketch" else None
-        self.probes = probes
-        self.agop = tuple(SecondMoment(W, side, probes) for _ in range(halves))
-        self.mean = None if means is None else FirstMoment(means, g, m)
-        self.loss = SecondMoment(W, side, probes) if loss else None
-        self.change = SecondMoment(W, "output") if change and side == "output" else None
-        self.gradient: Tensor | None = None
-        self.rows = 0
-        self.reached = False
-
-    def moments(self) -> list[SecondMoment]:
-        return [moment for moment in (*self.agop, self.loss, self.change) if moment is not None]
 
 
 class Collector:
@@ -80,14 +51,18 @@ class Collector:
         self.loss_given = loss
         self.loss, self.reduction = resolve_loss(loss)
         self.rng = torch.Generator().manual_seed(seed)
+        self.sample_rng = torch.Generator().manual_seed(seed + 1)
+        self.output_gradient: Tensor | None = None  # of the loss of the last batch
         self.decays: dict[str, Decay] = {
             layer.name: resolve_decay(weight_decay, layer.name, layer.weight()) for layer in layers
         }
-        self.sums: dict[str, _RunningSums] = {}
+        self.sums: dict[str, RunningSums] = {}
         self.order: dict[str, None] = {}  # layers in the order of their first call
         self.without_graph: set[str] = set()
+        self.refused: dict[str, str] = {}
         self.samples = self.batches = 0
         self.loss_total = 0.0
+        self.normaliser = Normaliser(self.loss)
         self.projections: tuple[int, ...] = ()
         self.shared = torch.empty(0, 0, dtype=torch.int8)  # ±1 (projections, outputs), the same for all samples
         self.projected_from = 0
@@ -108,6 +83,7 @@ class Collector:
         for name in done.order:
             self.order.setdefault(name)
         self.without_graph |= done.without_graph
+        self.refused |= done.refused
         if self.loss_given is not None:
             self._add_loss(batch, done)
         self._add_outputs(done, initial)
@@ -140,7 +116,7 @@ class Collector:
         if means is None and self.options.projections == "shared":
             means = sum(self.projections)
         for layer in self.layers:
-            self.sums[layer.name] = _RunningSums(
+            self.sums[layer.name] = RunningSums(
                 layer,
                 self.options,
                 self.rng,
@@ -159,36 +135,82 @@ class Collector:
         else:
             if batch.target is None:
                 raise ValueError("a loss was given, but the batches hold no target: yield (input, target) pairs")
-            value = self.loss(done.output, batch.target)
-        total = batch_total(value, batch.size, self.reduction)
+            value = self.loss(done.output, matched_target(self.loss, done.output, batch.target))
+        normaliser = self.normaliser.add(batch.target, batch.size)
+        # A batch in which every label is ignored has the mean 0/0, and adds nothing.
+        total = batch_total(value, normaliser, self.reduction, batch.size) if normaliser else 0 * done.output.sum()
         self.loss_total += float(total.detach())
+        if done.shared:
+            (found,) = torch.autograd.grad(total, done.output, retain_graph=True, allow_unused=True)
+            self.output_gradient = None if found is None else _flat(found)
         rows, weights = done.gradients_and_weights(total, retain=True)
         for name, sums in self.sums.items():
-            for D in rows[name]:
+            for D in rows[name] if name not in done.shared else []:
                 assert sums.loss is not None
                 sums.loss.add(D)
             if name in weights:
                 grad = weights[name].double().cpu()
                 sums.gradient = grad if sums.gradient is None else sums.gradient + grad
 
+    def add_sample(
+        self, index: int, whole: ForwardPass, alone: ForwardPass, initial: ForwardPass | None = None
+    ) -> None:
+        """Add one sample of the last batch for the layers whose rows the samples of the batch share.
+
+        Gradients at such rows would be summed over the samples before their outer product, so every sample has a
+        forward pass of its own.
+        """
+        shared = whole.shared
+        if not same_outputs(alone.output, whole.output[index : index + 1]):
+            self._refuse(shared, "and the model's output for a sample depends on the other samples of its batch")
+            return
+        if self.loss_given is not None:
+            if self.output_gradient is None:
+                self._refuse(shared, "and the loss is not a function of the model's output")
+                return
+            scalar = (_flat(alone.output)[0] * self.output_gradient[index]).sum()
+            for name, rows in alone.only(shared).gradients(scalar, retain=True).items():
+                for D in rows:
+                    moment = self.sums[name].loss
+                    assert moment is not None
+                    moment.add(D)
+        self._add_rows(alone.only(shared), None if initial is None else initial.only(shared), self.sample_rng)
+        for name in shared:
+            for moment in self.sums[name].moments():
+                moment.flush()
+
+    def _refuse(self, names: Iterable[str], why: str) -> None:
+        reason = f"its rows are shared by several samples of a batch, {why}: pass batch_size=1"
+        self.refused |= dict.fromkeys(names, reason)
+
     def _add_outputs(self, done: ForwardPass, initial: ForwardPass | None) -> None:
-        f = done.output.flatten(1)
+        f = _flat(done.output)
         if self.chosen is not None and f.shape[1] != self.output_count:
             raise ValueError(
                 f"the model has {f.shape[1]} outputs per sample in this batch and {self.output_count} in "
                 "the first (texts of different length?): pass outputs=<number of random projections>"
             )
-        f0 = None if initial is None else initial.output.flatten(1)
+        if done.shared:
+            own = frozenset(self.sums) - done.shared
+            done, initial = done.only(own), None if initial is None else initial.only(own)
+        if done.layers:
+            self._add_rows(done, initial, self.rng)
+
+    def _add_rows(self, done: ForwardPass, initial: ForwardPass | None, rng: torch.Generator) -> None:
+        """Add the gradients of every output, or of every projection, at the layers of a forward pass."""
+        f = _flat(done.output)
+        f0 = None if initial is None else _flat(initial.output)
         plan = self.chosen if self.chosen is not None else range(sum(self.projections))
         for j, c in enumerate(plan):
             last = j == len(plan) - 1
-            r = None if self.chosen is not None else self._signs(j, f).to(f.device, f.dtype)
+            r = None if self.chosen is not None else self._signs(j, f, rng).to(f.device, f.dtype)
             rows = done.gradients(_combine(f, c, r), retain=not last)
             rows0 = None
             if initial is not None and f0 is not None:
                 rows0 = initial.gradients(_combine(f0, c, r), retain=not last)
             half = int(bool(self.projections) and j >= self.projections[0])
-            for name, sums in self.sums.items():
+            for layer in done.layers:
+                name, sums = layer.name, self.sums[layer.name]
                 for u, D in enumerate(rows[name]):
                     sums.agop[half].add(D)
                     if sums.mean is not None:
@@ -199,10 +221,10 @@ class Collector:
                 if j == 0:
                     sums.rows += sum(D.shape[0] for D in rows[name])
 
-    def _signs(self, projection: int, f: Tensor) -> Tensor:
+    def _signs(self, projection: int, f: Tensor, rng: torch.Generator) -> Tensor:
         """±1 for every output: drawn for each sample separately, or one row for all samples of all batches."""
         if self.options.projections == "fresh":
-            return signs(tuple(f.shape), self.rng)
+            return signs(tuple(f.shape), rng)
         count, known = self.shared.shape
         if f.shape[1] > known:  # a longer text than any before: its further outputs get signs of their own
             more = signs((count, f.shape[1] - known), self.rng).to(torch.int8)
@@ -218,7 +240,9 @@ class Collector:
         measured: dict[str, LayerSums] = {}
         for layer in sorted(self.layers, key=lambda layer: position.get(layer.name, len(position))):
             name = layer.name
-            if name in self.without_graph:
+            if name in self.refused:
+                skipped[name] = self.refused[name]
+            elif name in self.without_graph:
                 skipped[name] = (
                     "it runs without gradients in the forward pass (torch.no_grad, or a reentrant checkpoint)"
                 )
@@ -232,12 +256,14 @@ class Collector:
 
     def _layer_sums(self, layer: Layer) -> LayerSums:
         sums, decay = self.sums[layer.name], self.decays[layer.name]
-        for moment in sums.moments():
-            moment.finish()
+        loss = None if sums.loss is None else sums.loss.finished()
+        if loss is not None and self.normaliser.total != self.samples:
+            # The loss of a sample is its share of the mean times n.
+            loss.total.mul_((self.samples / self.normaliser.total) ** 2)
         weight = layer.weight()
         gradient = stationary = None
         if sums.gradient is not None:
-            mean = sums.gradient / (self.batches if self.reduction == "sum" else self.samples)
+            mean = sums.gradient / (self.batches if self.reduction == "sum" else self.normaliser.total)
             gradient = layer.matrix(mean)
             stationary = gradient if decay.precondition is None else layer.matrix(decay.precondition(mean))
         return LayerSums(
@@ -245,24 +271,40 @@ class Collector:
             weight=layer.matrix(weight.detach()).cpu().clone(),
             samples=self.samples,
             rows=sums.rows,
-            agop=sums.agop,
+            agop=tuple(moment.finished() for moment in sums.agop),
             projections=self.projections,
             mean=None if sums.mean is None else sums.mean.total,
-            loss=sums.loss,
+            loss=loss,
             gradient=gradient,
             stationary_gradient=stationary,
             decay=decay,
             loss_scale=self.samples / self.batches if self.reduction == "sum" else 1.0,
             step=self.options.step,
             initial=self._initial_weight(layer),
-            change=sums.change,
+            change=None if sums.change is None else sums.change.finished(),
             max_dim=self.options.max_dim,
             probes=sums.probes,
-            no_fact_reason=None
-            if weight.is_leaf
-            else "its weight is computed from other parameters (a parametrisation), "
-            "so it is not itself at rest when training stops",
+            no_fact_reason=self._no_fact_reason(weight),
+            tied_to=next((other.name for other in self.layers if other.shares_weight(layer)), None),
         )
+
+    def _no_fact_reason(self, weight: Tensor) -> str | None:
+        if self.undecomposed:
+            return (
+                "the model's own loss leaves out labels of -100, so its mean over several batches is not known: pass "
+                "all samples as one batch"
+            )
+        if not weight.is_leaf:
+            return (
+                "its weight is computed from other parameters (a parametrisation), so it is not itself at rest when "
+                "training stops"
+            )
+        return None
+
+    @property
+    def undecomposed(self) -> bool:
+        """True where the mean loss over all batches cannot be known from their means."""
+        return self.normaliser.masked and self.batches > 1
 
     def _initial_weight(self, layer: Layer) -> Tensor | None:
         if self.initial is None:
@@ -276,12 +318,17 @@ class Collector:
             "samples": self.samples,
             "outputs": self.output_count,
             "projections": sum(self.projections),
-            "loss": None if self.loss_given is None else self.loss_total / self.samples,
+            "loss": None if self.loss_given is None else self.loss_total / self.normaliser.total,
             "loss_name": _name_of(self.loss_given),
             "ridge": self.options.ridge,
             "step": self.options.step,
             "seed": self.seed,
         }
+
+
+def _flat(f: Tensor) -> Tensor:
+    """Outputs as (n, outputs); a model with one output per sample may return (n,)."""
+    return f.reshape(f.shape[0], -1)
 
 
 def _combine(f: Tensor, output: int, combination: Tensor | None) -> Tensor:

@@ -56,8 +56,8 @@ def compare(a: object, b: object, *, layer: str | None = None, directions: int =
     """Compare two reports layer by layer, or a feature matrix with those of one layer.
 
     For two reports: the relative change of the weights, cosines of their feature matrices, the overlap of their
-    strongest ``directions`` (1 for the same subspace, k/d by chance), and the change of the main numbers from ``a`` to
-    ``b``.
+    strongest ``directions`` (1 for the same subspace, k/d by chance, NaN where the layer has no more than k inputs),
+    and the change of the main numbers from ``a`` to ``b``.
 
     For a report and a fitted RFM (anything with ``feature_matrix_``, a square matrix, or its diagonal): cosine, Pearson
     correlation, Pearson correlation of the diagonals, and overlap with the NFM and the AGOP of ``layer``, by default
@@ -133,8 +133,8 @@ def _similarity_between(one: LayerRecord, two: LayerRecord, name: str) -> float:
 
 
 def _overlap(one: LayerRecord, two: LayerRecord, name: str, k: int) -> float:
-    if one.weight.shape[0] > 1 or not one.dense(name):
-        return math.nan
+    if one.weight.shape[0] > 1 or not one.dense(name) or one.dim(name) <= k:
+        return math.nan  # as many directions as dimensions always agree
     return subspace_overlap(one.blocks(name)[0], two.blocks(name)[0], k)
 
 
@@ -169,7 +169,7 @@ def _compare_with_layer(M: Tensor, report: FeatureReport, layer: str | None, dir
             "pearson": pearson(A, M),
             "diagonal_pearson": pearson(A.diagonal(), M.diagonal()),
             "first_direction": abs(float(top_a @ top_m)),
-            "overlap": subspace_overlap(A, M, directions),
+            "overlap": subspace_overlap(A, M, directions) if M.shape[0] > directions else math.nan,
         })  # fmt: skip
     return Comparison(f"the feature matrix and those of layer {name!r}", rows)
 

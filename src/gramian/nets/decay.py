@@ -7,7 +7,7 @@ written. Decoupled decay (AdamW) moves ``W ← W − η(λW + P∘m)`` with P = 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,12 +23,26 @@ _COUPLED = (
 )  # fmt: skip
 
 
+@dataclass(frozen=True, eq=False)
+class Preconditioner:
+    """Division by the scale that AdamW gives to each entry of a gradient.
+
+    >>> Preconditioner(torch.tensor([2.0]))(torch.tensor([4.0]))
+    tensor([2.], dtype=torch.float64)
+    """
+
+    scale: Tensor
+
+    def __call__(self, gradient: Tensor) -> Tensor:
+        return gradient.double() / self.scale.to(gradient.device)
+
+
 @dataclass(frozen=True)
 class Decay:
     """λ of one parameter, the scaling of its gradient in the stationarity condition, or why FACT has none."""
 
     weight_decay: float = 0.0
-    precondition: Callable[[Tensor], Tensor] | None = None
+    precondition: Preconditioner | None = None
     reason: str | None = None
 
     @property
@@ -62,7 +76,7 @@ def resolve_decay(weight_decay: WeightDecay, name: str, parameter: Tensor) -> De
     return _positive(float(weight_decay))
 
 
-def _positive(value: float, precondition: Callable[[Tensor], Tensor] | None = None) -> Decay:
+def _positive(value: float, precondition: Preconditioner | None = None) -> Decay:
     if value == 0:
         return Decay(reason="its weight decay is 0, and without decay stationarity says nothing about WᵀW")
     return Decay(value, precondition)
@@ -97,4 +111,4 @@ def _adamw(state: Mapping[str, Any], group: Mapping[str, Any], kind: str) -> Dec
         )
     step, beta = float(state["step"]), float(group["betas"][1])
     scale = second.double().div(1 - beta**step).sqrt() + float(group["eps"])
-    return _positive(float(group["weight_decay"]), lambda grad: grad.double() / scale.to(grad.device))
+    return _positive(float(group["weight_decay"]), Preconditioner(scale))

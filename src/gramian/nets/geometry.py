@@ -142,7 +142,8 @@ def neural_collapse(moments: FeatureMoments, W: Float[Tensor, "m k"] | None = No
 
     ``nc1 = tr(Σ_W Σ_B⁺) / C``; ``nc2_norm`` the coefficient of variation of ``‖μ_c − μ‖``; ``nc2_angle`` the
     mean distance of their cosines from −1/(C − 1); ``nc3 = ‖W/‖W‖ − M/‖M‖‖`` with M the centred class means,
-    when W is a classifier with one row per class.
+    when W is a classifier with one row per class. Where the class means are equal (constant features), or there are
+    fewer than C − 1 features, so that no simplex fits, collapse is not defined and the result is empty.
 
     >>> H = torch.eye(3).repeat(4, 1)
     >>> moments = FeatureMoments(3, 3)
@@ -159,6 +160,8 @@ def neural_collapse(moments: FeatureMoments, W: Float[Tensor, "m k"] | None = No
     means = class_means(moments)[present]
     centre = means.mean(0)
     M = means - centre
+    if M.shape[1] < C - 1 or float(M.norm()) <= 1e-10 * float(means.norm()):
+        return {}
     within = moments.HH - (means * counts[present, None]).mT @ means
     # Σ_B = MᵀM / C has rank C − 1 at most, so its pseudo-inverse is taken on the C × C side.
     _, s, V = torch.linalg.svd(M / math.sqrt(C), full_matrices=False)

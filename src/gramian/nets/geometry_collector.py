@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 import torch
 from torch import Tensor
 
 from gramian.nets.batches import Batch
-from gramian.nets.capture import ForwardPass
+from gramian.nets.forward_pass import ForwardPass
 from gramian.nets.geometry import FeatureMoments, class_means, nearest_mean, neural_collapse
 from gramian.nets.layers import Layer
 
@@ -59,10 +59,12 @@ class GeometryCollector:
                 return None  # token ids, or a mask: not values to regress on
         return y.flatten(1).double() if y.ndim > 1 else y[:, None].double()
 
-    def measure(self, layers: Iterable[Layer], ridge: float, samples: int) -> dict[str, dict[str, float]]:
-        """The numbers of every layer that was read in all batches."""
+    def measure(
+        self, layers: Iterable[Layer], ridge: float, samples: int, classifiers: Collection[str]
+    ) -> dict[str, dict[str, float]]:
+        """The numbers of every layer that was read in all batches; ``classifiers`` are the last layers of the model."""
         complete = [layer for layer in layers if layer.name in self._complete(samples)]
-        return {layer.name: self._measure(layer, ridge) for layer in complete}
+        return {layer.name: self._measure(layer, ridge, layer.name in classifiers) for layer in complete}
 
     def class_means(self, samples: int) -> dict[str, Tensor]:
         """Class means of every layer that was read in all batches; empty without class labels."""
@@ -75,7 +77,7 @@ class GeometryCollector:
     def _complete(self, samples: int) -> dict[str, FeatureMoments]:
         return {name: m for name, m in self.inputs.items() if m.count == samples}
 
-    def _measure(self, layer: Layer, ridge: float) -> dict[str, float]:
+    def _measure(self, layer: Layer, ridge: float, classifier: bool) -> dict[str, float]:
         moments = self.inputs[layer.name]
         gamma = ridge * moments.mean_square
         found = {
@@ -86,7 +88,7 @@ class GeometryCollector:
         }
         if self.classes:
             W = layer.matrix(layer.weight().detach())[0].cpu()
-            found |= neural_collapse(moments, W if layer.kind == "Linear" else None)
+            found |= neural_collapse(moments, W if classifier and layer.kind == "Linear" else None)
         return found
 
 

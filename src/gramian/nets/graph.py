@@ -5,11 +5,16 @@ from __future__ import annotations
 from torch import Tensor
 from torch.autograd.graph import Node
 
-from gramian.nets.capture import Calls
+from gramian.nets.forward_pass import Calls
+
+_MIXING = ("Norm", "Add", "Mul", "Sub", "Div", "Softmax", "Bmm", "Attention")  # in the names of autograd nodes
 
 
 def layer_graph(output: Tensor, calls: Calls) -> tuple[dict[str, int], list[tuple[str, str]]]:
-    """Depth of each layer, and the pairs that follow each other with no other layer between.
+    """Depth of each layer, and the pairs that follow each other with only activations between.
+
+    Balance is conserved for such pairs alone: a layer that is used several times is in none, nor are two layers with a
+    normalisation, a product or a residual sum between them.
 
     Depth counts the layers on the longest path from a layer to the output, itself included, so that 1 /
     depth is the exponent of paper C for the network that starts at this layer (1 / L for the first one).
@@ -42,11 +47,14 @@ def layer_graph(output: Tensor, calls: Calls) -> tuple[dict[str, int], list[tupl
             pairs.update({(name, after): None for after in sorted(above.get(node, ())) if after != name})
         here = depth.get(node, 0) + bool(names)
         leads_to = frozenset(names) if names else above.get(node, frozenset())
+        if not names and any(word in node.name() for word in _MIXING) and "Addmm" not in node.name():
+            leads_to = frozenset()
         for child, _ in node.next_functions:
             if child is not None:
                 depth[child] = max(depth.get(child, 0), here)
                 above[child] = above.get(child, frozenset()) | leads_to
-    return result, sorted(pairs)
+    once = {name for name, uses in calls.items() if len(uses) == 1}
+    return result, sorted(pair for pair in pairs if once.issuperset(pair))
 
 
 def _from_output(root: Node | None) -> list[Node]:

@@ -16,6 +16,7 @@ from gramian.nets.batches import Batch, batches, can_repeat
 from gramian.nets.capture import Capture
 from gramian.nets.collect import Collector, Outputs
 from gramian.nets.decay import WeightDecay
+from gramian.nets.forward_pass import ForwardPass
 from gramian.nets.geometry import balancedness_of_pairs
 from gramian.nets.geometry_collector import GeometryCollector, nearest_mean_agreement
 from gramian.nets.layers import Layer, LayerSelection, find_layers, unwrap
@@ -55,8 +56,9 @@ def inspect(
     loss
         The loss that was trained: ``"mse"``, ``"cross_entropy"``, a torch criterion (with its own ``reduction``),
         any callable ``loss(output, target)`` that returns one value per sample ``(n,)`` or their mean, or
-        ``"model"`` where the model's output has an attribute ``.loss``. Without it only the matrices that need no
-        loss are measured.
+        ``"model"`` where the model's output has an attribute ``.loss``. Weighted means of torch (class weights,
+        ``ignore_index``) do not depend on the batches; a weighted mean of your own needs one batch. Without a loss
+        only the matrices that need none are measured.
     layers
         Names or patterns (``"encoder.*.query"``), or a function of ``(name, module)``; every layer by
         default.
@@ -105,6 +107,11 @@ def inspect(
             "the model has no layer that can be measured"
             + (f"; skipped: {skipped}" if skipped else ": it has no weight matrix")
         )
+    if any(p.is_meta for p in inner.parameters()):
+        raise ValueError(
+            "model is on the meta device, which holds no weights: load a checkpoint into it first "
+            "(model.to_empty(...), then load_state_dict)"
+        )
     start = _initial_tensors(inner, initial)
     # A model with randomness of its own must not advance the user's generator.
     with _on_device(inner, device) as place, torch.random.fork_rng(devices=[]), parametrize.cached():
@@ -138,7 +145,8 @@ def inspect(
                 tick()
         sums, unmeasured = collector.finish()
         measured = [layer for layer in found if layer.name in sums]
-        numbers = {} if geometry is None else geometry.measure(measured, options.ridge, collector.samples)
+        last = [name for name, depth in collector.depth.items() if depth == 1]
+        numbers = {} if geometry is None else geometry.measure(measured, options.ridge, collector.samples, last)
         means = {} if geometry is None else geometry.class_means(collector.samples)
         if means and can_repeat(data):
             # With gradients on: without them attention takes a fused path that no hook sees.
@@ -150,6 +158,7 @@ def inspect(
     if not sums:
         raise ValueError(f"no layer could be measured; skipped: {skipped}")
     _warn_about_projections(collector)
+    _warn_about_masked_labels(collector)
     _warn_about_few_samples(geometry, collector.samples)
     records = _records(measured, sums, numbers, collector)
     classes = 0 if geometry is None else geometry.classes
@@ -164,14 +173,26 @@ def _add_batch(
     geometry: GeometryCollector | None,
 ) -> None:
     done = capture.forward(batch)
-    before = None if start is None else capture.forward(batch, _differentiable(start, done.output.device))
-    collector.add(batch, done, before)
+    state = None if start is None else _differentiable(capture.model, start, done.output.device)
+
+    def at_start(part: Batch) -> ForwardPass | None:
+        return None if state is None else capture.forward(part, state)
+
+    collector.add(batch, done, at_start(batch))
     if geometry is not None:
         geometry.add(batch, done)
+    for index in range(batch.size if done.shared else 0):
+        sample = batch.sample(index)
+        collector.add_sample(index, done, capture.forward(sample), at_start(sample))
 
 
-def _differentiable(state: Mapping[str, Tensor], device: torch.device) -> dict[str, Tensor]:
-    return {key: value.to(device, copy=True).requires_grad_(value.is_floating_point()) for key, value in state.items()}
+def _differentiable(model: nn.Module, state: Mapping[str, Tensor], device: torch.device) -> dict[str, Tensor]:
+    """Copies of the initial state of which the parameters require gradients, and the buffers do not."""
+    parameters = {name for name, _ in model.named_parameters(remove_duplicate=False)}
+    return {
+        key: value.to(device, copy=True).requires_grad_(key in parameters and value.is_floating_point())
+        for key, value in state.items()
+    }
 
 
 def _records(
@@ -199,6 +220,15 @@ def _warn_about_projections(collector: Collector) -> None:
         warnings.warn(
             f"{collector.projected_from} outputs were sampled with {sum(collector.projections)} random projections; "
             "the column agop_error gives the relative error (pass outputs=<number> to choose)",
+            stacklevel=3,
+        )
+
+
+def _warn_about_masked_labels(collector: Collector) -> None:
+    if collector.undecomposed:
+        warnings.warn(
+            "loss='model' with labels of -100 in several batches: every batch divides by its own number of labels, so "
+            "FACT is left out and eNFA weights samples by their batch; pass all samples as one batch",
             stacklevel=3,
         )
 

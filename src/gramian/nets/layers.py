@@ -46,7 +46,10 @@ class LayerForm:
 
 @dataclass(frozen=True)
 class Layer:
-    """One weight matrix of a model in normal form; ``rows`` is its slice of a fused parameter."""
+    """One weight matrix of a model in normal form; ``rows`` is its slice of a fused parameter.
+
+    ``defined_by`` is the class whose ``forward`` has this normal form, which a subclass may override.
+    """
 
     name: str
     kind: str
@@ -57,6 +60,7 @@ class Layer:
     reads_features: bool = True
     rows: tuple[int, int] | None = None
     inside_attention: bool = False
+    defined_by: type[nn.Module] | None = None
 
     def weight(self) -> Tensor:
         """The tensor that the module uses now: the parameter, or the value of a parametrisation."""
@@ -65,6 +69,10 @@ class Layer:
             owner = getattr(owner, part)
         assert isinstance(owner, Tensor)
         return owner
+
+    def shares_weight(self, other: Layer) -> bool:
+        """True for another layer that multiplies by the same weight (tied weights)."""
+        return self.name != other.name and self.rows == other.rows and self.weight() is other.weight()
 
     def state_key(self, model: nn.Module) -> str:
         """Key of the weight in the state dict of the model.
@@ -88,14 +96,16 @@ class Layer:
         Z = Z.movedim(self.channel_dim, -1)
         return Z.reshape(-1, groups, Z.shape[-1] // groups)
 
-    def pooled(self, H: Tensor, batch: int) -> Tensor:
+    def pooled(self, H: Tensor, axis: int | None) -> Tensor | None:
         """Features per sample ``(batch, features)``: the mean over the shared positions, as a copy.
 
-        Where the second dimension is the batch and the first is not (tokens first), the two are swapped.
+        ``axis`` is the dimension that runs over the samples; without it, or where it holds the features, there are no
+        features per sample.
         """
-        H = H.movedim(self.channel_dim, -1)
-        if H.ndim > 2 and H.shape[0] != batch and H.shape[1] == batch:
-            H = H.transpose(0, 1)
+        channel = self.channel_dim % H.ndim
+        if axis is None or axis == channel:
+            return None
+        H = H.movedim((axis, channel), (0, -1))
         # A copy, because an in-place activation may follow.
         return H.flatten(1, -2).mean(1) if H.ndim > 2 else H.clone()
 
@@ -114,15 +124,21 @@ def _refuse_embedding(module: nn.Module) -> str | None:
 
 
 _LINEAR = LayerForm(matrix=lambda module, p: p[None])
-_CONV = LayerForm(matrix=_convolution, channel_dim=1)
+
+
+def _convolution_form(dimensions: int) -> LayerForm:
+    # Counted from the end, because a convolution may be called on one sample without a batch dimension.
+    return LayerForm(matrix=_convolution, channel_dim=-1 - dimensions)
+
+
 # A token is a one-hot row of H, so Z = H Wᵀ with W the transposed table.
 _TABLE = LayerForm(matrix=lambda module, p: p.mT[None], refuse=_refuse_embedding, reads_features=False)
 
 _forms: dict[type | str, LayerForm] = {
     nn.Linear: _LINEAR,
-    nn.Conv1d: _CONV,
-    nn.Conv2d: _CONV,
-    nn.Conv3d: _CONV,
+    nn.Conv1d: _convolution_form(1),
+    nn.Conv2d: _convolution_form(2),
+    nn.Conv3d: _convolution_form(3),
     nn.Embedding: _TABLE,
     nn.EmbeddingBag: _TABLE,
     # GPT-2's linear layer stores its weight transposed; it is named by its path, because transformers is not imported.
@@ -149,11 +165,11 @@ def register_layer(module_type: type, form: LayerForm) -> None:
     _forms[module_type] = form
 
 
-def _form_of(module: nn.Module) -> LayerForm | None:
+def _form_of(module: nn.Module) -> tuple[type[nn.Module], LayerForm] | None:
     for cls in type(module).__mro__:
         form = _forms.get(cls) or _forms.get(f"{cls.__module__}.{cls.__qualname__}")
         if form is not None:
-            return form
+            return cls, form
     return None
 
 
@@ -225,12 +241,13 @@ def find_layers(model: nn.Module, select: LayerSelection | None = None) -> tuple
             owned = (*owned, "out_proj" if name == ROOT else f"{name}.out_proj")
             layers += _attention_layers(name, module)
             continue
-        form = _form_of(module)
-        if form is None:
+        known = _form_of(module)
+        if known is None:
             reason = _reason_to_skip(module)
             if reason is not None:
                 skipped[name] = reason
             continue
+        defined_by, form = known
         layer = Layer(
             name,
             type(module).__name__,
@@ -239,6 +256,7 @@ def find_layers(model: nn.Module, select: LayerSelection | None = None) -> tuple
             matrix=partial(form.matrix, module),
             channel_dim=form.channel_dim,
             reads_features=form.reads_features,
+            defined_by=defined_by,
         )
         reason = _unreadable(layer) or form.refuse(module)
         if reason is not None:

@@ -1,12 +1,14 @@
 """One convention for all losses: a batch loss whose gradients are those of the mean over samples.
 
 With ``L = (1/n) Σ ℓᵢ`` the gradient of ``n · L`` at sample i's row is ∇ℓᵢ, for any further average inside the loss
-(over outputs, tokens, class weights). The batch loss is therefore used as it was trained and never derived again.
+(over outputs, tokens). The batch loss is therefore used as it was trained and never derived again. A weighted mean
+(class weights, ignored labels) is summed over batches with its own normaliser, the sum of the weights.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Literal, cast
 
 import torch.nn.functional as F
@@ -18,6 +20,10 @@ LossLike = Loss | nn.Module | str
 Reduction = Literal["mean", "sum"]
 
 _NAMED: dict[str, Loss] = {"mse": F.mse_loss, "cross_entropy": F.cross_entropy}
+
+IGNORED = -100  # label that losses over classes leave out by default
+_OVER_CLASSES = (nn.CrossEntropyLoss, nn.NLLLoss)
+_OVER_ENTRIES = (nn.MSELoss, nn.L1Loss, nn.SmoothL1Loss, nn.HuberLoss, nn.BCEWithLogitsLoss, nn.BCELoss)
 
 
 def resolve_loss(loss: object) -> tuple[Loss | None, Reduction]:
@@ -42,8 +48,94 @@ def resolve_loss(loss: object) -> tuple[Loss | None, Reduction]:
     return cast(Loss, loss), "sum" if getattr(loss, "reduction", "mean") == "sum" else "mean"
 
 
-def batch_total(value: Tensor, size: int, reduction: Reduction) -> Tensor:
-    """``Σᵢ ℓᵢ`` over the batch from the value of the loss: a mean (times n), a sum, or one value per sample.
+def matched_target(loss: Loss, output: Tensor, target: object) -> object:
+    """The target in the shape and type that a loss of torch takes beside this output.
+
+    Targets ``(n,)`` beside outputs ``(n, 1)`` would broadcast to n × n pairs in a loss over entries. Other losses get
+    the target as it is.
+
+    >>> import torch
+    >>> matched_target(F.mse_loss, torch.zeros(3, 1), torch.zeros(3)).shape
+    torch.Size([3, 1])
+    """
+    if not isinstance(target, Tensor):
+        return target
+    if isinstance(loss, _OVER_CLASSES) or loss in (F.cross_entropy, F.nll_loss):
+        return target if target.is_floating_point() else target.long()
+    if isinstance(loss, _OVER_ENTRIES) or loss in (F.mse_loss, F.l1_loss, F.smooth_l1_loss, F.huber_loss):
+        if target.numel() != output.numel():
+            raise ValueError(
+                f"loss: targets of shape {tuple(target.shape)} do not fit outputs of shape {tuple(output.shape)}; give "
+                "one target per output"
+            )
+        return target.to(output.dtype).reshape(output.shape)
+    return target
+
+
+def target_weight(loss: Loss, target: object) -> float | None:
+    """The sum of weights by which a loss of torch over classes divides; None for losses that divide by the samples.
+
+    Class weights and ``ignore_index`` make the loss a weighted mean, which is no mean of the batches' means.
+
+    >>> import torch
+    >>> target_weight(nn.CrossEntropyLoss(weight=torch.tensor([1.0, 8.0])), torch.tensor([0, 1, 1, -100]))
+    17.0
+    """
+    options = _class_options(loss)
+    if options is None or not isinstance(target, Tensor) or target.is_floating_point():
+        return None
+    weight, ignored = options
+    kept = target[target != ignored].long()
+    return float(kept.numel() if weight is None else weight.double()[kept.to(weight.device)].sum())
+
+
+class Normaliser:
+    """The number by which the mean loss divides, summed over batches, in samples.
+
+    Tokens count by their number in a sample of the first batch. ``masked`` is True where the model computes a loss that
+    leaves labels out, so that its normaliser is not known.
+
+    >>> import torch
+    >>> normaliser = Normaliser(F.cross_entropy)
+    >>> normaliser.add(torch.tensor([0, -100]), 2), normaliser.add(torch.tensor([1, 1]), 2), normaliser.total
+    (1.0, 2.0, 3.0)
+    """
+
+    def __init__(self, loss: Loss | None):
+        self.loss = loss
+        self.total = 0.0
+        self.masked = False
+        self._positions = 0
+
+    def add(self, target: object, size: int) -> float:
+        """Add a batch and return its share."""
+        share: float = size
+        if self.loss is None:
+            self.masked |= isinstance(target, Tensor) and bool((target == IGNORED).any())
+        else:
+            weight = target_weight(self.loss, target)
+            if weight is not None and isinstance(target, Tensor):
+                self._positions = self._positions or target[0].numel()
+                share = weight / self._positions
+        self.total += share
+        return share
+
+
+def _class_options(loss: Loss) -> tuple[Tensor | None, int] | None:
+    """Class weights and ignored index of a loss over classes, None for other losses."""
+    for criterion in _OVER_CLASSES:
+        if isinstance(loss, criterion) and type(loss).forward is criterion.forward:
+            return (loss.weight, loss.ignore_index) if loss.reduction == "mean" else None
+    call, keywords = (loss.func, loss.keywords) if isinstance(loss, partial) else (loss, {})
+    if call in (F.cross_entropy, F.nll_loss) and keywords.get("reduction", "mean") == "mean":
+        return keywords.get("weight"), keywords.get("ignore_index", IGNORED)
+    return None
+
+
+def batch_total(value: Tensor, size: float, reduction: Reduction, samples: int | None = None) -> Tensor:
+    """``Σᵢ ℓᵢ`` over the batch from the value of the loss: a mean (times its normaliser), a sum, or one per sample.
+
+    ``size`` is the normaliser of the mean, which is the number of ``samples`` unless the loss weights them.
 
     >>> import torch
     >>> batch_total(torch.tensor(2.0), 3, "mean"), batch_total(torch.ones(3), 3, "mean")
@@ -53,6 +145,7 @@ def batch_total(value: Tensor, size: int, reduction: Reduction) -> Tensor:
         raise ValueError(f"loss must return a tensor, got {type(value).__name__}")
     if value.ndim == 0:
         return value if reduction == "sum" else value * size
+    size = int(size) if samples is None else samples
     if value.shape == (size,):
         return value.sum()
     raise ValueError(

@@ -67,7 +67,14 @@ def _mean_missing(sums: LayerSums) -> str | None:
     )
 
 
+def _one_use_missing(sums: LayerSums) -> str | None:
+    if sums.tied_to is None:
+        return None
+    return f"is not known: its weight is tied to {sums.tied_to!r}, and the gradient of the weight covers both uses"
+
+
 LOSS = Need("loss", _loss_missing)
+ONE_USE = Need("gradient of one use", _one_use_missing)
 WEIGHT_DECAY = Need("weight decay", _decay_missing)
 INITIAL_WEIGHTS = Need("initial weights", _initial_missing)
 MEAN_GRADIENTS = Need("mean gradients", _mean_missing)
@@ -261,7 +268,7 @@ _TABLE = (
         needs=(LOSS, WEIGHT_DECAY),
         columns=(SimilarityColumn("fact_polar_pearson", "Pearson of WᵀW and (FACT FACTᵀ)^(1/2)", measure="pearson"),),
     ),
-    FeatureMatrix("vcs", "input", _vcs, needs=(LOSS,), psd=False),
+    FeatureMatrix("vcs", "input", _vcs, needs=(LOSS, ONE_USE), psd=False),
     FeatureMatrix(
         "nfm_initial", "input", lambda s: _grams(s.initial_W), needs=(INITIAL_WEIGHTS,), factor=lambda s: s.initial_W[0]
     ),

@@ -47,6 +47,14 @@ def signs(shape: tuple[int, ...], rng: torch.Generator) -> Tensor:
     return torch.randint(0, 2, shape, generator=rng).double().mul_(2).sub_(1)
 
 
+@dataclass(frozen=True, eq=False)
+class MomentSum:
+    """A finished sum ``Σ d dᵀ`` in float64, and the side of the layer on which it is stored."""
+
+    side: Side
+    total: Tensor
+
+
 class SecondMoment:
     """``Σ d dᵀ`` over the rows d of a layer's output gradients, on the cheaper side.
 
@@ -103,6 +111,11 @@ class SecondMoment:
                 square.copy_((square + square.mT) / 2)
                 self.total[:, j:, i:j] = self.total[:, i:j, j:].mT
         self._batch = self._map = None
+
+    def finished(self) -> MomentSum:
+        """The sum as a value, after :meth:`finish`."""
+        self.finish()
+        return MomentSum(self.side, self.total)
 
     def _drain(self) -> None:
         if not self._waiting:

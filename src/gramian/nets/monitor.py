@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -51,8 +51,9 @@ class Monitor:
     """Measure a model every k steps of training, and sum its virtual covariance shift over all steps.
 
     Call :meth:`step` once per training step, between ``loss.backward()`` and ``optimizer.step()``. It adds
-    this step's virtual covariance shift ``−η (Wᵀ∇L + ∇LᵀW)`` to the sum (paper E: it tracks the change of
-    WᵀW) and, every ``every`` steps, the first included, runs :func:`gramian.nets.inspect` on ``data``, with
+    this step's virtual covariance shift ``−η (Wᵀ∇L + ∇LᵀW) − 2ηλ WᵀW`` to the sum, with the optimiser's weight decay λ
+    (paper E: for small steps of plain gradient descent it tracks the change of WᵀW; momentum and Adam change its
+    scale) and, every ``every`` steps, the first included, runs :func:`gramian.nets.inspect` on ``data``, with
     the weights the model had when the monitor was created as the initial ones. In between it costs one
     product per weight (``vcs="diagonal"``), one matrix product per weight (``"full"``), or nothing
     (``"off"``).
@@ -150,15 +151,54 @@ class Monitor:
 
     def step(self) -> dict[str, float] | None:
         """Count one training step; returns the measurement if one is due at this step."""
-        due = self.count % self.every == 0
-        found = self.measure() if due else None
+        step, due = self.count, self.count % self.every == 0
+        found = self._measure() if due else None
         if self._vcs_kind != "off":
             self._add_shift()
-        self.count += 1
+        self.count += 1  # before the log, which may raise: the step is then counted, and not measured twice
+        if found is not None and self.log is not None:
+            self.log(dict(found), step)
         return found
 
     def measure(self) -> dict[str, float]:
         """Measure now, independently of the step count."""
+        found = self._measure()
+        if self.log is not None:
+            self.log(dict(found), self.count)
+        return found
+
+    def state_dict(self) -> dict[str, object]:
+        """Everything that a resumed run needs: step count, history, initial weights and the summed shift.
+
+        ``torch.save`` stores it, and ``torch.load(..., weights_only=True)`` reads it.
+        """
+        return {
+            "count": self.count,
+            "steps": list(self.steps),
+            "history": [dict(entry) for entry in self.history],
+            "initial": {key: value.clone() for key, value in self.initial.items()},
+            "vcs_kind": self._vcs_kind,
+            "vcs": {name: total.clone() for name, total in self._vcs.items()},
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continue from a state of :meth:`state_dict`; the last report is not part of it."""
+        if state["vcs_kind"] != self._vcs_kind:
+            raise ValueError(
+                f"the state was saved with vcs={state['vcs_kind']!r}, and the monitor has {self._vcs_kind!r}"
+            )
+        if set(state["initial"]) != set(self.initial):
+            raise ValueError(
+                "the state has the initial weights of another model: load it into a monitor of the same one"
+            )
+        self.count, self.steps = int(state["count"]), list(state["steps"])
+        self.history = [dict(entry) for entry in state["history"]]
+        self.initial.update({key: value.to(self.initial[key].device) for key, value in state["initial"].items()})
+        devices = {name: layer.weight().device for name, layer in self._layers.items()}
+        self._vcs = {name: total.clone().to(devices[name]) for name, total in state["vcs"].items()}
+        self.report = None
+
+    def _measure(self) -> dict[str, float]:
         grads = [(p, p.grad) for p in self.model.parameters()]
         decay = self.weight_decay if self.weight_decay is not None else self._known_decay()
         self.report = self._inspect(weight_decay=decay)
@@ -170,8 +210,6 @@ class Monitor:
             found["loss"] = loss
         self.steps.append(self.count)
         self.history.append(found)
-        if self.log is not None:
-            self.log(dict(found), self.count)
         return found
 
     def vcs(self, layer: str) -> np.ndarray:
@@ -216,13 +254,14 @@ class Monitor:
             return None
         return self.optimizer
 
-    def _learning_rate(self, parameter: Tensor) -> float:
+    def _step_and_decay(self, parameter: Tensor) -> tuple[float, float]:
+        """Learning rate and weight decay with which the optimiser trains a weight; no step where it does not."""
         if self.optimizer is None:
-            return 1.0
+            return 1.0, 0.0
         for group in self.optimizer.param_groups:
             if any(p is parameter for p in group["params"]):
-                return float(group["lr"])
-        return 0.0
+                return float(group["lr"]), float(group.get("weight_decay", 0.0))
+        return 0.0, 0.0
 
     @torch.no_grad()
     def _add_shift(self) -> None:
@@ -232,7 +271,9 @@ class Monitor:
             if grad is None:
                 continue
             W, G = layer.matrix(weight), layer.matrix(grad.to_dense() if grad.is_sparse else grad)
-            eta = self._learning_rate(weight)
+            eta, decay = self._step_and_decay(weight)
+            if decay:
+                G = G + decay * W  # the decay's own share of the shift, −2ηλ WᵀW
             # The gradient is that of the mean loss, so its cross moment WᵀG counts as one sample.
             if self._vcs_kind == "diagonal":
                 cross = column_products(W, G)[..., None, None]  # each entry of the diagonal is a 1 × 1 matrix

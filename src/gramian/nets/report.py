@@ -5,22 +5,29 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
 from gramian.display import Renderable, Section
+from gramian.files import read, register, write
 from gramian.nets.alignment import corrupted_ptk, uncentered_nfa
+from gramian.nets.decay import Decay, Preconditioner
 from gramian.nets.feature_matrix import FeatureMatrix, Measure
 from gramian.nets.matrices import MATRICES, find_matrix
 from gramian.nets.metrics import columns, row
+from gramian.nets.moments import MomentSum, Probes
 from gramian.nets.record import LayerRecord, Settings
 from gramian.nets.similarity import similarity
+from gramian.nets.sums import LayerSums
 from gramian.nets.table import report_section
 
 if TYPE_CHECKING:
     import pandas as pd
+
+register("nets", LayerRecord, LayerSums, MomentSum, Probes, Decay, Preconditioner)
 
 
 class FeatureReport(Renderable):
@@ -44,6 +51,26 @@ class FeatureReport(Renderable):
         self._records = dict(records)
         self._skipped = dict(skipped)
         self.settings = dict(settings)
+
+    def save(self, path: str | Path) -> None:
+        """Write the report to one file (safetensors and JSON), which :meth:`load` reads without running any code."""
+        write({"records": self._records, "skipped": self._skipped, "settings": self.settings}, path, name="report")
+
+    @classmethod
+    def load(cls, path: str | Path) -> FeatureReport:
+        """Read a report that :meth:`save` wrote.
+
+        >>> import tempfile
+        >>> from gramian.nets import inspect
+        >>> path = Path(tempfile.mkdtemp()) / "layers.gramian"
+        >>> inspect(torch.nn.Linear(3, 1), torch.eye(3)).save(path)
+        >>> FeatureReport.load(path)
+        FeatureReport(1 layers, 3 samples)
+        """
+        value = read(path, device="cpu")
+        if not isinstance(value, dict) or set(value) != {"records", "skipped", "settings"}:
+            raise ValueError(f"{path} holds no report on a network: FeatureReport.save writes one")
+        return cls(**value)
 
     @property
     def layers(self) -> list[str]:

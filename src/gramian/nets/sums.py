@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from gramian.nets.decay import Decay
-from gramian.nets.moments import Probes, SecondMoment, Side
+from gramian.nets.moments import MomentSum, Probes, Side
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,13 +24,13 @@ class LayerSums:
         Weights, one matrix per group.
     samples, rows : int
         Number of samples, and of rows: a convolution has one row per patch, a transformer one per token.
-    agop : tuple of SecondMoment
+    agop : tuple of MomentSum
         One exact sum over all outputs, or two independent halves of random projections.
     projections : tuple of int
         Number of random projections in each half; empty when every output was used.
     mean : Tensor (c, g, m), optional
         Sum over rows of the gradient of each output, or of each shared projection.
-    loss : SecondMoment, optional
+    loss : MomentSum, optional
         Sum over the gradients of the per-sample loss.
     gradient : Tensor (g, m, k), optional
         ``∇_W L`` of the training loss without weight decay.
@@ -45,7 +45,7 @@ class LayerSums:
         Step η of the virtual covariance shift.
     initial : Tensor (g, m, k), optional
         Weights at initialisation.
-    change : SecondMoment, optional
+    change : MomentSum, optional
         Sum over the change of the output gradients since initialisation.
     max_dim : int
         Largest number of rows of a matrix that may be formed.
@@ -53,26 +53,29 @@ class LayerSums:
         Random directions of a layer for which only sketches are stored.
     no_fact_reason : str, optional
         Reason why FACT is not defined for this weight.
+    tied_to : str, optional
+        Another layer that uses the same weight, so that ``gradient`` covers the uses of both.
     """
 
     name: str
     weight: Float[Tensor, "g m k"]
     samples: int
     rows: int
-    agop: tuple[SecondMoment, ...]
+    agop: tuple[MomentSum, ...]
     projections: tuple[int, ...]
     mean: Float[Tensor, "c g m"] | None
-    loss: SecondMoment | None
+    loss: MomentSum | None
     gradient: Float[Tensor, "g m k"] | None
     stationary_gradient: Float[Tensor, "g m k"] | None
     decay: Decay
     loss_scale: float
     step: float
     initial: Float[Tensor, "g m k"] | None
-    change: SecondMoment | None
+    change: MomentSum | None
     max_dim: int
     probes: Probes | None = None
     no_fact_reason: str | None = None
+    tied_to: str | None = None
 
     @property
     def W(self) -> Float[Tensor, "g m k"]:
