@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from gramian import RFMRegressor
+from gramian import RFMClassifier, RFMRegressor
 from gramian.kernels import Gaussian
-from gramian.rfm.uncertainty.holdout import HoldoutPredictions, leave_one_out
+from gramian.rfm.uncertainty.holdout import leave_one_out
 from gramian.tables.scaling import Scaler
-from gramian.tables.targets import ClassTarget
 from small_training import exact_machine, make_rows
 
 RNG = np.random.default_rng(0)
@@ -66,11 +65,10 @@ def test_leave_one_out_of_many_rows_uses_a_part_that_fits_into_memory(monkeypatc
     assert set(np.round(found.targets[:, 0], 8)) <= set(np.round(data.Y[:, 0].numpy(), 8))
 
 
-def test_class_weights_are_divided_out_of_rows_as_they_occur():
-    target = ClassTarget(np.array(["a", "b"]), np.array([1.0, 50.0]))
-    targets, weights = np.array([[-1.0], [1.0]]), np.array([1.0, 50.0])
-    held = HoldoutPredictions(np.zeros((2, 1)), targets, weights, "folds")
-    assert held.without_class_weights(target).weights.tolist() == [1.0, 1.0]
-    assert held.without_class_weights(ClassTarget(target.classes)) is held
-    own = HoldoutPredictions(np.zeros((2, 1)), targets, np.ones(2), "evaluation set")
-    assert own.without_class_weights(target) is own, "the rows of the user have no class weights"
+@pytest.mark.parametrize(("n_rounds", "source"), [(1, "folds"), (0, "leave-one-out")])
+def test_the_weights_are_those_of_rows_as_they_occur(n_rounds, source):
+    """Class weights change the fit, and not the rows that coverage and losses refer to."""
+    options = {"kernel": Gaussian(2.0), "update": "agop", "ridge": 0.1, "n_rounds": n_rounds}
+    model = RFMClassifier(class_weight={0: 1.0, 1: 50.0}, **options).fit(X[:60], (Y[:60] > 0).astype(int)).model_
+    assert model.holdout.source == source
+    np.testing.assert_allclose(model.holdout.weights, np.ones(60))
