@@ -1,6 +1,7 @@
 """The contract of a tree of kernel machines, for every kernel × metric: the function of a naive float64 twin."""
 
 import pickle
+from functools import cache
 
 import pytest
 import torch
@@ -45,6 +46,17 @@ def fit(kernel, metric, overlap=0.3, data=None, context=None, leaf_rows=25, fall
     return machine, info, rows, spare
 
 
+@cache
+def make_metric(metric_name):
+    return twins.metric(metric_name, D, torch.Generator().manual_seed(0))
+
+
+@cache
+def fitted(kernel, metric_name, overlap=0.3):
+    """The same tree for all tests that only look at it."""
+    return fit(kernel, make_metric(metric_name), overlap)[0]
+
+
 def naive_shares(splits, x, node=0, share=1.0):
     """The share of each leaf in one row, descending the tree node by node; differentiable in x."""
     past = x @ splits.directions[node] - splits.thresholds[node]
@@ -73,8 +85,8 @@ def naive_value(tree, x):
 
 def new_rows(tree):
     """Rows inside and outside the bands of the tree, none at a kink."""
-    X = make_rows(10, D, seed=1).X
-    X[8:] *= 5
+    X = make_rows(6, D, seed=1).X
+    X[4:] *= 5
     if bool((tree.splits.widths > 0).any()):
         inside = tree.splits.share_gradients(X).abs().sum(dim=(1, 2)) > 0
         assert bool(inside.any())
@@ -84,8 +96,8 @@ def new_rows(tree):
 
 @ALL
 @OVERLAPS
-def test_predictions_are_shares_times_leaves(kernel, metric_name, overlap, rng):
-    tree, *_ = fit(kernel, twins.metric(metric_name, D, rng), overlap)
+def test_predictions_are_shares_times_leaves(kernel, metric_name, overlap):
+    tree = fitted(kernel, metric_name, overlap)
     assert isinstance(tree, TreeMachine)
     X = new_rows(tree)
     expected = torch.stack([naive_value(tree, x) for x in X])
@@ -94,16 +106,16 @@ def test_predictions_are_shares_times_leaves(kernel, metric_name, overlap, rng):
 
 @ALL
 @OVERLAPS
-def test_gradients_are_those_of_the_twin_by_autograd(kernel, metric_name, overlap, rng):
-    tree, *_ = fit(kernel, twins.metric(metric_name, D, rng), overlap)
+def test_gradients_are_those_of_the_twin_by_autograd(kernel, metric_name, overlap):
+    tree = fitted(kernel, metric_name, overlap)
     X = new_rows(tree)
     expected = torch.stack([torch.autograd.functional.jacobian(lambda x: naive_value(tree, x), x) for x in X])
     torch.testing.assert_close(tree.gradient(X), expected, rtol=1e-6, atol=1e-8)
 
 
 @ALL
-def test_gradients_are_finite_differences_of_predictions(kernel, metric_name, rng):
-    tree, *_ = fit(kernel, twins.metric(metric_name, D, rng))
+def test_gradients_are_finite_differences_of_predictions(kernel, metric_name):
+    tree = fitted(kernel, metric_name)
     X = new_rows(tree)
     step = 1e-6 * torch.eye(D, dtype=torch.float64)
     numeric = torch.stack([(tree.predict(X + h) - tree.predict(X - h)) / 2e-6 for h in step], dim=2)
@@ -111,9 +123,9 @@ def test_gradients_are_finite_differences_of_predictions(kernel, metric_name, rn
 
 
 @ALL
-def test_a_prediction_does_not_depend_on_its_batch(kernel, metric_name, rng):
-    tree, *_ = fit(kernel, twins.metric(metric_name, D, rng))
-    X = make_rows(40, D, seed=2).X
+def test_a_prediction_does_not_depend_on_its_batch(kernel, metric_name):
+    tree = fitted(kernel, metric_name)
+    X = make_rows(12, D, seed=2).X
     for dtype in (torch.float64, torch.float32):
         whole = tree.predict(X.to(dtype))
         assert torch.equal(torch.cat([tree.predict(x[None].to(dtype)) for x in X]), whole)
@@ -122,8 +134,8 @@ def test_a_prediction_does_not_depend_on_its_batch(kernel, metric_name, rng):
 
 @ALL
 @OVERLAPS
-def test_parts_of_training_rows_sum_to_the_prediction(kernel, metric_name, overlap, rng):
-    tree, *_ = fit(kernel, twins.metric(metric_name, D, rng), overlap)
+def test_parts_of_training_rows_sum_to_the_prediction(kernel, metric_name, overlap):
+    tree = fitted(kernel, metric_name, overlap)
     X = make_rows(10, D, seed=3).X
     parts = tree.row_parts(X)
     assert parts.shape == (10, N, C)
@@ -131,8 +143,8 @@ def test_parts_of_training_rows_sum_to_the_prediction(kernel, metric_name, overl
 
 
 @ALL
-def test_pickles_and_files_predict_the_same_bits(kernel, metric_name, rng, tmp_path):
-    tree, *_ = fit(kernel, twins.metric(metric_name, D, rng))
+def test_pickles_and_files_predict_the_same_bits(kernel, metric_name, tmp_path):
+    tree = fitted(kernel, metric_name)
     X = make_rows(10, D, seed=3).X
     before = tree.predict(X), tree.gradient(X), tree.agop
     write(tree, tmp_path / "tree.gramian")
@@ -146,9 +158,9 @@ def test_pickles_and_files_predict_the_same_bits(kernel, metric_name, rng, tmp_p
 
 
 @ALL
-def test_one_leaf_is_the_exact_machine(kernel, metric_name, rng):
+def test_one_leaf_is_the_exact_machine(kernel, metric_name):
     data = make_rows(N, D, C, weighted=True)
-    machine, info, rows, _ = fit(kernel, twins.metric(metric_name, D, rng), data=data, leaf_rows=N)
+    machine, info, rows, _ = fit(kernel, make_metric(metric_name), data=data, leaf_rows=N)
     assert isinstance(machine, KernelMachine)
     assert rows is None
     torch.testing.assert_close(machine.coef, naive_coef(machine, data, RIDGE), rtol=1e-6, atol=1e-8)
@@ -157,7 +169,7 @@ def test_one_leaf_is_the_exact_machine(kernel, metric_name, rng):
 
 @ALL
 @pytest.mark.parametrize("why", ["Ctrl-C", "time limit"])
-def test_an_interrupt_falls_back_to_a_model_that_exists(kernel, metric_name, why, rng, monkeypatch):
+def test_an_interrupt_falls_back_to_a_model_that_exists(kernel, metric_name, why, monkeypatch):
     data, clock = make_rows(N, D, C), Clock(1e9)
 
     class LeavesHaveNoTime(Tick):
@@ -170,11 +182,11 @@ def test_an_interrupt_falls_back_to_a_model_that_exists(kernel, metric_name, why
     else:
         context = FitContext(clock, tick=LeavesHaveNoTime())
     with pytest.warns(UserWarning, match=r"leaves fall back to a model fitted to 10 random rows"):
-        tree, info, rows, spare = fit(kernel, twins.metric(metric_name, D, rng), data=data, context=context)
+        tree, info, rows, spare = fit(kernel, make_metric(metric_name), data=data, context=context)
     assert info.status.startswith("stopped early, 1 of")
     assert sum(leaf is spare[0] for leaf in tree.leaves) == len(tree.leaves) - 1
     torch.testing.assert_close(tree.X, data.X[rows])
-    X = make_rows(10, D, seed=3).X
+    X = make_rows(4, D, seed=3).X
     torch.testing.assert_close(tree.predict(X), torch.stack([naive_value(tree, x) for x in X]), rtol=1e-8, atol=1e-8)
     torch.testing.assert_close(tree.row_parts(X).sum(dim=1), tree.predict(X), rtol=1e-9, atol=1e-9)
 
@@ -242,7 +254,7 @@ class TestWholeFit:
         assert torch.isfinite(trained.ensemble.predict(data.X)).all()
 
 
-def test_an_average_of_trees_is_the_average_of_their_predictions(rng):
+def test_an_average_of_trees_is_the_average_of_their_predictions():
     data = make_rows(N, D, C)
     trees = tuple(fit(kernel, Identity(D), data=data)[0] for kernel in (Gaussian(1.5), Laplace(2.0)))
     X = make_rows(10, D, seed=3).X

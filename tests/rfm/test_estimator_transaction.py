@@ -187,24 +187,18 @@ def owner_of(path):
     return importlib.import_module(path)
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError], ids=lambda error: error.__name__)
 @pytest.mark.parametrize(("place", "name"), STAGES, ids=lambda part: part.rpartition(".")[2])
-def test_an_interrupt_in_any_stage_leaves_the_estimator_as_it_was(estimator, place, name, error, monkeypatch):
+def test_an_interrupt_in_any_stage_leaves_the_estimator_as_it_was(estimator, place, name, monkeypatch):
     model, X = fitted(estimator, frame)
     before = Before(model, X)
 
     def interrupted(*args, **kwargs):
-        raise error
+        raise KeyboardInterrupt
 
-    owner = owner_of(place)
-    with monkeypatch.context() as patch:
-        patch.setattr(owner, name, interrupted)
-        with pytest.raises(error):
-            model.fit(array(100.0), target(estimator, -Y))
+    monkeypatch.setattr(owner_of(place), name, interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(array(100.0), target(estimator, -Y))
     before.check()
-    model.fit(array(100.0), target(estimator, -Y))
-    assert model.n_features_in_ == 3
-    assert not hasattr(model, "feature_names_in_"), "a fit that is complete replaces everything"
 
 
 def test_an_interrupt_in_the_choice_of_the_targets_scale_leaves_the_regressor_as_it_was(monkeypatch):
@@ -275,7 +269,8 @@ def test_the_new_model_replaces_the_old_one_completely(estimator):
     assert model.model_ is not old
     assert vars(model).keys() == vars(fresh).keys()
     np.testing.assert_array_equal(model.predict(array()), fresh.predict(array()))
-    assert hasattr(model, "feature_names_in_") == hasattr(fresh, "feature_names_in_")
+    assert model.n_features_in_ == fresh.n_features_in_ == 3
+    assert not hasattr(model, "feature_names_in_")
 
 
 def test_a_refit_on_top_columns_leaves_the_model_it_comes_from_as_it_was(estimator):

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from gramian import RFMClassifier, RFMRegressor
+from gramian.core.compute import Compute
 from gramian.core.pool import Serial, Threads
 from gramian.features import BY_NAME as UPDATES
 from gramian.features import Agop
@@ -18,7 +19,6 @@ from gramian.kernels import Gaussian, Laplace
 from gramian.rfm.options import (
     PRESETS,
     SOLVERS,
-    Compute,
     FitOptions,
     KernelName,
     PresetName,
@@ -134,10 +134,13 @@ class TestNames:
         assert resolve_solver("tree") == TreePartition()
 
     def test_the_owner_of_nested_options_has_a_default(self):
-        assert nested_options("kernel", "auto") == Laplace()
-        assert nested_options("update", "auto") == Agop()
-        assert nested_options("solver", "auto") == Direct()
-        assert nested_options("solver", "tree") == TreePartition()
+        assert nested_options("kernel", "auto", {}) == Laplace()
+        assert nested_options("update", "auto", {}) == Agop()
+        assert nested_options("solver", "auto", {}) == Direct()
+        assert nested_options("solver", "tree", {"leaf_rows": 9}) == TreePartition(leaf_rows=9)
+        encoder = nested_options("encoder", "auto", {"rank_gauss": True})
+        assert isinstance(encoder, TableEncoder)
+        assert encoder.rank_gauss
         assert nested_params({"a": 1, "kernel__bandwidth": 2.0}) == {"kernel": {"bandwidth": 2.0}}
 
 

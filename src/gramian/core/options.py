@@ -50,4 +50,5 @@ def named(value: object, registry: Mapping[str, T], what: str, kind: type[T]) ->
     if isinstance(value, str) and value in registry:
         return registry[value]
     names = ", ".join(f'"{name}"' for name in registry)
-    raise ValueError(f"{what} must be one of {names}, or a {kind.__name__} object; got {value!r}")
+    article = "an" if kind.__name__[0] in "AEIOU" else "a"
+    raise ValueError(f"{what} must be one of {names}, or {article} {kind.__name__} object; got {value!r}")

@@ -40,6 +40,9 @@ class FittedAttribute(Generic[T_co]):
     def __get__(self, estimator: HasFittedModel | None, owner: type) -> T_co | FittedAttribute[T_co]:
         return self if estimator is None else self._read(estimator.fitted())
 
+    def __set__(self, estimator: HasFittedModel, value: object) -> None:
+        raise AttributeError("attributes of a fitted estimator are read from model_ and cannot be set")
+
 
 def feature_names(model: FittedRFM) -> Names:
     """Return the column names of the training table."""
@@ -57,14 +60,14 @@ def compression(model: FittedRFM) -> Compression:
 
 
 def training_rows(model: FittedRFM) -> Array:
-    """Return the standardised training rows ``(n, d)`` of a single kernel machine."""
-    rows: Array = _single_machine(model).X.cpu().numpy()
+    """Return the standardised training rows of a single kernel machine, in the columns in use."""
+    rows: Array = _single_machine(model).X.cpu().numpy().copy()  # the model itself cannot be changed through it
     return rows
 
 
 def dual_coef(model: FittedRFM) -> Array:
     """Return the coefficients ``(n,)`` or ``(n, c)`` of a single kernel machine, on the scaled target."""
-    coef: Array = _single_machine(model).coef.cpu().numpy()
+    coef: Array = _single_machine(model).coef.cpu().numpy().copy()
     return coef[:, 0] if coef.shape[1] == 1 else coef
 
 

@@ -227,6 +227,7 @@ class RFMClassifier(ClassifierMixin, BaseRFM):  # type: ignore[misc]
 
 
 def _one_class(label: object) -> str:
+    label = label.item() if isinstance(label, np.generic) else label
     return f"the target holds one class only ({label!r}): a classifier needs at least two classes"
 
 

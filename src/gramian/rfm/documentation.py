@@ -102,7 +102,7 @@ _ATTRIBUTES = """model_ : FittedRFM
     dual_coef_ : ndarray (n,) or (n, c)
         Coefficients of the training rows on the scaled target, where a single kernel machine predicts; see
         ``KernelRidge``.
-    X_fit_ : ndarray (n, d)
+    X_fit_ : ndarray (n, columns in use)
         The training rows of these coefficients, encoded and standardised.
     row_index_ : ndarray of int
         The position of each of these rows in the table that was fitted (equal rows are merged).

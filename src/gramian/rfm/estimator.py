@@ -38,7 +38,7 @@ from gramian.rfm.options import (
     nested_options,
     nested_params,
 )
-from gramian.rfm.training.context import CallbackSupportMixin, Checkpoint, FitObserver, SklearnCallbacks, Snapshot
+from gramian.rfm.training.context import CallbackSupportMixin, FitObserver, SklearnCallbacks, Snapshot
 from gramian.rfm.training.fit import fit_model, fit_stages, make_task_and_plan, snapshot
 from gramian.rfm.training.plan import ENCODER_ROWS, streams, threads_for
 from gramian.rfm.training.rounds import Candidate, Step
@@ -52,7 +52,7 @@ from gramian.tables.targets import Target
 from gramian.tables.types import EvalSet, Label, TableLike, TargetLike, WeightsLike
 
 _NOT_IN_ROUNDS = {"checkpoint", "cluster", "encoder", "max_memory", "n_jobs", "n_threads", "time_limit", "verbose"}
-"""Arguments that do not change the rounds, or whose effect is in the rows: a checkpoint is valid for any of them."""
+"""Arguments that do not change the rounds, or whose effect is in the rows or in the plan."""
 
 
 class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
@@ -117,13 +117,13 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters; ``kernel__bandwidth=3.0`` replaces an option inside the kernel, update or solver."""
+        nested = {
+            owner: nested_options(owner, params.get(owner, getattr(self, owner)), options)
+            for owner, options in nested_params(params).items()
+        }  # first, so that a refused option changes nothing
         super().set_params(**{name: value for name, value in params.items() if "__" not in name})
-        for owner, options in nested_params(params).items():
-            current = getattr(self, owner, None)
-            if isinstance(current, TableEncoder):
-                current.set_params(**options)
-            else:
-                setattr(self, owner, nested_options(owner, current).with_params(**options))
+        for owner, value in nested.items():
+            setattr(self, owner, value)
         return self
 
     # ---- fitting -----------------------------------------------------------------------------------------------
@@ -154,7 +154,7 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         with open_table(X, y, sample_weight, eval_set, reading, self, stream=stream, folder=folder) as prepared:
             if isinstance(observer, SklearnCallbacks):
                 observer.snapshot = self._snapshots(options, prepared)
-            model = fit_model(options, prepared, observer, self._open_checkpoint(prepared))
+            model = fit_model(options, prepared, observer, self._identity(prepared))
         self.__dict__.pop("selected_columns_", None)
         self.model_ = model
         observer.end()
@@ -171,13 +171,14 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
     def _reading_options(self, options: FitOptions) -> ReadingOptions:
         return options.reading(type(self).__name__, self.encoder, self._scales_target, ENCODER_ROWS)
 
-    def _open_checkpoint(self, prepared: Prepared) -> Checkpoint:
+    def _identity(self, prepared: Prepared) -> tuple[object, ...]:
+        """Return everything the rounds depend on besides the plan, for the name of a checkpoint."""
         if self.checkpoint is None:
-            return Checkpoint()
+            return ()
         if not isinstance(self.random_state, int | np.integer):
             raise ValueError(f"checkpoint needs an integer as random_state to go on from, got {self.random_state!r}")
         params = {name: value for name, value in self.get_params(deep=False).items() if name not in _NOT_IN_ROUNDS}
-        return Checkpoint.open(self.checkpoint, (__version__, type(self).__name__, params, prepared.identity))
+        return __version__, type(self).__name__, params, prepared.identity
 
     def prepare(self, X: TableLike, y: TargetLike, sample_weight: WeightsLike = None) -> Prepared:
         """Read, encode, merge and standardise a table in memory once, for several fits; see :meth:`stages`."""
@@ -306,6 +307,9 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         """
         model = self.fitted()
         best = explanations.top_columns(model, k)
+        if fit_params.get("eval_set") is not None:
+            table, target = fit_params["eval_set"]
+            fit_params["eval_set"] = model.columns.select(table, best), target
         refitted: Self = clone(self).fit(model.columns.select(X, best), y, **fit_params)
         refitted.selected_columns_ = tuple(model.columns.names[j] for j in best)
         return refitted

@@ -11,12 +11,11 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
+from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from gramian.core import resolve_device, resolve_memory
+from gramian.core.compute import Compute, is_integer
 from gramian.core.options import Options, named
-from gramian.core.plugins import plugin
-from gramian.core.pool import Pool, local_pool
 from gramian.features import BY_NAME as UPDATES
 from gramian.features import Agop, Update
 from gramian.kernels import BY_NAME as KERNELS
@@ -32,7 +31,7 @@ KernelName = Literal[
 ]
 UpdateName = Literal["auto", "agop", "agop-diagonal", "agop-sqrt", "fact", "fact-geometric"]
 SolverName = Literal["auto", "direct", "cg", "nystrom", "eigenpro", "tree"]
-RandomState = int | np.random.RandomState | None
+RandomState = int | np.integer[Any] | np.random.RandomState | None
 
 
 @dataclass(frozen=True)
@@ -163,17 +162,24 @@ def resolve_solver(solver: object) -> AnySolver:
     raise ValueError(f"solver must be one of {names}, or a Solver object; got {solver!r}")
 
 
-def nested_options(owner: str, value: object) -> Options:
-    """Return the options object behind an argument; ``"auto"`` stands for the default of its kind.
+def nested_options(owner: str, value: object, options: Mapping[str, Any]) -> Options | TableEncoder:
+    """Replace options of the object behind an argument; ``"auto"`` stands for the default of its kind.
 
-    >>> nested_options("kernel", "auto")
-    Laplace(bandwidth='auto', bandwidth_scale=1.0)
+    >>> nested_options("kernel", "auto", {"bandwidth": 3.0})
+    Laplace(bandwidth=3.0, bandwidth_scale=1.0)
     """
+    if owner == "encoder":
+        encoder: TableEncoder = clone(value) if isinstance(value, TableEncoder) else TableEncoder()
+        encoder.set_params(**options)
+        return encoder
+    found: Options
     if owner == "kernel":
-        return Laplace() if is_auto(value) else _named_kernel(value)
-    if owner == "update":
-        return Agop() if is_auto(value) else _named_update(value)
-    return Direct() if is_auto(value) else resolve_solver(value)
+        found = Laplace() if is_auto(value) else _named_kernel(value)
+    elif owner == "update":
+        found = Agop() if is_auto(value) else _named_update(value)
+    else:
+        found = Direct() if is_auto(value) else resolve_solver(value)
+    return found.with_params(**options)
 
 
 def nested_params(params: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -201,52 +207,6 @@ def resolve_seed(random_state: RandomState) -> int:
             raise ValueError(f"random_state must not be negative, got {random_state}")
         return int(random_state)
     return int(check_random_state(random_state).randint(2**31 - 1))
-
-
-@dataclass(frozen=True)
-class Compute:
-    """Device, format, memory and workers of a fit; every argument resolved and checked.
-
-    Attributes
-    ----------
-    device : torch.device
-    dtype : "auto", "float32" or "float64"
-    max_bytes : int
-        Memory that may be used.
-    n_jobs : int or None
-    on_cluster : bool
-        Use the workers of a Dask client, where the code runs inside one.
-
-    >>> Compute.resolve("cpu", "auto", "1GB", None, "auto").max_bytes
-    1000000000
-    """
-
-    device: torch.device
-    dtype: str
-    max_bytes: int
-    n_jobs: int | None
-    on_cluster: bool
-
-    @classmethod
-    def resolve(
-        cls,
-        device: str | torch.device,
-        dtype: str,
-        max_memory: int | float | str | None,
-        n_jobs: int | None,
-        cluster: str | None,
-    ) -> Compute:
-        """Check the arguments of an estimator that say where the work is done."""
-        if not (cluster is None or is_auto(cluster)):
-            raise ValueError(f'cluster must be "auto" or None, got {cluster!r}')
-        place = resolve_device(device)
-        return cls(place, dtype, resolve_memory(max_memory, place), n_jobs, cluster is not None)
-
-    def pool(self) -> Pool:
-        """Return the workers for independent tasks: the cluster this code runs inside, or threads of this process."""
-        dask = plugin("distributed") if self.on_cluster else None
-        found: Pool | None = None if dask is None else dask.current()
-        return local_pool(self.n_jobs) if found is None else found
 
 
 @dataclass(frozen=True)
@@ -281,7 +241,7 @@ class FitOptions:
         if (scaling := params["ridge_scaling"]) not in (None, "n"):
             raise ValueError(f'ridge_scaling must be None (K + λI) or "n" (K + nλI), got {scaling!r}')
         n_rounds = chosen.n_rounds if is_auto(params["n_rounds"]) else params["n_rounds"]
-        if not (isinstance(n_rounds, int | np.integer) and n_rounds >= 0):
+        if not (is_integer(n_rounds) and n_rounds >= 0):
             raise ValueError(f'n_rounds must be a non-negative integer or "auto", got {n_rounds!r}')
         limit = params["time_limit"]
         if limit is not None and not (_is_number(limit) and limit > 0):
@@ -293,13 +253,16 @@ class FitOptions:
         if not (is_auto(ridge) or (_is_number(ridge) and 0 <= ridge < float("inf"))):
             raise ValueError(f'ridge must be a non-negative number or "auto", got {ridge!r}')
         n_threads = params["n_threads"]
-        if n_threads is not None and not (isinstance(n_threads, int | np.integer) and n_threads >= 1):
+        if n_threads is not None and not (is_integer(n_threads) and n_threads >= 1):
             raise ValueError(f"n_threads must be an integer of at least 1, got {n_threads!r}")
         threshold = params["feature_threshold"]
         if threshold is not None and not (_is_number(threshold) and 0 <= threshold < 1):
             raise ValueError(f"feature_threshold must be in [0, 1) or None, got {threshold!r}")
+        for name in ("standardize", "fit_intercept"):
+            if not isinstance(params[name], bool | np.bool_):
+                raise ValueError(f"{name} must be True or False, got {params[name]!r}")
         folder = params["checkpoint"]
-        if folder is not None and not isinstance(folder, str | os.PathLike):
+        if folder is not None and (folder == "" or not isinstance(folder, str | os.PathLike)):
             raise ValueError(f"checkpoint must be the path of a folder, got {folder!r}")
         return cls(
             preset=chosen,

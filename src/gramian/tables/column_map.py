@@ -75,10 +75,13 @@ class ColumnMap:
     def select(self, X: TableLike, at: list[int]) -> Any:
         """Return the part of a table that holds some of the user's columns."""
         called = getattr(X, "columns", None)
+        width = len(self.names)
+        if (np.asarray(X).shape[1:] if called is None else (len(called),)) != (width,):
+            raise ValueError(f"X must have the {width} columns of the training table")
         if called is None:
             return np.asarray(X)[:, at]
         keys = {str(key): key for key in called}
-        return X[[keys[self.names[j]] for j in at]]
+        return X[[keys.get(self.names[j], list(called)[j]) for j in at]]
 
 
 def is_missing(value: object) -> bool:

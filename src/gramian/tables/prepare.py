@@ -275,14 +275,14 @@ def _read_evaluation(
         X, y = eval_set
     except (TypeError, ValueError) as error:
         raise ValueError("eval_set must be a pair (X, y)") from error
-    rows = preprocessing.reader.encode(X)
-    if np.isnan(rows).any():
-        raise ValueError("eval_set has missing entries in columns where no training row has any: leave them out")
-    check_consistent_length(rows, y)
     try:
+        rows = preprocessing.reader.encode(X)
+        check_consistent_length(rows, y)
         codes = target.codes(y)
     except ValueError as error:
         raise ValueError(f"eval_set: {error}") from error
+    if np.isnan(rows).any():
+        raise ValueError("eval_set has missing entries in columns where no training row has any: leave them out")
     if codes.shape[1] != outputs:
         raise ValueError(f"eval_set has a target of shape {np.shape(y)}, and y has {outputs} column(s)")
     return rows, codes

@@ -7,13 +7,14 @@ import pytest
 import torch
 
 from gramian import RFMClassifier, RFMRegressor
+from gramian.core.compute import Compute
 from gramian.core.pool import Serial
 from gramian.core.rows import MemoryRows
 from gramian.kernels import Laplace
 from gramian.rfm.model import FittedRFM
-from gramian.rfm.options import Compute, FitOptions
+from gramian.rfm.options import FitOptions
 from gramian.rfm.training import fit as fitting
-from gramian.rfm.training.context import Checkpoint, FitObserver
+from gramian.rfm.training.context import FitObserver
 from gramian.rfm.training.fit import fit_model, fit_stages, make_task_and_plan, snapshot
 from gramian.rfm.training.rounds import rounds
 from gramian.solvers import Nystrom, Workspace
@@ -30,7 +31,7 @@ def options_of(estimator):
 
 def fit(estimator, y=Y, sample_weight=None):
     prepared = estimator.prepare(X, y, sample_weight)
-    return fit_model(options_of(estimator), prepared, FitObserver(), Checkpoint()), prepared
+    return fit_model(options_of(estimator), prepared, FitObserver()), prepared
 
 
 class TestTaskAndPlan:
@@ -112,7 +113,7 @@ class TestModel:
 
         monkeypatch.setattr(fitting, "make_task_and_plan", forced)
         with pytest.warns(UserWarning, match="60 rows: there is no memory"):
-            fit_model(options_of(estimator), prepared, FitObserver(), Checkpoint())
+            fit_model(options_of(estimator), prepared, FitObserver())
 
     @pytest.mark.parametrize("solver", ["direct", Nystrom(centers=20)], ids=["small", "large"])
     def test_rows_are_spread_over_a_cluster_only_in_a_large_fit(self, solver, monkeypatch):

@@ -1,24 +1,22 @@
 """The pipeline without an estimator: screen, compare, select, refit and package, for every kind of plan."""
 
 import importlib
-import itertools
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
-from gramian.core.clock import Clock, TimeLimitReached
 from gramian.core.pool import Threads
 from gramian.core.rows import MemoryRows, Rows
 from gramian.features import Agop
-from gramian.kernels import Gaussian, Identity, Laplace, Lp
+from gramian.kernels import Gaussian, Identity, Laplace
 from gramian.rfm.training import refit, validation
 from gramian.rfm.training import train as pipeline
 from gramian.rfm.training.context import FitContext, FitObserver
 from gramian.rfm.training.rounds import rounds
 from gramian.rfm.training.train import train
-from gramian.rfm.training.tuning import FixedParams, LeaveOneOutTuner
+from gramian.rfm.training.tuning import FixedParams
 from gramian.solvers import ConjugateGradient, Direct, EigenPro, Nystrom
 from small_training import (
     Stops,
@@ -39,37 +37,6 @@ TWO = {"updates": (Agop(), Agop(diagonal=True))}
 
 def evaluation_task(**changes):
     return make_task(evaluation=make_rows(40, seed=1), **changes)
-
-
-class TestTask:
-    def test_candidates_are_the_pairs_of_kernels_and_updates(self):
-        task = make_task(kernels=(Laplace(), Gaussian()), **TWO)
-        assert task.pairs == list(itertools.product(task.kernels, task.updates))
-        candidates = task.candidates(EXACT, ROUGH, 10**6)
-        assert [(c.kernel, c.update) for c in candidates] == task.pairs
-        assert {(c.solver, c.feature_solver, c.n_rounds, c.max_bytes) for c in candidates} == {(EXACT, ROUGH, 1, 10**6)}
-
-    def test_a_product_kernel_gets_the_diagonal_form_of_each_update_once(self):
-        assert make_task(kernels=(Lp(2.0),), **TWO).pairs == [(Lp(2.0), Agop(diagonal=True))]
-
-    def test_without_rounds_updates_do_not_matter(self):
-        assert len(make_task(n_rounds=0, **TWO).pairs) == 1
-
-    def test_there_is_something_to_compare_with_two_rounds_or_two_candidates(self):
-        assert make_task().compares
-        assert not make_task(n_rounds=0).compares
-        assert not make_task(select_last=True).compares
-        assert make_task(select_last=True, **TWO).compares
-
-    def test_only_a_given_ridge_grows_with_the_rows(self):
-        assert make_task(ridge_per_row=True).ridge_grows
-        assert not make_task(ridge_per_row=True, ridge=None).ridge_grows
-
-    def test_numbers_that_are_given_are_not_tuned(self):
-        task = make_task(cautious=True)
-        assert task.tuner(Laplace(2.0)) == FixedParams(1e-2)
-        assert isinstance(task.tuner(Laplace()), LeaveOneOutTuner)
-        assert isinstance(replace(task, ridge=None).tuner(Laplace(2.0)), LeaveOneOutTuner)
 
 
 class TestFolds:
@@ -359,69 +326,6 @@ class TestLarge:
         where = data.X[:, 0] > 0
         errors = [(t.ensemble.predict(data.X) - data.Y)[where].square().mean() for t in (heavy, plain)]
         assert errors[0] < errors[1]
-
-
-class TestInterrupted:
-    """Ctrl-C and the time limit end a stage early; the model is made of what is finished."""
-
-    @pytest.mark.parametrize("at", [2, 3])
-    def test_ctrl_c_in_the_screening_selects_the_last_finished_round(self, at, monkeypatch):
-        data, task = make_rows(60), make_task(n_rounds=3)
-        Stops(monkeypatch, ROUNDS, "next_metric", at)
-        context = FitContext()
-        with pytest.warns(UserWarning, match=f"no validation scores yet, so round {at - 2} of the first") as caught:
-            trained = train_on(data, task, context=context)
-        assert any(f"interrupted after {at - 1} of 4 rounds" in str(warning.message) for warning in caught)
-        assert trained.best_round == at - 2 == len(trained.records) - 1
-        assert context.interrupted
-
-    def test_ctrl_c_before_round_0_is_an_interrupt(self, monkeypatch):
-        Stops(monkeypatch, ROUNDS, "next_metric", 1)
-        with pytest.raises(KeyboardInterrupt):
-            train_on(make_rows(60), make_task())
-
-    def test_ctrl_c_in_the_folds_selects_on_the_finished_ones(self, monkeypatch):
-        Stops(monkeypatch, validation, "run_fold", 3)
-        with pytest.warns(UserWarning, match="interrupted: the round is selected on 2 of 5 folds"):
-            trained = train_on(make_rows(60), make_task())
-        assert np.isfinite([record.score for record in trained.records]).all()
-        assert len(trained.holdout[0]) == 24
-
-    def test_a_time_limit_gives_a_model_from_round_0(self):
-        match = "time_limit=1e-09: 1 of 2 candidates were screened, the last one for 1 rounds"
-        with pytest.warns(UserWarning, match=match):
-            trained = train_on(make_rows(60), make_task(**TWO), context=FitContext(Clock(1e-9)))
-        assert len(trained.records) == 1
-
-    def test_candidates_are_compared_after_the_time_for_screening_is_over(self):
-        """The screening has a share of the time limit; what is left is there to compare what is finished."""
-
-        class ScreeningOver(Clock):
-            def check(self, share=1.0):
-                if share < 0.5:
-                    raise TimeLimitReached
-
-        context = FitContext(ScreeningOver(100.0))
-        with pytest.warns(UserWarning, match="time_limit=100: 1 of 2 candidates were screened"):
-            trained = train_on(make_rows(60), make_task(**TWO), context=context)
-        assert np.isfinite(trained.records[0].score)
-        assert len(trained.holdout[0]) == 60
-
-    def test_a_time_limit_gives_a_model_from_a_large_fit_too(self):
-        data, task = make_rows(200), make_task()
-        plan = make_plan(data, task, solver=Nystrom(centers=40))
-        with pytest.warns(UserWarning, match="time_limit=1e-09"):
-            trained = train_on(data, task, plan, FitContext(Clock(1e-9)))
-        assert float((trained.ensemble.predict(data.X) - data.Y).square().mean()) < 0.8
-
-    def test_ctrl_c_in_the_last_solve_of_a_large_fit_falls_back_to_the_screened_model(self, monkeypatch):
-        data, task = make_rows(200), make_task(select_last=True)
-        plan = make_plan(data, task, solver=Nystrom(centers=40), screen_rows=60)
-        Stops(monkeypatch, importlib.import_module("gramian.solvers.nystrom").Nystrom, "solve", 1)
-        with pytest.warns(UserWarning, match="interrupted: the model is fitted to 60 of 200 rows"):
-            trained = train_on(data, task, plan)
-        assert trained.ensemble.best.n == len(trained.rows) == 60
-        torch.testing.assert_close(trained.ensemble.best.X, data.X[trained.rows])
 
 
 def test_the_twin_of_a_trained_machine_is_a_machine_solved_alone():

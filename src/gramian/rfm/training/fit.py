@@ -31,8 +31,10 @@ from gramian.tables.targets import ClassTarget
 log = logging.getLogger(__name__)
 
 
-def fit_model(options: FitOptions, prepared: Prepared, observer: FitObserver, checkpoint: Checkpoint) -> FittedRFM:
-    """Plan the fit, train, and package the result."""
+def fit_model(
+    options: FitOptions, prepared: Prepared, observer: FitObserver, identity: tuple[object, ...] = ()
+) -> FittedRFM:
+    """Plan the fit, train, and package the result; ``identity`` is what a checkpoint depends on besides the plan."""
     task, plan = make_task_and_plan(options, prepared)
     if plan.forced:
         warn_numbers(f"{plan.n} rows: {plan.why}")
@@ -41,6 +43,10 @@ def fit_model(options: FitOptions, prepared: Prepared, observer: FitObserver, ch
         pool = options.compute.pool()
         source = _on_workers(prepared.source, pool) if plan.large else prepared.source
         clock = Clock(options.time_limit)
+        checkpoint = Checkpoint()
+        if options.checkpoint is not None:  # another plan draws other rows, so its rounds are of no use
+            stages = (plan.validation, plan.n_folds, plan.screen_rows, plan.holdout_rows, plan.refit)
+            checkpoint = Checkpoint.open(options.checkpoint, (*identity, stages))
         context = FitContext(clock, Workspace(), observer, checkpoint, pool, options.show_progress)
         trained = train(task, plan, source, context)
         model = _package(options, prepared, plan, trained)

@@ -181,16 +181,22 @@ def train(task: Task, plan: Plan, source: RowSource, context: FitContext) -> Tra
         results: list[FoldResult] = []
         if folds and compare:
             results = cross_validate(
-                runs, data, folds, context, per_row_ridge=task.ridge_grows, with_machines=task.bagging
+                runs,
+                data,
+                folds,
+                context,
+                per_row_ridge=task.ridge_grows,
+                with_machines=task.bagging,
+                all_candidates=len(runs) == len(candidates),
             )
         holdout = task.evaluation if split.held_out is None else source.take(split.held_out)
         comparison = compare_runs(runs, data, holdout, results)
         selection = _select(task, plan, runs, comparison)
-        if not plan.large and solver != plan.solver and not context.interrupted:
+        if not plan.large and solver != plan.solver and compare:
             runs = solve_selected_fully(selection, runs, data, plan.final_solver, context)
         refitted = _refit(task, plan, selection, runs, source, data, split, holdout, results, context)
     context.close()
-    return _package(task, split, selection, runs, comparison, holdout, refitted)
+    return _package(task, split, selection, runs, comparison, refitted)
 
 
 def _draw(task: Task, plan: Plan, n: int) -> RowSplit:
@@ -283,7 +289,6 @@ def _package(
     selection: Selection,
     runs: list[Run],
     comparison: RunComparison | None,
-    holdout: Rows | None,
     refitted: Refitted,
 ) -> Trained:
     """Collect the fitted ensemble, the records of its rounds, and its predictions of held-out rows."""

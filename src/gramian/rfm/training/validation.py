@@ -189,7 +189,9 @@ def screen(
             warnings.warn(f"interrupted after {done_rounds}: no further candidate is screened", stacklevel=2)
             return runs, False
         if stop is not None:
-            tried = f"{len(runs)} of {len(candidates)} candidates were screened, the last one for {len(steps)} rounds"
+            tried = (
+                f"{len(runs)} of {len(candidates)} candidates were screened, the last one up to round {len(steps) - 1}"
+            )
             warnings.warn(f"{context.clock.reason(stop)}: {tried}", stacklevel=2)
         if stop is not None or asked:
             return runs, True
@@ -225,8 +227,11 @@ def cross_validate(
     *,
     per_row_ridge: bool,
     with_machines: bool,
+    all_candidates: bool = True,
 ) -> list[FoldResult]:
     """Repeat all runs without each fold, and predict the held-out rows after each round.
+
+    Folds are stored in the checkpoint if the runs are those of ``all_candidates``, with all their rounds.
 
     Folds that Ctrl-C or the time limit ended early are dropped; finished ones count, in whatever order they finished.
     """
@@ -235,7 +240,7 @@ def cross_validate(
     if not pool.remote:
         workspace = context.workspace if isinstance(pool, Serial) else None
         task = replace(task, after_round=context.fold_round, workspace=workspace)
-    complete = all(len(run.path) == run.candidate.n_rounds + 1 for run in runs)
+    complete = all_candidates and all(len(run.path) == run.candidate.n_rounds + 1 for run in runs)
     # A fold of runs that were ended early is no part of a complete fit, so it is not stored.
     checkpoint = context.checkpoint if complete and not context.interrupted else Checkpoint()
     found = {i: fold for i in range(len(folds)) if (fold := checkpoint.fold(i, data)) is not None}
