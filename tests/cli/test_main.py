@@ -20,6 +20,7 @@ import gramian
 import gramian.cli.fit as fit_module
 from example_network import refused, weights
 from gramian.cli.main import cli
+from gramian.files.container import FORMAT
 from quick_models import QUICK
 
 N = 60
@@ -190,7 +191,7 @@ class TestErrors:
     def test_a_model_of_a_later_version(self, table):
         assert run(*FIT).exit_code == 0
         content = Path("m.gramian").read_bytes()
-        Path("m.gramian").write_bytes(content.replace(b'\\"format\\":1', b'\\"format\\":9'))
+        Path("m.gramian").write_bytes(content.replace(f'\\"format\\":{FORMAT}'.encode(), b'\\"format\\":9'))
         result = run("predict", "m.gramian", "t.csv")
         assert result.exit_code == 1
         assert "update gramian to open it" in result.stderr

@@ -102,7 +102,7 @@ class LearnedFeatures:
         positive = values > len(self.matrix) * np.finfo(float).eps * values[0]
         return values[positive].numpy(), vectors[:, positive].T.contiguous().numpy()
 
-    def expand(self, part: Array) -> Array:
+    def expand(self, part: Float[np.ndarray, "*batch k"]) -> Float[np.ndarray, "*batch d"]:
         """Put values ``(…, columns in use)`` at their places among all columns; the others are 0."""
         out = np.zeros((*part.shape[:-1], len(self.support)))
         out[..., self.support] = part
