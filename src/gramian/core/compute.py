@@ -61,7 +61,13 @@ class Compute:
         if not (cluster is None or cluster == "auto"):
             raise ValueError(f'cluster must be "auto" or None, got {cluster!r}')
         place = resolve_device(device)
-        return cls(place, dtype, resolve_memory(max_memory, place), None if n_jobs is None else int(n_jobs), cluster is not None)
+        return cls(
+            place,
+            dtype,
+            resolve_memory(max_memory, place),
+            None if n_jobs is None else int(n_jobs),
+            cluster is not None,
+        )
 
     def pool(self) -> Pool:
         """Return the workers for independent tasks: the cluster this code runs inside, or threads of this process."""

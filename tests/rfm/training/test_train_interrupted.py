@@ -44,7 +44,7 @@ def test_ctrl_c_in_the_folds_selects_on_the_finished_ones(monkeypatch):
 
 
 def test_a_time_limit_gives_a_model_from_round_0():
-    match = "time_limit=1e-09: 1 of 2 candidates were screened, the last one for 1 rounds"
+    match = "time_limit=1e-09: 1 of 2 candidates were screened, the last one up to round 0"
     with pytest.warns(UserWarning, match=match):
         trained = train_on(make_rows(60), make_task(**TWO), context=FitContext(Clock(1e-9)))
     assert len(trained.records) == 1

@@ -181,7 +181,9 @@ class TestScreening:
     def test_the_time_limit_ends_the_screening_and_the_comparison_goes_on(self):
         context = FitContext(Clock(1e-9))
         candidates = [make_candidate(), make_candidate(update=DIAGONAL)]
-        with pytest.warns(UserWarning, match=r"time_limit=1e-09: 1 of 2 candidates were screened, the last one for 1 "):
+        with pytest.warns(
+            UserWarning, match=r"time_limit=1e-09: 1 of 2 candidates were screened, the last one up to round 0"
+        ):
             runs, go_on = screen(candidates, fixed, make_rows(30), context, 0.5)
         assert go_on
         assert context.interrupted
