@@ -20,7 +20,6 @@ from gramian.rfm.options import TreePartition
 from gramian.rfm.tree import TreeMachine
 from gramian.solvers import EigenPro, Nystrom
 
-
 FIXED = {"kernel": Laplace(3.0), "update": "agop", "n_rounds": 1, "ridge": 1e-2}
 
 SELECTION = {

@@ -78,7 +78,7 @@ def test_modular_arithmetic_groks(update, early, late, p, fraction, operation):
 @pytest.mark.parametrize("update", [Agop(power=0.5, scale="mean"), Fact(geometric=True, scale="mean")], ids=str)
 @pytest.mark.parametrize(("k", "n", "d"), [(2, 500, 50), (3, 1500, 25), pytest.param(3, 5000, 50, marks=paper_size)])
 def test_sparse_parity(update, k, n, d):
-    """Perfect accuracy where the fixed kernel has errors, with the support of the parity on top of the diagonal of M."""
+    """Perfect accuracy where the fixed kernel has errors, with the parity's support on top of the diagonal of M."""
     data = sparse_parity(n=n + 2000, d=d, k=k, seed=0)
     model = RFMClassifier(kernel=Gaussian(5.0), update=update, n_rounds=3, ridge=1e-5, **PAPER)
     model.fit(data.X[:n], data.y[:n])
