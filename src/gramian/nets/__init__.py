@@ -13,6 +13,7 @@ May import ``core``, ``display``, ``features`` and ``files`` only.
 (4, 4)
 """
 
+from gramian.nets.checkpoints import WeightReport, inspect_weights
 from gramian.nets.compare import Comparison, compare
 from gramian.nets.geometry import balancedness, neural_collapse, surrogate, target_linearity
 from gramian.nets.inspection import inspect
@@ -27,9 +28,11 @@ __all__ = [
     "InspectOptions",
     "LayerForm",
     "Monitor",
+    "WeightReport",
     "balancedness",
     "compare",
     "inspect",
+    "inspect_weights",
     "neural_collapse",
     "register_layer",
     "surrogate",
