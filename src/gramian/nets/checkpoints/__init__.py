@@ -10,7 +10,20 @@
 """
 
 from gramian.nets.checkpoints.opening import CheckpointLike, open_checkpoint
+from gramian.nets.checkpoints.pretrained import load_pretrained, load_tokenizer
 from gramian.nets.checkpoints.report import WeightRecord, WeightReport
+from gramian.nets.checkpoints.texts import Texts, read_texts, text_batches
 from gramian.nets.checkpoints.weights import inspect_weights
 
-__all__ = ["CheckpointLike", "WeightRecord", "WeightReport", "inspect_weights", "open_checkpoint"]
+__all__ = [
+    "CheckpointLike",
+    "Texts",
+    "WeightRecord",
+    "WeightReport",
+    "inspect_weights",
+    "load_pretrained",
+    "load_tokenizer",
+    "open_checkpoint",
+    "read_texts",
+    "text_batches",
+]

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
@@ -191,8 +192,8 @@ class GgufSource(WeightSource):
         from gguf import dequantize
 
         found = self._tensors[name]
-        values = torch.from_numpy(dequantize(found.data, found.tensor_type).astype("float32", copy=False))
-        return values.reshape(self.shape(name))
+        values = np.array(dequantize(found.data, found.tensor_type), dtype=np.float32)  # a copy of a mapped file
+        return torch.from_numpy(values).reshape(self.shape(name))
 
 
 def count_entries(source: WeightSource) -> int:
