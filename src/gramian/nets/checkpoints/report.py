@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gramian.display import Column, Entry, Renderable, Section, Table, format_fixed, format_number
-from gramian.files import read, register, write
+from gramian.files import read, write
 from gramian.nets.table import LayerColumn, skipped_lines
 
 if TYPE_CHECKING:
@@ -83,9 +83,6 @@ class WeightRecord:
             "dtype": self.dtype,
         }
         return {name: about.get(name, self.numbers.get(name, math.nan)) for name in WEIGHT_COLUMNS}
-
-
-register("nets", WeightRecord)
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from gramian.core.progress import progress
+from gramian.files import register
 from gramian.nets.checkpoints.opening import CheckpointLike, OpenCheckpoint, open_checkpoint
 from gramian.nets.checkpoints.report import WeightRecord, WeightReport
 from gramian.nets.checkpoints.sources import count_entries
@@ -20,6 +21,8 @@ from gramian.nets.checkpoints.stored_matrices import (
     select,
     stored_matrices,
 )
+
+register("nets", WeightRecord)
 
 
 def inspect_weights(
