@@ -16,15 +16,17 @@ from gramian.core.progress import progress
 from gramian.display import Column, Entry, Renderable, Section, Table
 from gramian.files import read, write
 from gramian.nets.batches import can_repeat
-from gramian.nets.checkpoints.pretrained import as_texts, model_and_data, state_of
+from gramian.nets.checkpoints.pretrained import as_texts, load_pretrained, model_and_data, state_of
 from gramian.nets.checkpoints.report import SHOWN_WEIGHTS, WEIGHT_COLUMNS
 from gramian.nets.checkpoints.steps import RunCheckpoint, find_checkpoints
 from gramian.nets.checkpoints.torch_files import fit_weights
 from gramian.nets.checkpoints.weights import inspect_weights
+from gramian.nets.collect import Outputs
 from gramian.nets.inspection import inspect
 from gramian.nets.losses import LossLike
 from gramian.nets.metrics import columns
 from gramian.nets.options import InspectOptions
+from gramian.nets.report import FeatureReport
 from gramian.nets.table import SHOWN, LayerColumn
 
 if TYPE_CHECKING:
@@ -138,7 +140,7 @@ def inspect_checkpoints(
     *,
     model: nn.Module | ModelFactory | None = None,
     layers: str | Sequence[str] | None = None,
-    outputs: str | int | Sequence[int] = "all",
+    outputs: Outputs = "all",
     weight_decay: float | None = None,
     max_samples: int | None = None,
     batch_size: int = 256,
@@ -187,32 +189,71 @@ def inspect_checkpoints(
     if model is None:
         texts = as_texts(data)
         data = data if texts is None else texts.first(max_samples)
+    arguments = _Arguments(layers, outputs, weight_decay, max_samples, batch_size, seed, options)
+    if model is None:
+        network, batches, its_loss = model_and_data(found[0].path, data, loss, batch_size=batch_size)
+        first = found[0].path
+        return measure_run(
+            found,
+            lambda path: network if path == first else load_pretrained(path),
+            lambda built, start: arguments.inspect(built, batches, its_loss, start),
+        )
+    return measure_run(
+        found,
+        lambda path: _filled(model, path),
+        lambda built, start: arguments.inspect(built, data, loss, start),
+    )
+
+
+@dataclass(frozen=True)
+class _Arguments:
+    """Arguments of inspect that are the same for every checkpoint."""
+
+    layers: str | Sequence[str] | None
+    outputs: Outputs
+    weight_decay: float | None
+    max_samples: int | None
+    batch_size: int
+    seed: int
+    options: InspectOptions | None
+
+    def inspect(
+        self, model: nn.Module, data: object, loss: LossLike | None, initial: Mapping[str, Tensor] | None
+    ) -> FeatureReport:
+        return inspect(
+            model,
+            data,
+            loss,
+            layers=self.layers,
+            outputs=self.outputs,
+            weight_decay=self.weight_decay,
+            initial=initial,
+            max_samples=self.max_samples,
+            batch_size=self.batch_size,
+            seed=self.seed,
+            options=self.options,
+        )
+
+
+def measure_run(
+    found: Sequence[RunCheckpoint],
+    build: Callable[[Path], nn.Module],
+    measure: Callable[[nn.Module, Mapping[str, Tensor] | None], FeatureReport],
+) -> Trajectory:
+    """Build the network of every checkpoint and measure it, with the weights of the first as the initial ones.
+
+    ``measure(model, initial)`` returns a report; ``initial`` is None for the first checkpoint.
+    """
     start: dict[str, Tensor] = {}
 
-    def measure(one: RunCheckpoint) -> list[Row]:
-        if model is None:
-            network, batches, its_loss = model_and_data(one.path, data, loss, batch_size=batch_size)
-        else:
-            network, batches, its_loss = _copy(model), data, loss
-            fit_weights(network, state_of(one.path), one.path)
-        report = inspect(
-            network,
-            batches,
-            its_loss,
-            layers=layers,
-            outputs=outputs,
-            weight_decay=weight_decay,
-            initial=start or None,
-            max_samples=max_samples,
-            batch_size=batch_size,
-            seed=seed,
-            options=options,
-        )
+    def rows(one: RunCheckpoint) -> list[Row]:
+        network = build(one.path)
+        report = measure(network, start or None)
         if not start:
-            start.update({key: value.clone() for key, value in network.state_dict().items()})
+            start.update({key: value.detach().clone() for key, value in network.state_dict().items()})
         return list(report.rows)
 
-    return _trajectory(found, measure, "features")
+    return _trajectory(found, rows, "features")
 
 
 def _trajectory(found: Sequence[RunCheckpoint], measure: Callable[[RunCheckpoint], list[Row]], kind: str) -> Trajectory:
@@ -228,10 +269,12 @@ def _weight_rows(one: RunCheckpoint, first: RunCheckpoint, layers: str | Sequenc
     return list(inspect_weights(one.path, initial=None if one is first else first.path, layers=layers).rows)
 
 
-def _copy(model: nn.Module | ModelFactory) -> nn.Module:
+def _filled(model: nn.Module | ModelFactory, path: Path) -> nn.Module:
+    """Return a copy of the model with the weights of a checkpoint."""
     made = copy.deepcopy(model) if isinstance(model, nn.Module) else model()
     if not isinstance(made, nn.Module):
         raise ValueError(f"model must be a module or a function that returns one, got {type(made).__name__}")
+    fit_weights(made, state_of(path), path)
     return made
 
 

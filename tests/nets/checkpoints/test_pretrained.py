@@ -29,12 +29,19 @@ def asked(monkeypatch):
         def from_pretrained(folder, **options):
             calls.append((name, folder, options))
             with torch.random.fork_rng():
-                return nn.Linear(2, 1).half().train()
+                return nn.Linear(2, 1).to(options.get("dtype")).train()
 
         return types.SimpleNamespace(from_pretrained=from_pretrained)
 
     names = ["AutoModel", "AutoModelForCausalLM", "AutoModelForSequenceClassification", "AutoModelForMaskedLM"]
+    bars = []
+    logging = types.SimpleNamespace(
+        is_progress_bar_enabled=lambda: True,
+        disable_progress_bar=lambda: bars.append("off"),
+        enable_progress_bar=lambda: bars.append("on"),
+    )
     fake = types.SimpleNamespace(**{name: auto(name) for name in [*names, "AutoTokenizer"]})
+    fake.__version__, fake.utils, fake.bars = "5.0.0", types.SimpleNamespace(logging=logging), bars
     monkeypatch.setitem(sys.modules, "transformers", fake)
     return calls
 
@@ -54,7 +61,9 @@ def test_the_class_follows_from_the_config(tmp_path, asked, architecture, expect
     config = {"model_type": "x"} | ({"architectures": [architecture]} if architecture else {})
     folder = write_folder(tmp_path / "net", state(), config=config)
     model = load_pretrained(folder)
-    assert asked == [(expected, str(folder), {"local_files_only": True, "trust_remote_code": False})]
+    options = {"local_files_only": True, "trust_remote_code": False, "dtype": torch.float32}
+    assert asked == [(expected, str(folder), options)]
+    assert sys.modules["transformers"].bars == ["off", "on"]
     assert next(model.parameters()).dtype == torch.float32
     assert not model.training
 

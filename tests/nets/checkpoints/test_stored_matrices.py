@@ -7,7 +7,7 @@ from torch import nn
 from gramian.nets.checkpoints.opening import OpenCheckpoint, open_checkpoint
 from gramian.nets.checkpoints.sources import StateDictSource
 from gramian.nets.checkpoints.stored_matrices import followed_by, module_matrices, select, stored_matrices
-from nets.checkpoints.made import state
+from nets.checkpoints.made import state, write_folder
 
 
 def test_a_state_dict_has_the_matrices_of_the_module():
@@ -41,8 +41,8 @@ def test_experts_are_a_stack_and_kernels_are_flattened():
 
 def test_tensors_that_are_no_matrices_have_a_reason():
     given = {
-        "a": torch.ones(3), "b": torch.tensor(1.0), "c": torch.ones(3, 1), "d": torch.ones(0, 2),
-        "e": torch.ones(3, 3, dtype=torch.int8), "f": torch.ones(2, 2),
+        "a": torch.ones(3), "b": torch.tensor(1.0), "c": torch.ones(1, 3, 1), "d": torch.ones(0, 2),
+        "e": torch.ones(3, 3, dtype=torch.int8), "f": torch.ones(1, 2),
     }  # fmt: skip
     found, skipped = stored_matrices(open_checkpoint(given))
     assert [one.layer for one in found] == ["f"]
@@ -95,3 +95,11 @@ def test_patterns_of_layers():
     ]
     with pytest.raises(ValueError, match="'lm_haed', which is no weight matrix; there are"):
         select(found, ["lm_haed"])
+
+
+def test_layers_of_a_file_are_in_the_order_of_the_network(tmp_path):
+    opened = open_checkpoint(write_folder(tmp_path, state(blocks=11)))
+    layers = [one.layer for one in stored_matrices(opened)[0]]
+    assert (layers[0], layers[-1]) == ("model.embed_tokens", "lm_head")
+    numbers = [int(name.split(".")[2]) for name in layers[1:-1]]
+    assert numbers == sorted(numbers)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext, redirect_stderr
 from pathlib import Path
 from typing import Any, cast
 
+import torch
 from torch import Tensor, nn
 
 from gramian.nets.checkpoints.opening import CheckpointLike, open_checkpoint, read_config, weight_files
@@ -20,6 +23,8 @@ _AUTO = {
     "ForMaskedLM": "AutoModelForMaskedLM",
 }
 """Endings of the architecture in a config, with the class of transformers that builds it; AutoModel otherwise."""
+MOST_TEXTS = 16
+"""Largest number of texts in a batch: the outputs of 16 texts of 25 tokens and 50,000 words take 80 MB."""
 
 
 def is_pretrained_folder(path: str | os.PathLike[str]) -> bool:
@@ -43,12 +48,13 @@ def load_pretrained(folder: str | os.PathLike[str]) -> nn.Module:
     transformers = _transformers(folder)
     file = _gguf_file(folder)
     name = "AutoModelForCausalLM" if file else _auto_class(folder)
-    options = {"local_files_only": True, "trust_remote_code": False, **({"gguf_file": file} if file else {})}
+    options = _options(file) | {_dtype_option(transformers): torch.float32}
     try:
-        model = getattr(transformers, name).from_pretrained(str(folder), **options)
+        with _without_bars(transformers, file is not None):
+            model = getattr(transformers, name).from_pretrained(str(folder), **options)
     except (OSError, ValueError, KeyError, ImportError) as error:
         raise ValueError(f"{folder} cannot be built by transformers' {name}: {_one_line(error)}") from error
-    return cast(nn.Module, model).float().eval()
+    return cast(nn.Module, model).eval()
 
 
 def load_tokenizer(folder: str | os.PathLike[str]) -> Tokenizer:
@@ -56,9 +62,9 @@ def load_tokenizer(folder: str | os.PathLike[str]) -> Tokenizer:
     folder = Path(folder)
     transformers = _transformers(folder)
     file = _gguf_file(folder)
-    options = {"local_files_only": True, "trust_remote_code": False, **({"gguf_file": file} if file else {})}
     try:
-        return cast(Tokenizer, transformers.AutoTokenizer.from_pretrained(str(folder), **options))
+        with _without_bars(transformers, file is not None):
+            return cast(Tokenizer, transformers.AutoTokenizer.from_pretrained(str(folder), **_options(file)))
     except (OSError, ValueError, KeyError, ImportError, TypeError) as error:
         raise ValueError(
             f"{folder} has no tokenizer that can be read ({_one_line(error)}): copy tokenizer.json into it, or pass "
@@ -78,7 +84,8 @@ def model_and_data(
 
     ``data`` is a list of texts, a pair ``(texts, labels)``, :class:`gramian.nets.checkpoints.Texts`, or the path of a
     file of texts; anything else is passed on as it is. Texts for a causal language model get the loss ``"model"`` over
-    their next tokens, unless another loss is given; texts with labels for a classifier the same over its classes.
+    their next tokens, unless another loss is given; texts with labels for a classifier the same over its classes. A
+    batch has at most 16 texts.
     """
     texts = as_texts(data)
     if not is_pretrained_folder(folder):
@@ -89,13 +96,20 @@ def model_and_data(
     model = load_pretrained(folder)
     if texts is None:
         return model, data, loss
-    causal = _predicts_next_token(model)
-    labelled = texts.labels is not None and _predicts_labels(model)
+    batches, own = batches_for(model, load_tokenizer(folder), texts, batch_size=batch_size, max_length=max_length)
+    return model, batches, own if loss is None else loss
+
+
+def batches_for(
+    model: nn.Module, tokenizer: Tokenizer, texts: Texts, *, batch_size: int, max_length: int
+) -> tuple[list[dict[str, Tensor]], LossLike | None]:
+    """Cut texts into batches with the labels that suit the model, and return the loss ``"model"`` where it has one."""
+    causal = predicts_next_token(model)
+    labelled = texts.labels is not None and predicts_labels(model)
     found = texts if labelled else Texts(texts.texts)
-    batches = text_batches(
-        load_tokenizer(folder), found, next_token=causal, batch_size=batch_size, max_length=max_length
-    )
-    return model, batches, ("model" if causal or labelled else None) if loss is None else loss
+    size = min(batch_size, MOST_TEXTS)
+    batches = text_batches(tokenizer, found, next_token=causal, batch_size=size, max_length=max_length)
+    return batches, "model" if causal or labelled else None
 
 
 def state_of(checkpoint: CheckpointLike) -> dict[str, Tensor]:
@@ -137,11 +151,13 @@ def as_texts(data: object) -> Texts | None:
     return None
 
 
-def _predicts_next_token(model: nn.Module) -> bool:
+def predicts_next_token(model: nn.Module) -> bool:
+    """Return whether a model of transformers is a causal language model, by the name of its class."""
     return type(model).__name__.endswith(("ForCausalLM", "LMHeadModel"))
 
 
-def _predicts_labels(model: nn.Module) -> bool:
+def predicts_labels(model: nn.Module) -> bool:
+    """Return whether a model of transformers classifies texts, by the name of its class."""
     return type(model).__name__.endswith("ForSequenceClassification")
 
 
@@ -162,6 +178,37 @@ def _gguf_file(folder: Path) -> str | None:
     if len(files) > 1:
         raise ValueError(f"{folder} holds {len(files)} GGUF files: keep one of them in the folder")
     return files[0].name
+
+
+def _options(gguf_file: str | None) -> dict[str, Any]:
+    """Return the options of every call: no network, no code of the folder."""
+    safe: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+    return safe | ({"gguf_file": gguf_file} if gguf_file else {})
+
+
+def _dtype_option(transformers: Any) -> str:
+    """Return the name of the option for the type of the weights, which has changed in transformers 4.56.
+
+    >>> from types import SimpleNamespace
+    >>> _dtype_option(SimpleNamespace(__version__="4.46.3")), _dtype_option(SimpleNamespace(__version__="5.0.0.dev1"))
+    ('torch_dtype', 'dtype')
+    """
+    major, minor = (int(part) for part in str(transformers.__version__).split(".")[:2])
+    return "dtype" if (major, minor) >= (4, 56) else "torch_dtype"
+
+
+@contextmanager
+def _without_bars(transformers: Any, quiet: bool) -> Iterator[None]:
+    """Turn the progress bars of transformers off, which it draws into pipes too, and on again if they were on."""
+    logging = transformers.utils.logging
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        with redirect_stderr(io.StringIO()) if quiet else nullcontext():  # the bar of a GGUF file ignores the setting
+            yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()
 
 
 def _transformers(folder: Path) -> Any:

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -34,6 +34,9 @@ _DTYPES: dict[str, torch.dtype] = {
 
 class WeightSource(ABC):
     """Tensors by name, of which :meth:`tensor` reads one; nothing else is held in memory."""
+
+    in_order: ClassVar[bool] = False
+    """Whether tensors are in the order of the network; files sort them by name."""
 
     @abstractmethod
     def names(self) -> list[str]:
@@ -63,6 +66,8 @@ class StateDictSource(WeightSource):
     >>> source.names(), source.shape("a"), source.dtype("a")
     (['a'], (2, 3), 'float32')
     """
+
+    in_order = True
 
     def __init__(self, weights: Mapping[str, Any]) -> None:
         self._weights = {name: value for name, value in weights.items() if isinstance(value, Tensor)}
@@ -192,7 +197,8 @@ class GgufSource(WeightSource):
         from gguf import dequantize
 
         found = self._tensors[name]
-        values = np.array(dequantize(found.data, found.tensor_type), dtype=np.float32)  # a copy of a mapped file
+        # float32 tensors are parts of the mapped file, which cannot be written to, and are copied
+        values = np.require(dequantize(found.data, found.tensor_type), np.float32, "W")
         return torch.from_numpy(values).reshape(self.shape(name))
 
 

@@ -85,7 +85,14 @@ def stored_matrices(opened: OpenCheckpoint) -> tuple[list[StoredMatrix], dict[st
                 layer, kind, _normal_shape(shape, kind), source.dtype(name), partial(_read, source, name, change)
             )
         )
-    return found, skipped
+    return found if source.in_order else sorted(found, key=_place), skipped
+
+
+def _place(one: StoredMatrix) -> tuple[int, list[tuple[int, str]]]:
+    """Return the place of a layer that files sort by name: embeddings first, blocks by number, then all others."""
+    parts = [(int(part), "") if part.isdigit() else (-1, part) for part in one.layer.split(".")]
+    numbered = any(number >= 0 for number, _ in parts)
+    return 0 if one.kind == "embedding" else 1 if numbered else 2, parts
 
 
 def module_matrices(model: nn.Module) -> tuple[list[StoredMatrix], dict[str, str]]:
@@ -178,7 +185,7 @@ def _reason_to_skip(source: WeightSource, name: str, shape: tuple[int, ...]) -> 
         return f"stored as {source.dtype(name)}, which needs the rules of its quantisation to be read as weights"
     if 0 in shape:
         return "an empty tensor"
-    if math.prod(shape) == max(shape):
+    if len(shape) > 2 and math.prod(shape) == max(shape):
         return "a vector"
     return None
 

@@ -16,7 +16,7 @@ from gramian.core.paths import check_exists
 _STATE_DICT_KEYS = ("state_dict", "model_state_dict", "model", "module", "net", "network", "weights")
 """Keys under which training loops store the weights, in the order in which they are tried."""
 _COMPILED = "_orig_mod."
-_DATA = "it holds data, not weights"
+_DATA = "data goes to --data of the command, and to data= in Python"
 _OTHERS = {".gramian": "gramian report MODEL shows a model of gramian's"} | dict.fromkeys(
     (".csv", ".tsv", ".parquet", ".npz", ".npy", ".txt"), _DATA
 )

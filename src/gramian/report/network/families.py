@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Sequence
 
@@ -42,10 +43,8 @@ def over_blocks(layers: Sequence[str], value: Callable[[str], float], y: str) ->
         Line(_short(name, list(found)), [i for i, _ in members], [value(layer) for _, layer in members])
         for name, members in found.items()
     ]
-    charts = [
-        lines(series[a : a + _PER_CHART], f"{y} over the blocks", x="block", y=y)
-        for a in range(0, len(series), _PER_CHART)
-    ]
+    size = math.ceil(len(series) / math.ceil(len(series) / _PER_CHART)) if series else 1  # charts of one size
+    charts = [lines(series[a : a + size], f"{y} over the blocks", x="block", y=y) for a in range(0, len(series), size)]
     return tag("div", "".join(charts), class_="side") if charts else ""
 
 

@@ -198,5 +198,10 @@ def _skipped(report: WeightReport) -> str:
 
 def _settings(report: WeightReport) -> list[tuple[str, object]]:
     about = {"checkpoint": "checkpoint", "initial": "earlier checkpoint", "parameters": "parameters"}
-    known = [(words, report.settings[name]) for name, words in about.items() if report.settings.get(name)]
+    values = {name: report.settings.get(name) for name in about}
+    known = [
+        (words, f"{values[name]:,}" if isinstance(values[name], int) else values[name])
+        for name, words in about.items()
+        if values[name]
+    ]
     return [*known, ("gramian", version.__version__)]
