@@ -114,7 +114,7 @@ class Trajectory(Renderable):
         return f"{len(self.steps)} checkpoints, {ends} · {len(self.layers)} layers"
 
     def sections(self) -> list[Section]:
-        note = "each cell: first → last checkpoint; a dash where it was not measured"
+        note = "each cell: the first → the last checkpoint at which it was measured"
         return [Section(self.headline(), self.table(), note)]
 
     def table(self) -> Table:

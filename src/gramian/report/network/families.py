@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable, Sequence
 
-from gramian.report.web import lines, tag
+from gramian.report.web import lines
 from gramian.report.web.charts import Line
 
 _NUMBER = re.compile(r"(?<![^.])(\d+)(?![^.])")
@@ -39,13 +39,17 @@ def over_blocks(layers: Sequence[str], value: Callable[[str], float], y: str) ->
     (3, True)
     """
     found = families(layers)
+    names = ["" if len(found) == 1 else _short(name, list(found)) for name in found]
     series = [
-        Line(_short(name, list(found)), [i for i, _ in members], [value(layer) for _, layer in members])
-        for name, members in found.items()
+        Line(name, [i for i, _ in members], [value(layer) for _, layer in members])
+        for name, members in zip(names, found.values(), strict=True)
     ]
     size = math.ceil(len(series) / math.ceil(len(series) / _PER_CHART)) if series else 1  # charts of one size
-    charts = [lines(series[a : a + size], f"{y} over the blocks", x="block", y=y) for a in range(0, len(series), size)]
-    return tag("div", "".join(charts), class_="side") if charts else ""
+    charts = [
+        lines(series[a : a + size], f"{y} over the blocks", x="number of the block", y=y)
+        for a in range(0, len(series), size)
+    ]
+    return "".join(charts)
 
 
 def _short(name: str, others: Sequence[str]) -> str:

@@ -30,6 +30,21 @@ from gramian.report.web.charts import Line
 _MOST_LINES = 5
 """Number of layers in the chart of a column: those that changed most."""
 _POINTS = 60
+_CHANGED = 0.01
+"""Relative change from which a number is said to have risen or fallen."""
+_WORDS = {
+    "nfa_half_cos": "The cosine of WᵀW and AGOP^½",
+    "c_nfa_cos": "The centred NFA",
+    "fact_residual": "The residual of FACT, which is 0 once training has converged,",
+    "target_linearity": "The target linearity",
+    "nc1": "NC1, the spread within classes over that between them,",
+    "norm": "The norm of the weights",
+    "effective_rank": "The effective rank of WᵀW",
+    "weight_change": "The change of the weights since the first checkpoint",
+    "nfm_cos": "The cosine of WᵀW with that of the first checkpoint",
+    "balancedness": "The imbalance with the next layer",
+}
+"""Columns that the summary describes."""
 
 
 def trajectory_page(
@@ -64,23 +79,27 @@ def trajectory_page(
 
 
 def describe_run(run: Trajectory) -> list[str]:
-    """Return sentences: for each main column, in how many layers it rose and fell, and where it changed most.
+    """Return sentences: in how many layers a column rose and fell by more than 1%, and where it changed most.
 
     >>> rows = [{"step": s, "checkpoint": f"step-{s}", "layer": "0", "norm": s / 2} for s in (1, 2)]
     >>> describe_run(Trajectory((1, 2), ("step-1", "step-2"), rows, kind="weights"))
-    ['‖W‖ rose in 1 and fell in 0 of 1 layers; it changed most in layer 0, from 0.5 to 1.']
+    ['The norm of the weights rose in 1 and fell in 0 of 1 layers; it changed most in layer 0, from 0.5 to 1.']
     """
     found = []
-    for name, about in run.shown().items():
+    shown = run.shown()
+    for name, words in _WORDS.items():
+        if name not in shown:
+            continue
+        about = shown[name]
         ends = [(layer, *_ends(run.series(layer, name))) for layer in run.layers]
         known = [(layer, a, b) for layer, a, b in ends if math.isfinite(a) and math.isfinite(b)]
-        moved = [(layer, a, b) for layer, a, b in known if a != b]
+        moved = [(layer, a, b) for layer, a, b in known if abs(b - a) > _CHANGED * max(abs(a), abs(b))]
         if not moved:
             continue
         rose = sum(b > a for _, a, b in moved)
         layer, a, b = max(moved, key=lambda one: abs(one[2] - one[1]))
         found.append(
-            f"{about.heading} rose in {rose} and fell in {len(moved) - rose} of {len(known)} layers; it changed most "
+            f"{words} rose in {rose} and fell in {len(moved) - rose} of {len(known)} layers; it changed most "
             f"in layer {layer}, from {about.form(a)} to {about.form(b)}."
         )
     return found

@@ -100,8 +100,8 @@ alone do not show that anything was learned.']
         most, value = max(changed, key=lambda pair: pair[1])
         middle = float(np.median([value for _, value in changed]))
         found.append(
-            f"Since the earlier checkpoint the weights changed by {middle:.1%} of their norm in the median matrix, and "
-            f"most in layer {most}, by {value:.1%}."
+            f"Since the earlier checkpoint the weights changed by {_relative(middle)} in the median matrix, and most "
+            f"in layer {most}, by {_relative(value)}."
         )
         few = [str(e["layer"]) for e in rows if _value(e, "change_rank") < LOW_RANK_CHANGE * _value(e, "random_rank")]
         known = sum(math.isfinite(_value(e, "change_rank")) for e in rows)
@@ -111,6 +111,10 @@ alone do not show that anything was learned.']
                 "change would have (effective rank)."
             )
     return found
+
+
+def _relative(change: float) -> str:
+    return f"{change:.1%} of their norm" if change < 1 else f"{change:.1f} times their norm"
 
 
 def _value(entry: Row, name: str) -> float:
@@ -146,7 +150,7 @@ def _across(report: WeightReport) -> str:
         over_blocks(report.layers, lambda l: _value(rows[l], "stable_rank"), "stable rank"),
         over_blocks(report.layers, lambda l: _value(rows[l], "norm"), "norm ‖W‖"),
     ]  # fmt: skip
-    return "".join(charts)
+    return tag("div", "".join(charts), class_="side") if any(charts) else ""
 
 
 def _changes(report: WeightReport) -> str:
@@ -154,11 +158,10 @@ def _changes(report: WeightReport) -> str:
         return ""
     rows = {str(entry["layer"]): entry for entry in report.rows}
     about = f"Changes since {report.settings['initial']}: the table has them for every matrix."
-    made = prose(about)
-    for name, words in (("weight_change", "‖W − W₀‖ / ‖W₀‖"), ("nfm_cos", "cosine of WᵀW and W₀ᵀW₀")):
-        made += over_blocks(report.layers, lambda l, name=name: _value(rows[l], name), words)  # type: ignore[misc]
-    notes = [str(words) for words in report.settings.get("notes", ())]
-    return made + "".join(note(text(words)) for words in notes)
+    charts = over_blocks(report.layers, lambda l: _value(rows[l], "weight_change"), "‖W − W₀‖ / ‖W₀‖")
+    charts += over_blocks(report.layers, lambda l: _value(rows[l], "nfm_cos"), "cosine of WᵀW and W₀ᵀW₀")
+    notes = "".join(note(text(words)) for words in report.settings.get("notes", ()))
+    return prose(about) + (tag("div", charts, class_="side") if charts else "") + notes
 
 
 def _panels(report: WeightReport, layers: Sequence[str] | None) -> str:
