@@ -8,7 +8,7 @@ import click
 from click.core import ParameterSource
 
 from gramian.cli.checkpoints import Chosen, choose_checkpoints
-from gramian.cli.inspect_measure import Request, measure_network, measure_pretrained, measure_weights
+from gramian.cli.inspect_measure import InspectRequest, measure_network, measure_pretrained, measure_weights
 from gramian.cli.inspect_output import check_out, show, write_out, write_page
 from gramian.cli.options import missing_option
 from gramian.core import resolve_device
@@ -178,7 +178,7 @@ def inspect(
     if data is None:
         result = measure_weights(chosen, initial, names)
     else:
-        request = Request(
+        request = InspectRequest(
             chosen=chosen,
             data=data,
             rows=SampleOptions(

@@ -13,7 +13,7 @@ from torch import nn
 import gramian
 from gramian.cli.checkpoints import Chosen, load_weights, read_weights
 from gramian.cli.inspect_data import InspectData, as_loss, read_inspect_data, read_text_data
-from gramian.cli.inspect_output import Result
+from gramian.cli.inspect_output import InspectResult
 from gramian.cli.user_code import build_model, current_folder_first
 from gramian.datasets.sample_files import SampleOptions
 from gramian.nets import FeatureReport, inspect_checkpoints, inspect_weights
@@ -23,7 +23,7 @@ from gramian.nets.trajectory import measure_run
 
 
 @dataclass(frozen=True)
-class Request:
+class InspectRequest:
     """The checkpoints and options of one call of the command."""
 
     chosen: Chosen
@@ -60,19 +60,19 @@ class Request:
         return found | {"rows_in_data": given.rows, "classes": given.classes or None}
 
 
-def measure_weights(chosen: Chosen, initial: Path | None, layers: list[str] | None) -> Result:
+def measure_weights(chosen: Chosen, initial: Path | None, layers: list[str] | None) -> InspectResult:
     """Measure the weights of one checkpoint, of one since another, or of a run."""
     if chosen.run:
-        return Result(chosen, inspect_checkpoints(chosen.paths, layers=layers), title=_run_title(chosen))
+        return InspectResult(chosen, inspect_checkpoints(chosen.paths, layers=layers), title=_run_title(chosen))
     path = chosen.paths[-1]
     before = chosen.paths[0] if len(chosen.paths) == 2 else initial
     found = inspect_weights(path, initial=before, layers=layers)
     since = "" if before is None else f", since {before.name}"
     notes = tuple(str(note) for note in found.settings.get("notes", ()))
-    return Result(chosen, found, title=f"The weights of {path.name or path}{since}", remarks=notes)
+    return InspectResult(chosen, found, title=f"The weights of {path.name or path}{since}", remarks=notes)
 
 
-def measure_network(request: Request, factory: str, model_args: str | None) -> Result:
+def measure_network(request: InspectRequest, factory: str, model_args: str | None) -> InspectResult:
     """Measure the network that a factory of the user builds, with the weights of each checkpoint."""
     chosen = request.chosen
     with current_folder_first(), torch.random.fork_rng(devices=[]):
@@ -88,7 +88,7 @@ def measure_network(request: Request, factory: str, model_args: str | None) -> R
         return _measure(request, first, build, given, factory)
 
 
-def measure_pretrained(request: Request, text_column: str | None, max_length: int) -> Result:
+def measure_pretrained(request: InspectRequest, text_column: str | None, max_length: int) -> InspectResult:
     """Measure the network that transformers builds from each folder, on texts or on the user's own batches."""
     chosen = request.chosen
     with current_folder_first():
@@ -116,8 +116,8 @@ def _with_loss(given: InspectData, loss: str) -> InspectData:
 
 
 def _measure(
-    request: Request, first: nn.Module, build: Callable[[Path | None], nn.Module], given: InspectData, name: str
-) -> Result:
+    request: InspectRequest, first: nn.Module, build: Callable[[Path | None], nn.Module], given: InspectData, name: str
+) -> InspectResult:
     chosen, facts = request.chosen, request.facts(name, given)
     if chosen.run:
         found = measure_run(
@@ -125,15 +125,15 @@ def _measure(
             lambda path: first if path == chosen.paths[0] else build(path),
             lambda model, start: request.inspect(model, given, start),
         )
-        return Result(chosen, found, title=_run_title(chosen), facts=facts, remarks=given.remarks)
+        return InspectResult(chosen, found, title=_run_title(chosen), facts=facts, remarks=given.remarks)
     before = None if request.initial is None else build(request.initial).state_dict()
     reports = [request.inspect(first, given, before)]
     if len(chosen.paths) == 2:
         reports.append(request.inspect(build(chosen.paths[1]), given, before))
         compared = gramian.compare(*reports)
-        return Result(chosen, reports[0], reports[1], compared, facts=facts, remarks=given.remarks)
+        return InspectResult(chosen, reports[0], reports[1], compared, facts=facts, remarks=given.remarks)
     title = chosen.paths[0].name if chosen.paths else f"{name} at initialisation"
-    return Result(chosen, reports[0], title=title, facts=facts, remarks=given.remarks)
+    return InspectResult(chosen, reports[0], title=title, facts=facts, remarks=given.remarks)
 
 
 def _run_title(chosen: Chosen) -> str:

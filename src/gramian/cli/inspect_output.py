@@ -33,7 +33,7 @@ _OF_WEIGHTS = (
 
 
 @dataclass(frozen=True)
-class Result:
+class InspectResult:
     """What was measured, and the facts about it that go into the JSON document."""
 
     chosen: Chosen
@@ -76,7 +76,7 @@ def _record(report: FeatureReport | WeightReport, checkpoint: Path | None) -> di
     }
 
 
-def write_out(result: Result, out: Path) -> None:
+def write_out(result: InspectResult, out: Path) -> None:
     """Write ``--out``, which :func:`check_out` has checked: .csv, .json (the document of ``--json``) or .gramian."""
     suffix = out.suffix.lower()
     if suffix == ".json":
@@ -95,7 +95,7 @@ def check_out(out: Path, compared: bool) -> None:
         raise ValueError("--out: a comparison has no file of its own; use .json or .csv, or inspect each checkpoint")
 
 
-def write_page(result: Result, html: Path) -> None:
+def write_page(result: InspectResult, html: Path) -> None:
     """Write ``--html``."""
     if result.second is not None and isinstance(result.found, FeatureReport):
         pages.write_comparison(result.found, result.second, html, names=names_of(*result.chosen.paths))
@@ -103,7 +103,7 @@ def write_page(result: Result, html: Path) -> None:
         pages.write_report(result.found, html, title=result.title)
 
 
-def show(result: Result, html: Path | None, out: Path | None, *, as_json: bool, as_csv: bool) -> None:
+def show(result: InspectResult, html: Path | None, out: Path | None, *, as_json: bool, as_csv: bool) -> None:
     """Print a result as a table, as JSON or as CSV."""
     if as_json:
         emit(result.record(html))
