@@ -40,7 +40,7 @@ def _outputs(ctx: click.Context, param: click.Parameter, value: str) -> str | in
 
 
 @click.command()
-@click.argument("checkpoints", nargs=-1, metavar="[CHECKPOINT]...")
+@click.argument("checkpoints", nargs=-1, type=click.Path(), metavar="[CHECKPOINT]...")
 @click.option(
     "--model",
     "factory",

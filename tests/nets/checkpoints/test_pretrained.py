@@ -178,7 +178,7 @@ def test_a_language_model_from_a_sharded_folder(transformers, tmp_path):
     report = inspect(tmp_path, TEXTS, outputs=4)
     assert "model.layers.0.self_attn.q_proj" in report.layers
     ids = [torch.tensor([[WORDS.index(word) for word in text.split()]]) for text in TEXTS]
-    losses = [float(model(input_ids=one, labels=one).loss) for one in ids]
+    losses = [float(model(input_ids=one, labels=one).loss.detach()) for one in ids]
     assert report.settings["loss"] == pytest.approx(sum(losses) / len(losses), rel=1e-5)
     again = inspect(tmp_path, list(reversed(TEXTS)), outputs=4, batch_size=1)
     for name in report.layers:
@@ -199,7 +199,7 @@ def test_a_classifier_with_labels_from_a_file(transformers, tmp_path):
     (tmp_path / "texts.csv").write_text("text,label\n" + "".join(f"{text},{i % 2}\n" for i, text in enumerate(TEXTS)))
     report = inspect(tmp_path, tmp_path / "texts.csv")
     ids = [torch.tensor([[WORDS.index(word) for word in text.split()]]) for text in TEXTS]
-    losses = [float(model(input_ids=one, labels=torch.tensor([i % 2])).loss) for i, one in enumerate(ids)]
+    losses = [float(model(input_ids=one, labels=torch.tensor([i % 2])).loss.detach()) for i, one in enumerate(ids)]
     assert report.settings["loss"] == pytest.approx(sum(losses) / len(losses), rel=1e-5)
     assert report.settings["classes"] == 2
 
