@@ -59,3 +59,14 @@ def test_pages(run, tmp_path, words, title):
     assert result.exit_code == 0, result.output
     assert "open it in a browser" in result.stdout
     assert f"<h1>{title}</h1>" in (tmp_path / "p.html").read_text()
+
+
+def test_numbers_are_shown_although_the_file_cannot_be_written(run, monkeypatch):
+    def fails(self, path):
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(WeightReport, "save", fails)
+    result = run("step-0.pt", "--out", "w.gramian")
+    assert result.exit_code == 1
+    assert "no space left" in result.stderr
+    assert "body.0" in result.stdout

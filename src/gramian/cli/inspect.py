@@ -103,7 +103,9 @@ def _outputs(ctx: click.Context, param: click.Parameter, value: str) -> str | in
 )
 @click.option("--html", type=click.Path(path_type=Path), help="File for a page about the network.")
 @click.option(
-    "--out", type=click.Path(path_type=Path), help="File for the numbers: .csv, .json, or .gramian (the report)."
+    "--out",
+    type=click.Path(path_type=Path),
+    help="File for the numbers: .csv, .json, or .gramian (the report with all matrices).",
 )
 @click.option("--csv", "as_csv", is_flag=True, help="Print a line per layer as CSV.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
@@ -199,9 +201,9 @@ def inspect(
             result = measure_network(request, factory, model_args)
     if html is not None:
         write_page(result, html)
-    if out is not None:
-        write_out(result, out)
-    show(result, html, out, as_json=as_json, as_csv=as_csv)
+    show(result, html, as_json=as_json, as_csv=as_csv)
+    if out is not None:  # last, so that numbers are not lost where the report is too large for the disk or the memory
+        write_out(result, out, say=not (as_json or as_csv))
 
 
 def _check(ctx: click.Context, chosen: Chosen, factory: str | None, data: str | None, initial: Path | None) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from rich.console import Console
 from rich.markup import escape
 
 from gramian import FeatureReport, __version__
@@ -76,8 +77,11 @@ def _record(report: FeatureReport | WeightReport, checkpoint: Path | None) -> di
     }
 
 
-def write_out(result: InspectResult, out: Path) -> None:
-    """Write ``--out``, which :func:`check_out` has checked: .csv, .json (the document of ``--json``) or .gramian."""
+def write_out(result: InspectResult, out: Path, *, say: bool) -> None:
+    """Write ``--out``, which :func:`check_out` has checked: .csv, .json (the document of ``--json``) or .gramian.
+
+    ``say`` prints a line about the file.
+    """
     suffix = out.suffix.lower()
     if suffix == ".json":
         atomic_write(out, json.dumps(to_json_types(result.record(None)), indent=2, allow_nan=False))
@@ -85,6 +89,8 @@ def write_out(result: InspectResult, out: Path) -> None:
         atomic_write(out, _csv(result.rows))
     else:
         result.found.save(out)
+    if say:
+        _print_file(make_console(), out, "written")
 
 
 def check_out(out: Path, compared: bool) -> None:
@@ -103,7 +109,7 @@ def write_page(result: InspectResult, html: Path) -> None:
         pages.write_report(result.found, html, title=result.title)
 
 
-def show(result: InspectResult, html: Path | None, out: Path | None, *, as_json: bool, as_csv: bool) -> None:
+def show(result: InspectResult, html: Path | None, *, as_json: bool, as_csv: bool) -> None:
     """Print a result as a table, as JSON or as CSV."""
     if as_json:
         emit(result.record(html))
@@ -128,11 +134,13 @@ def show(result: InspectResult, html: Path | None, out: Path | None, *, as_json:
         if not isinstance(result.found, Trajectory):
             words = _OF_WEIGHTS if isinstance(result.found, WeightReport) else _OF_FEATURES
             console.print(words, style="dim")
-    for path in (html, out):
-        if path is not None:
-            use = "open it in a browser" if path == html else "written"
-            size = format_bytes(path.stat().st_size)
-            console.print(f"[bold]{escape(str(path))}[/]: {size}; {use}", soft_wrap=True)
+    if html is not None:
+        _print_file(console, html, "open it in a browser")
+
+
+def _print_file(console: Console, path: Path, use: str) -> None:
+    size = format_bytes(path.stat().st_size)
+    console.print(f"[bold]{escape(str(path))}[/]: {size}; {use}", soft_wrap=True)
 
 
 def _csv(rows: Sequence[Mapping[str, Any]]) -> str:
