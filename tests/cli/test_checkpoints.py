@@ -10,7 +10,8 @@ from torch import nn
 
 import gramian
 from example_network import N, layers, refused, weights
-from gramian.cli.checkpoints import read_weights
+from gramian.cli.checkpoints import choose_checkpoints, read_weights
+from nets.checkpoints.made import state, write_folder
 
 
 @pytest.fixture
@@ -122,3 +123,22 @@ class TestCheckpoints:
         refused(run("m.gramian"), "gramian report")
         refused(run("test.npz"), "--data")
         refused(run("ww.pt"), "there is no file ww.pt; did you mean 'w.pt'?")
+
+
+class TestChoice:
+    def test_one_two_and_runs(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        for step in (2, 10, 1):
+            torch.save(weights(step), f"step-{step}.pt")
+        assert not choose_checkpoints(["step-1.pt"]).run
+        assert not choose_checkpoints(["step-10.pt", "step-2.pt"]).run
+        for words in (["step-*.pt"], ["."], ["step-10.pt", "step-1.pt", "step-2.pt"], ["step-[12]*.pt"]):
+            chosen = choose_checkpoints(words)
+            assert chosen.run
+            assert [path.name for path in chosen.paths] == ["step-1.pt", "step-2.pt", "step-10.pt"]
+        assert "3 checkpoints from" in chosen.name
+
+    def test_a_folder_of_shards_is_one_checkpoint(self, tmp_path):
+        folder = write_folder(tmp_path / "net", state(), 3)
+        assert not choose_checkpoints([str(folder)]).run
+        assert set(read_weights(folder)) == set(state())

@@ -5,10 +5,12 @@ import json
 
 import pytest
 import torch
+from click.testing import CliRunner
 
 import gramian
 from example_network import layers, refused, weights
 from gramian import report as pages
+from gramian.cli.main import cli
 
 
 @pytest.fixture
@@ -52,7 +54,7 @@ class TestOutput:
         assert text.count("head") == 2, "columns go on in a second table"
         same = json.loads(run("a.pt", "a.pt", "--json").stdout)["comparison"]["layers"]
         assert [row["weight_change"] for row in same] == [0, 0]
-        assert run("a.pt", "b.pt", "a.pt").exit_code == 2
+        refused(run("a.pt", "b.pt", "a.pt"), "named twice")
 
     def test_pages_of_one_checkpoint_and_of_two(self, run, monkeypatch, tmp_path):
         asked = []
@@ -85,3 +87,43 @@ class TestOutput:
             text = (tmp_path / "page.html").read_text()
             assert "body.0" in text
             assert "a.pt" in text
+
+
+class TestArguments:
+    @pytest.fixture
+    def inspect(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        for step in (0, 10):
+            torch.save(weights(step), f"step-{step}.pt")
+        return lambda *words: CliRunner().invoke(cli, ["inspect", *map(str, words)])
+
+    @pytest.mark.parametrize(
+        ("words", "said"),
+        [
+            ((), "name a checkpoint, or the network with --model"),
+            (("--model", "net:Net"), "name a checkpoint, or the network"),
+            (("step-0.pt", "--model", "net:Net"), "--model needs --data"),
+            (("step-0.pt", "--weight-decay", 0.1), "--weight-decay needs --data"),
+            (("step-0.pt", "--outputs", 4), "--outputs needs --data"),
+            (("step-0.pt", "--data", "t.txt"), "is not a folder of Hugging Face"),
+            (("step-0.pt", "step-10.pt", "--initial", "step-0.pt"), "leave --initial out"),
+            (("step-*.pt", "--initial", "step-0.pt"), "leave --initial out"),
+            (("step-0.pt", "--outputs", "some"), "write all, or a number of random projections"),
+        ],
+    )
+    def test_what_does_not_go_together(self, inspect, words, said):
+        result = inspect(*words)
+        assert result.exit_code == 2
+        assert said in " ".join(result.stderr.split())
+
+    def test_files_are_checked_before_the_work(self, inspect):
+        refused(inspect("step-0.pt", "--out", "w.txt"), "must end in .csv, .json or .gramian")
+        refused(inspect("step-0.pt", "--out", "step-0.pt"), "would be written over")
+        refused(inspect("step-0.pt", "--out", "x.json", "--html", "x.json"), "would be written over")
+        refused(inspect("step-7*"), "no checkpoint matches")
+        refused(inspect("absent.pt"), "there is no file absent.pt")
+
+    def test_help_has_every_form(self, inspect):
+        text = inspect("--help").stdout
+        for words in ("'run/step-*'", "SmolLM2-135M/ --data texts.txt", "Without --data the weights alone"):
+            assert words in " ".join(text.split())

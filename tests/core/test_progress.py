@@ -134,3 +134,18 @@ def test_nobody_asked(monkeypatch, clock):
         clock.seconds += 5
         tick()
     assert notebook.shown == []
+
+
+def test_work_inside_of_shown_work_has_no_bar_of_its_own(monkeypatch):
+    notebook = Notebook(monkeypatch)
+    monkeypatch.setattr(module, "_PATIENCE", 0.0)
+    monkeypatch.setattr(module, "_PACE", 0.0)
+    with progress("outer", 1, show=True) as outer:
+        with progress("inner", 1, show=True) as inner:
+            inner()
+        outer()
+    assert any("outer" in html for html in notebook.shown)
+    assert not any("inner" in html for html in notebook.shown)
+    with progress("later", 1, show=True) as tick:
+        tick()
+    assert any("later" in html for html in notebook.shown)

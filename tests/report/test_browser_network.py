@@ -6,11 +6,12 @@ import pytest
 import torch
 from torch import nn
 
-from gramian.nets import inspect
+from gramian.nets import Trajectory, inspect, inspect_weights
 from gramian.report import write_comparison, write_report
+from nets.checkpoints.made import state
 from report.plot_cases import monitor
 
-KINDS = ("network", "deep", "two")
+KINDS = ("network", "deep", "two", "weights", "run")
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +29,16 @@ def pages(tmp_path_factory):
         wide = inspect(deep, X)
         again = inspect(nn.Sequential(nn.Linear(16, 24), nn.ReLU(), nn.Linear(24, 12), nn.ReLU(), nn.Linear(12, 1)),
                         torch.randn(80, 16))  # fmt: skip
+    earlier, later = (state(seed, width=12, blocks=9) for seed in (0, 1))
+    rows = [
+        {"step": step, "checkpoint": f"step-{step}", **row}
+        for step in (0, 100)
+        for row in inspect_weights(later if step else earlier, initial=earlier if step else None).rows
+    ]
+    run = Trajectory((0, 100), ("step-0", "step-100"), rows, kind="weights")
     return {
+        "weights": write_report(inspect_weights(later, initial=earlier), folder / "weights.html"),
+        "run": write_report(run, folder / "run.html"),
         "network": write_report(report, folder / "net.html", monitor=monitor(), image_shape=(4, 4)),
         "deep": write_report(wide, folder / "deep.html"),
         "two": write_comparison(again, report, folder / "two.html", names=("untrained", "trained")),

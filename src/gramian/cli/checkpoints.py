@@ -1,95 +1,63 @@
-"""Checkpoints of networks: reading weights from a file without running code, and loading them into a network."""
+"""Checkpoints of ``gramian inspect``: those that the arguments name, and weights loaded into a network of the user."""
 
 from __future__ import annotations
 
-import pickle
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import click
-import torch
-from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from gramian.core.paths import check_exists
+from gramian.nets.checkpoints.opening import open_checkpoint
+from gramian.nets.checkpoints.steps import find_checkpoints, is_pattern, is_run
+from gramian.nets.checkpoints.torch_files import fit_weights
 
-_STATE_DICT_KEYS = ("state_dict", "model_state_dict", "model", "module", "net", "network", "weights")
-"""Keys under which training loops store the weights, in the order in which they are tried."""
-_COMPILED = "_orig_mod."
-_DATA = "data goes to --data"
-_OTHERS = {".gramian": "gramian report MODEL shows a model of gramian's"} | dict.fromkeys(
-    (".csv", ".tsv", ".parquet", ".npz", ".npy"), _DATA
-)
+_HINT = """--model-args passes arguments to the factory, such as '{"width": 128}'"""
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The checkpoints that the arguments name, in order; ``run`` if they are those of one training run."""
+
+    paths: tuple[Path, ...]
+    run: bool = False
+
+    @property
+    def name(self) -> str:
+        """The checkpoints as they are named in the output."""
+        if self.run:
+            return f"{len(self.paths)} checkpoints from {self.paths[0]} to {self.paths[-1]}"
+        return " and ".join(str(path) for path in self.paths)
+
+
+def choose_checkpoints(given: Sequence[str]) -> Chosen:
+    """Return the checkpoints of the arguments: one or two, or a run by a pattern, a folder of checkpoints, or 3 paths.
+
+    >>> choose_checkpoints(["early.pt", "late.pt"])
+    Chosen(paths=(PosixPath('early.pt'), PosixPath('late.pt')), run=False)
+    """
+    paths: list[Path] = []
+    run = len(given) > 2
+    for word in given:
+        if is_pattern(word) or is_run(word):
+            paths += [one.path for one in find_checkpoints(word)]
+            run = True
+        else:
+            paths.append(Path(word))
+    return Chosen(tuple(one.path for one in find_checkpoints(paths)) if run else tuple(paths), run)
 
 
 def read_weights(path: Path) -> dict[str, Tensor]:
-    """Read the state dict in a file, or under one of its keys such as "state_dict"; no code in the file is run.
+    """Read the weights of a file or folder; no code in it is run. Standard error tells the key they are under.
 
-    ``.safetensors`` is read by safetensors, all other files by ``torch.load(weights_only=True)``.
+    ``.safetensors`` (also shards with an index) is read by safetensors, other files by
+    ``torch.load(weights_only=True)``.
     """
-    check_exists(path, "a checkpoint is what torch.save(model.state_dict(), path) writes")
-    if path.suffix.lower() == ".safetensors":
-        try:
-            return load_file(path)
-        except Exception as error:  # a damaged file may fail in any way
-            raise ValueError(
-                f"{path} is cut short or not a safetensors file ({_first_line(error)}): copy it again"
-            ) from error
-    if path.suffix.lower() in _OTHERS:
-        raise ValueError(f"{path} is not a checkpoint of a network: {_OTHERS[path.suffix.lower()]}")
-    try:
-        found = torch.load(path, map_location="cpu", weights_only=True)
-    except pickle.UnpicklingError as error:
-        raise ValueError(_not_weights(path, str(error))) from error
-    except Exception as error:  # a damaged file may fail in any way: the unpickler trusts its bytes
-        raise ValueError(
-            f"{path} cannot be read as a checkpoint ({_first_line(error)}): it is damaged, or was not written by "
-            "torch.save(model.state_dict(), path)"
-        ) from error
-    return _state_dict(found, path)
-
-
-def _first_line(error: Exception) -> str:
-    """Return the first line of the message of an error, or the name of its class."""
-    lines = str(error).strip().splitlines()
-    return lines[0] if lines else type(error).__name__
-
-
-def _not_weights(path: Path, message: str) -> str:
-    named = re.search(r"GLOBAL ([\w.]+)", message)
-    what = (
-        f"holds more than weights (a {named[1]})"
-        if named
-        else "is not a checkpoint of torch, or holds more than weights"
-    )
-    return (
-        f"{path} {what}, and opening that could run code: save the weights alone, "
-        "torch.save(model.state_dict(), path), where you trust the file"
-    )
-
-
-def _state_dict(found: Any, path: Path) -> dict[str, Tensor]:
-    if _is_state_dict(found):
-        return dict(found)
-    if not isinstance(found, Mapping):
-        raise ValueError(f"{path} holds a {type(found).__name__}, not weights by name: save model.state_dict()")
-    dicts = [name for name, value in found.items() if _is_state_dict(value)]
-    known = [name for name in _STATE_DICT_KEYS if name in dicts] or (dicts if len(dicts) == 1 else [])
-    if not known:
-        keys = ", ".join(map(repr, list(found)[:8]))
-        raise ValueError(f"{path} holds no weights under a known key; it has {keys}: save model.state_dict() alone")
-    click.echo(f"{path}: the weights under {known[0]!r}", err=True)
-    return dict(found[known[0]])
-
-
-def _is_state_dict(value: Any) -> bool:
-    """Return whether a value is a mapping from names to tensors; entries ``_extra_state`` may be anything."""
-    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-        return False
-    rest = [item for key, item in value.items() if not key.endswith("_extra_state")]
-    return bool(rest) and all(isinstance(item, Tensor) for item in rest)
+    opened = open_checkpoint(path)
+    for note in opened.notes:
+        click.echo(f"{path}: {note}", err=True)
+    return {name: opened.source.tensor(name) for name in opened.source.names()}
 
 
 def load_weights(model: nn.Module, weights: Mapping[str, Tensor], path: Path) -> None:
@@ -97,54 +65,6 @@ def load_weights(model: nn.Module, weights: Mapping[str, Tensor], path: Path) ->
 
     Raises a ValueError with the missing and unexpected names, or with the shapes that differ.
     """
-    expected = model.state_dict()
-    fitting, note = _renamed(dict(weights), list(expected))
-    missing, unexpected = [k for k in expected if k not in fitting], [k for k in fitting if k not in expected]
-    if missing or unexpected:
-        parts = [
-            f"{title} {_listed(names)}" for title, names in (("missing", missing), ("unexpected", unexpected)) if names
-        ]
-        raise ValueError(
-            f"{path} does not fit the model: {'; '.join(parts)}. Does --model build the network these weights were "
-            "trained in? --model-args passes arguments to it"
-        )
-    shapes = [
-        f"{name} is {tuple(fitting[name].shape)} in the file and {tuple(value.shape)} in the model"
-        for name, value in expected.items()
-        if isinstance(value, Tensor) and not nn.parameter.is_lazy(value) and fitting[name].shape != value.shape
-    ]
-    if shapes:
-        raise ValueError(
-            f"{path} does not fit the model: {_listed(shapes, 3, '; ')}. --model-args passes sizes to the factory, "
-            """such as '{"width": 128}'"""
-        )
-    model.load_state_dict(fitting)
+    note = fit_weights(model, weights, path, hint=_HINT)
     if note:
         click.echo(f"{path}: {note}", err=True)
-
-
-def _renamed(weights: dict[str, Tensor], expected: list[str]) -> tuple[dict[str, Tensor], str]:
-    """Return the weights under the names of the model, without the prefixes of wrappers, and a note about them."""
-    if not expected or set(expected) <= set(weights):
-        return weights, ""
-    notes = []
-    if any(_COMPILED in key for key in weights) and not any(_COMPILED in key for key in expected):
-        weights = {key.replace(_COMPILED, ""): value for key, value in weights.items()}
-        notes.append(f"{_COMPILED!r} (torch.compile) left out of the names")
-    first = expected[0]
-    prefixes = [key.removesuffix(first) for key in weights if key.endswith(f".{first}")]
-    whole = [prefix for prefix in prefixes if all(prefix + name in weights for name in expected)]
-    if whole and not set(expected) <= set(weights):
-        prefix = min(whole, key=len)
-        others = [key for key in weights if not key.startswith(prefix)]
-        why = " (DataParallel)" if prefix == "module." else ""
-        notes.append(f"{prefix!r}{why} left out of the names")
-        if others:
-            notes.append(f"{len(others)} weights outside {prefix!r} not used: {_listed(others, 3)}")
-        weights = {key.removeprefix(prefix): value for key, value in weights.items() if key.startswith(prefix)}
-    return weights, "; ".join(notes)
-
-
-def _listed(names: Iterable[str], most: int = 5, mark: str = ", ") -> str:
-    names = list(names)
-    return mark.join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

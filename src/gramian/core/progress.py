@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
 
 _PATIENCE, _PACE = 1.0, 0.2
 """Seconds before a notebook shows a bar (quick work shows none), and between two drawings of it."""
+
+
+_inside: ContextVar[bool] = ContextVar("gramian_progress", default=False)
+"""Whether a bar is already shown: work inside of it draws none of its own."""
 
 
 class Tick:
@@ -37,14 +42,24 @@ def progress(what: str, total: int | None, show: bool) -> Iterator[Tick]:
     """Yield a :class:`Tick` to call after each of ``total`` steps (None: unknown); it draws a bar if ``show``.
 
     The bar is rich's on a terminal and plain HTML, without widgets, in a notebook; it is removed at the end. Nothing is
-    written to a pipe or a file.
+    written to a pipe or a file, and work inside of shown work has no bar of its own.
 
     >>> with progress("counting", 2, show=False) as tick:
     ...     tick()
     """
-    if not show:
+    if not show or _inside.get():
         yield Tick()
         return
+    token = _inside.set(True)
+    try:
+        with _bar(what, total) as tick:
+            yield tick
+    finally:
+        _inside.reset(token)
+
+
+@contextmanager
+def _bar(what: str, total: int | None) -> Iterator[Tick]:
     if _notebook() is not None:
         bar = _NotebookBar(what, total, _notebook())
         try:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from typing import overload
 
 import torch
 from torch import Tensor, nn
@@ -14,6 +16,10 @@ from torch.nn.utils import parametrize
 from gramian.core.progress import progress
 from gramian.nets.batches import Batch, batches, can_repeat
 from gramian.nets.capture import Capture
+from gramian.nets.checkpoints.opening import CheckpointLike
+from gramian.nets.checkpoints.pretrained import model_and_data, state_of
+from gramian.nets.checkpoints.report import WeightReport
+from gramian.nets.checkpoints.weights import inspect_weights
 from gramian.nets.collect import Collector, Outputs
 from gramian.nets.decay import WeightDecay
 from gramian.nets.forward_pass import ForwardPass
@@ -29,30 +35,61 @@ from gramian.nets.sums import LayerSums
 _NOT_LINEAR = {"attention", "Embedding", "EmbeddingBag"}  # kinds of layers that have no balance with a neighbour
 
 
+@overload
 def inspect(
-    model: nn.Module,
+    model: nn.Module | str | os.PathLike[str],
     data: object,
     loss: LossLike | None = None,
     *,
     layers: LayerSelection | None = None,
     outputs: Outputs = "all",
     weight_decay: WeightDecay = None,
-    initial: nn.Module | Mapping[str, Tensor] | None = None,
+    initial: CheckpointLike | None = None,
     device: str | torch.device = "auto",
     max_samples: int | None = None,
     batch_size: int = 256,
     seed: int = 0,
     options: InspectOptions | None = None,
-) -> FeatureReport:
+) -> FeatureReport: ...
+
+
+@overload
+def inspect(
+    model: str | os.PathLike[str],
+    data: None = None,
+    *,
+    layers: str | Sequence[str] | None = None,
+    initial: CheckpointLike | None = None,
+) -> WeightReport: ...
+
+
+def inspect(
+    model: nn.Module | str | os.PathLike[str],
+    data: object = None,
+    loss: LossLike | None = None,
+    *,
+    layers: LayerSelection | None = None,
+    outputs: Outputs = "all",
+    weight_decay: WeightDecay = None,
+    initial: CheckpointLike | None = None,
+    device: str | torch.device = "auto",
+    max_samples: int | None = None,
+    batch_size: int = 256,
+    seed: int = 0,
+    options: InspectOptions | None = None,
+) -> FeatureReport | WeightReport:
     """Measure what every layer of a model has learned: one row per layer, every feature matrix on request.
 
     Parameters
     ----------
     model
-        Any ``nn.Module``. It is run in eval mode and left as it was: modes, hooks, ``requires_grad``.
+        Any ``nn.Module``. It is run in eval mode and left as it was: modes, hooks, ``requires_grad``. Or the path of a
+        checkpoint: without data its weights are measured (:func:`gramian.nets.inspect_weights`), and with data the
+        model of a folder of Hugging Face is built by transformers.
     data
         A tensor, a tuple of tensors ``(X, y)``, or any iterable of batches: tensors, tuples whose last
-        element is the target, or mappings as Hugging Face models take them.
+        element is the target, or mappings as Hugging Face models take them. With a folder of Hugging Face also a list
+        of texts, ``(texts, labels)``, or a file of texts (``.txt``, ``.csv``, ``.tsv``).
     loss
         The loss that was trained: ``"mse"``, ``"cross_entropy"``, a torch criterion (with its own ``reduction``),
         any callable ``loss(output, target)`` that returns one value per sample ``(n,)`` or their mean, or
@@ -70,8 +107,8 @@ def inspect(
         λ of the training loss ``(1/n) Σ ℓᵢ + (λ/2)‖θ‖²``, per layer as a mapping, or the optimiser itself:
         SGD and Adam add λW to the gradient, AdamW does not, and its preconditioner is read from its state.
     initial
-        The state dict at initialisation (or the untrained model): adds C-NFA, double-centred and PTK-centred
-        NFA.
+        The state dict at initialisation (or the untrained model, or a checkpoint): adds C-NFA, double-centred and
+        PTK-centred NFA.
     device
         ``"auto"`` uses the device of the model; anything else moves the model there and back.
     max_samples, batch_size
@@ -83,7 +120,7 @@ def inspect(
 
     Returns
     -------
-    FeatureReport
+    FeatureReport, or WeightReport for a path without data
 
     Examples
     --------
@@ -99,6 +136,12 @@ def inspect(
     >>> round(report.similarity("2", "nfm", "agop", power=0.5), 6)
     1.0
     """
+    if not isinstance(model, nn.Module):
+        if data is None:
+            if callable(layers):
+                raise ValueError("layers: a function needs modules, and weights alone have names only: pass patterns")
+            return inspect_weights(model, initial=initial, layers=layers)
+        model, data, loss = model_and_data(model, data, loss, batch_size=batch_size)
     options = InspectOptions() if options is None else options
     inner = unwrap(model)
     found, skipped = find_layers(inner, layers)
@@ -243,7 +286,7 @@ def _warn_about_few_samples(geometry: GeometryCollector | None, samples: int) ->
         )
 
 
-def _initial_tensors(model: nn.Module, initial: nn.Module | Mapping[str, Tensor] | None) -> dict[str, Tensor] | None:
+def _initial_tensors(model: nn.Module, initial: CheckpointLike | None) -> dict[str, Tensor] | None:
     if initial is None:
         return None
     computed = [name for name, module in model.named_modules() if parametrize.is_parametrized(module)]
@@ -252,7 +295,7 @@ def _initial_tensors(model: nn.Module, initial: nn.Module | Mapping[str, Tensor]
             f"initial: the weights of {computed[:3]} come from a parametrisation, so the initial network "
             "cannot be rebuilt from its state; remove it (torch.nn.utils.parametrize) or leave initial out"
         )
-    state = unwrap(initial).state_dict() if isinstance(initial, nn.Module) else dict(initial)
+    state = state_of(unwrap(initial) if isinstance(initial, nn.Module) else initial)
     now = model.state_dict()
     missing = [key for key in now if key not in state]
     if missing:

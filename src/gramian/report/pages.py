@@ -7,17 +7,19 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from gramian.core.atomic import atomic_write
-from gramian.nets import FeatureReport, Monitor
+from gramian.nets import FeatureReport, Monitor, Trajectory, WeightReport
 from gramian.report.model.comparison import model_comparison_page
 from gramian.report.model.page import model_page
 from gramian.report.network.comparison import network_comparison_page
 from gramian.report.network.page import network_page
+from gramian.report.network.trajectory import trajectory_page
+from gramian.report.network.weights import weight_page
 from gramian.rfm import RFMClassifier, RFMRegressor
 from gramian.tables.types import TableLike, TargetLike
 
 
 def write_report(
-    subject: RFMClassifier | RFMRegressor | FeatureReport,
+    subject: RFMClassifier | RFMRegressor | FeatureReport | WeightReport | Trajectory,
     path: str | os.PathLike[str],
     *,
     X: TableLike = None,
@@ -32,7 +34,7 @@ def write_report(
 
     Parameters
     ----------
-    subject : fitted RFMRegressor or RFMClassifier, or FeatureReport
+    subject : fitted RFMRegressor or RFMClassifier, or FeatureReport, WeightReport or Trajectory
     path : path
         Path of the file. Its folder is created, and an existing file is replaced.
     X, y : table (n, d) and targets, optional
@@ -73,8 +75,15 @@ def write_report(
         heading = title or "An inspected network"
         html = network_page(subject, title=heading, monitor=monitor, image_shape=image_shape, layers=layers)
         return _written(html, path)
+    if isinstance(subject, WeightReport | Trajectory):
+        _only("a model", X=X, y=y, card=card)
+        _only("a network that was measured on data", monitor=monitor, image_shape=image_shape)
+        if isinstance(subject, WeightReport):
+            return _written(weight_page(subject, title=title, layers=layers), path)
+        return _written(trajectory_page(subject, title=title or "Checkpoints of a training run", layers=layers), path)
     raise ValueError(
-        f"subject must be a fitted RFMRegressor or RFMClassifier, or a FeatureReport, got {type(subject).__name__}"
+        "subject must be a fitted RFMRegressor or RFMClassifier, a FeatureReport, a WeightReport or a Trajectory, got "
+        f"{type(subject).__name__}"
     )
 
 
