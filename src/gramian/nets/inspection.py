@@ -133,6 +133,7 @@ def inspect(
             batch_size=batch_size,
             keep_target=loss == "model",
             unpack=options.unpack,
+            mask=options.mask,
             max_samples=max_samples,
         )
         with (
@@ -144,10 +145,10 @@ def inspect(
                 _add_batch(batch, capture, start, collector, geometry)
                 tick()
         sums, unmeasured = collector.finish()
-        measured = [layer for layer in found if layer.name in sums]
+        measured = [layer for layer in collector.layers if layer.name in sums]
         last = [name for name, depth in collector.depth.items() if depth == 1]
-        numbers = {} if geometry is None else geometry.measure(measured, options.ridge, collector.samples, last)
-        means = {} if geometry is None else geometry.class_means(collector.samples)
+        numbers = {} if geometry is None else geometry.measure(measured, options.ridge, last)
+        means = {} if geometry is None else geometry.class_means()
         if means and can_repeat(data):
             # With gradients on: without them attention takes a fused path that no hook sees.
             with Capture(inner, found, options.output, pool_features=True) as capture, torch.enable_grad():
@@ -159,7 +160,7 @@ def inspect(
         raise ValueError(f"no layer could be measured; skipped: {skipped}")
     _warn_about_projections(collector)
     _warn_about_masked_labels(collector)
-    _warn_about_few_samples(geometry, collector.samples)
+    _warn_about_few_samples(geometry)
     records = _records(measured, sums, numbers, collector)
     classes = 0 if geometry is None else geometry.classes
     return FeatureReport(records, skipped, collector.settings() | {"classes": classes})
@@ -233,12 +234,12 @@ def _warn_about_masked_labels(collector: Collector) -> None:
         )
 
 
-def _warn_about_few_samples(geometry: GeometryCollector | None, samples: int) -> None:
+def _warn_about_few_samples(geometry: GeometryCollector | None) -> None:
     few = {} if geometry is None else geometry.underdetermined()
-    if few:
+    if geometry is not None and few:
         warnings.warn(
-            f"{samples} samples for up to {max(few.values())} features in {len(few)} layers: any target is linear in "
-            "at least as many features as samples, so target_linearity and nc1 say little (use more data)",
+            f"{geometry.units} samples for up to {max(few.values())} features in {len(few)} layers: any target is "
+            "linear in at least as many features as samples, so target_linearity and nc1 say little (use more data)",
             stacklevel=3,
         )
 

@@ -1,53 +1,80 @@
-"""Check that a layer computes what its normal form says, on the first batch.
+"""Check that a layer computes what its normal form says.
 
 A subclass with a ``forward`` of its own, or a hook of the user, may change the output of a layer. The output is then
 compared with that of the class whose normal form is known. A constant factor (a scaled embedding) is a known linear
-map, through which the gradients are carried; a constant offset changes no gradient; any other change is a reason to
-skip the layer.
+map, through which the gradients are carried; a constant offset changes no gradient. A linear layer or a convolution
+that multiplies by another matrix than its weight (a low-rank update, a normalised or quantised weight) is measured
+through that matrix, see :mod:`gramian.nets.effective`. Any other change is a reason to skip the layer.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 from torch.autograd.graph import saved_tensors_hooks
 
-from gramian.nets.layers import Layer
+from gramian.nets.effective import effective_output, effective_weight
+from gramian.nets.layer_forms import Layer
 
 MAX_TOLERANCE = 0.02  # of half precision; other types have 1000 units in the last place
 
 
-def output_scale(layer: Layer, args: tuple[object, ...], kwargs: Mapping[str, object], output: Tensor) -> float | None:
-    """The factor c with output = c · Z + constant for the normal form Z of the layer; None where there is none.
+@dataclass(frozen=True, eq=False)
+class NormalForm:
+    """The output of a layer as ``scale · H Wᵀ + constant``, where W is its weight or ``effective`` (groups, m, k).
 
-    >>> from torch import nn
+    ``changed`` marks layers whose output is not that of their class, which are checked in every batch.
+    """
+
+    scale: float = 1.0
+    effective: Tensor | None = None
+    changed: bool = False
+
+
+def find_normal_form(
+    layer: Layer,
+    args: tuple[object, ...],
+    kwargs: Mapping[str, object],
+    output: Tensor,
+    known: NormalForm | None = None,
+) -> NormalForm | None:
+    """The normal form of a layer from one call; None where it has none, or another one than is ``known``.
+
     >>> from gramian.nets.layers import find_layers
     >>> class Scaled(nn.Linear):
     ...     def forward(self, x):
     ...         return 3 * super().forward(x)
     >>> model, x = Scaled(4, 5), torch.randn(8, 4, generator=torch.Generator().manual_seed(0))
-    >>> round(output_scale(find_layers(model)[0][0], (x,), {}, model(x)), 4)
+    >>> round(find_normal_form(find_layers(model)[0][0], (x,), {}, model(x)).scale, 4)
     3.0
     """
     if layer.defined_by is None:
-        return 1.0
-    try:
-        with torch.no_grad():
-            Z = layer.defined_by.forward(layer.module, *args, **kwargs)
-    except (TypeError, RuntimeError):  # arguments that only the subclass takes
+        return NormalForm()
+    if known is not None and known.effective is not None:
+        expected = effective_output(layer, known.effective, args, kwargs)
+        return known if expected is not None and _fit_scale(layer, output.detach(), expected) == 1 else None
+    scale = _output_scale(layer, layer.defined_by, args, kwargs, output)
+    if scale is not None:
+        changed = scale != 1
+        if known is None:
+            return NormalForm(scale, changed=changed)
+        return known if abs(known.scale - scale) <= _tolerance(output.dtype) * abs(scale) else None
+    if known is not None:
         return None
-    if not isinstance(Z, Tensor) or Z.shape != output.shape:
+    W = effective_weight(layer, args, kwargs)
+    if W is None:
         return None
-    scale = _fit_scale(layer, output.detach(), Z)
-    if scale is None or scale == 1 or _factor_is_constant(layer, layer.defined_by, args, kwargs):
-        return scale
-    return None
+    expected = effective_output(layer, W, args, kwargs)
+    if expected is None or _fit_scale(layer, output.detach(), expected) != 1:
+        return None
+    return NormalForm(effective=W, changed=True)
 
 
 def reason_to_refuse(layer: Layer) -> str:
-    """The reason why a layer without a normal form on the first batch is skipped."""
+    """The reason why a layer without a normal form is skipped."""
     known = "its type" if layer.defined_by is None else layer.defined_by.__name__
     return (
         f"its output is not that of {known} with its weight (its forward method or a hook changes it), so it has no "
@@ -55,9 +82,30 @@ def reason_to_refuse(layer: Layer) -> str:
     )
 
 
+def _output_scale(
+    layer: Layer,
+    defined_by: type[nn.Module],
+    args: tuple[object, ...],
+    kwargs: Mapping[str, object],
+    output: Tensor,
+) -> float | None:
+    """The factor c with output = c · Z + constant for the normal form Z of the layer; None where there is none."""
+    try:
+        with torch.no_grad():
+            Z = defined_by.forward(layer.module, *args, **kwargs)
+    except (TypeError, RuntimeError):  # arguments that only the subclass takes
+        return None
+    if not isinstance(Z, Tensor) or Z.shape != output.shape:
+        return None
+    scale = _fit_scale(layer, output.detach(), Z)
+    if scale is None or scale == 1 or _factor_is_constant(layer, defined_by, args, kwargs):
+        return scale
+    return None
+
+
 def _fit_scale(layer: Layer, output: Tensor, Z: Tensor) -> float | None:
     tolerance = _tolerance(output.dtype)
-    F, R = (layer.normal_rows(T).flatten(1).double() for T in (output, Z))
+    F, R = (layer.flat_output(T).double() for T in (output, Z))
     if float((F - R).norm()) <= tolerance * float(R.norm()):
         return 1.0
     size = float(R.norm())
