@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from gramian.nets import InspectOptions, inspect
+from gramian.nets.feature_matrix import Unavailable
 from nets.models import seeded
 
 MATRICES = ("agop", "agop_centered", "ptk", "enfa", "fact", "vcs", "ptk_change")
@@ -64,7 +65,13 @@ def assert_equal_reports(one, two):
     assert one.skipped == two.skipped
     for layer in one.layers:
         for name in MATRICES:
-            a, b = one.matrix(layer, name), two.matrix(layer, name)
+            try:
+                a = one.matrix(layer, name)
+            except Unavailable:
+                with pytest.raises(Unavailable):
+                    two.matrix(layer, name)
+                continue
+            b = two.matrix(layer, name)
             np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12 * (1 + abs(a).max()), err_msg=f"{layer} {name}")
     for a, b in zip(one.rows, two.rows, strict=True):
         for name in ("target_linearity", "nc1", "nc4", "surrogate"):
@@ -77,7 +84,7 @@ def test_results_do_not_depend_on_the_batch_size(case):
     data = (X, torch.arange(len(X)) % outputs)
     start = {key: 0.5 * value for key, value in model.state_dict().items()}
     whole = measure(model, data, start, len(X))
-    for batch_size in (4, 1):
+    for batch_size in (3, 1):
         assert_equal_reports(measure(model, data, start, batch_size), whole)
 
 

@@ -70,12 +70,12 @@ def _locate(v: Tensor, p: Tensor) -> tuple[int | None, bool] | None:
 
     None where v is a part of a matrix, or lies otherwise in memory.
     """
-    if not p.is_contiguous() or v.dtype != p.dtype or v.ndim < 2:
+    if v.dtype != p.dtype or v.ndim < 2:
         return None
-    a, b = p.shape[-2:]
-    if v.shape[-2:] == (a, b) and _steps(v, (b, 1)):
+    (a, b), (down, right) = p.shape[-2:], p.stride()[-2:]
+    if v.shape[-2:] == (a, b) and _steps(v, (down, right)):
         flipped = False
-    elif v.shape[-2:] == (b, a) and _steps(v, (1, b)):
+    elif v.shape[-2:] == (b, a) and _steps(v, (right, down)):
         flipped = True
     else:
         return None
@@ -83,10 +83,10 @@ def _locate(v: Tensor, p: Tensor) -> tuple[int | None, bool] | None:
     leading = list(zip(v.shape[:-2], v.stride()[:-2], strict=True))
     group: int | None = None
     if p.ndim == 3:
-        if leading and leading[-1][0] == p.shape[0] and (leading[-1][1] == a * b or p.shape[0] == 1):
+        if leading and leading[-1][0] == p.shape[0] and (leading[-1][1] == p.stride(0) or p.shape[0] == 1):
             leading.pop()
-        elif offset % (a * b) == 0:
-            group, offset = offset // (a * b), 0
+        elif offset % p.stride(0) == 0:
+            group, offset = offset // p.stride(0), 0
     # Further dimensions may only repeat the matrix.
     return (group, flipped) if offset == 0 and all(size == 1 or step == 0 for size, step in leading) else None
 
@@ -160,21 +160,25 @@ def _einsum(operand: Tensor, args: tuple[Any, ...], group: int | None, flipped: 
         return None
     own, other = (0, 1) if operands[0] is operand else (1, 0)
     x, x_letters, w = operands[other], letters[other], letters[own]
+    stack = w[0] if stacked else ""  # the letter of the stack
     contracted = [c for c in w if c in x_letters and c not in out]
-    free = [c for c in w if c not in x_letters and c in out]
-    both = [c for c in w if c in x_letters and c in out]
+    free = [c for c in w if c not in x_letters and c in out and c != stack]
     rows = [c for c in out if c not in w]
-    if len(contracted) != 1 or len(free) != 1 or len(both) != int(stacked) or len(set(w)) != 2 + int(stacked):
+    if len(contracted) != 1 or len(free) != 1 or stack not in out or len(set(w)) != 2 + len(stack):
         return None
-    if (both and w[0] != both[0]) or set(x_letters) != {*rows, *both, *contracted} or len(set(x_letters)) != x.ndim:
+    if {*x_letters} - {stack} != {*rows, *contracted} or len(set(x_letters)) != x.ndim:
         return None
 
     def as_rows(source: str, last: str) -> Callable[[Tensor], Tensor]:
-        order = [source.index(c) for c in (*rows, *both, last)]
+        shared = "" if stack in source else stack  # all matrices of the stack multiply the same rows
+        order = [source.index(c) for c in (*rows, *(stack if not shared else ""), last)]
 
         def arrange(T: Tensor) -> Tensor:
             T = T.permute(order)
-            return T.reshape(-1, *T.shape[-2:]) if both else T.reshape(-1, 1, T.shape[-1])
+            if not stack or shared:
+                T = T.reshape(-1, 1, T.shape[-1])
+                return T.expand(-1, operand.shape[0], -1) if shared else T
+            return T.reshape(-1, *T.shape[-2:])
 
         return arrange
 
