@@ -22,7 +22,7 @@ from gramian.nets.forward_pass import ForwardPass
 from gramian.nets.layer_forms import Layer, Undo, Watch
 from gramian.nets.normal_form import NormalForm, find_normal_form, reason_to_refuse
 from gramian.nets.prepare import model_dtype
-from gramian.nets.products import unexplained
+from gramian.nets.products import WeightUses, unexplained
 from gramian.nets.recording import Recording
 
 
@@ -66,6 +66,7 @@ class Capture:
         self._recording: Recording | None = None
         self._forms: dict[str, NormalForm] = {}  # of the layers that were checked
         self._refused: dict[str, str] = {}
+        self._reused: frozenset[str] | None = None  # layers whose weight is used outside their module; None before
         self._axes = BatchAxes()
         self._axes_found = False
         self._undo: list[Undo] = []
@@ -135,7 +136,7 @@ class Capture:
         self._recording = recording
         try:
             if state is None:
-                raw = self.model(*batch.args, **batch.kwargs)
+                raw = self._call(batch, recording)
             else:
                 # The state dict names a tied weight once per use, each with its value.
                 raw = functional_call(self.model, dict(state), batch.args, batch.kwargs, tie_weights=False)
@@ -160,9 +161,25 @@ class Capture:
             refused=dict(self._refused),
             shared=self._axes.shared if batch.size > 1 else frozenset(),
             features=recording.features,
+            reused=self._reused or frozenset(),
             effective={name: form.effective for name, form in self._forms.items() if form.effective is not None},
         )
         return done, recording.shapes
+
+    def _call(self, batch: Batch, recording: Recording) -> Any:
+        """Run the model; the first time, find the weights that are used outside their modules too."""
+        if self._reused is not None or any(_is_compiled(module) for module in self.model.modules()):
+            return self.model(*batch.args, **batch.kwargs)
+        plain = [layer for layer in self.layers if layer.watch is None]
+        with WeightUses([layer.weight() for layer in plain]) as uses:
+            raw = self.model(*batch.args, **batch.kwargs)
+        calls: dict[int, int] = {}
+        for layer in plain:
+            key = id(layer.weight())
+            calls[key] = calls.get(key, 0) + len(recording.shapes.get(layer.name, []))
+        more = [layer for layer in plain if uses.count(layer.weight()) > calls[id(layer.weight())] > 0]
+        self._reused = frozenset(layer.name for layer in more)
+        return raw
 
     def _register(self) -> None:
         inside: dict[tuple[nn.Module, Watch], list[Layer]] = {}
@@ -170,7 +187,8 @@ class Capture:
             if layer.watch is not None:
                 inside.setdefault((layer.module, layer.watch), []).append(layer)
             else:
-                handle = layer.module.register_forward_hook(self._module_hook(layer), with_kwargs=True)
+                # Before the hooks of the user, which are then part of what follows the layer.
+                handle = layer.module.register_forward_hook(self._module_hook(layer), with_kwargs=True, prepend=True)
                 self._undo.append(handle.remove)
         for (module, watch), parts in inside.items():
             self._undo += watch(module, parts, lambda: self._recording)
@@ -201,7 +219,8 @@ class Capture:
         """Compare the output with the normal form; modules inside the layer are not recorded meanwhile."""
         recording, self._recording = self._recording, None
         try:
-            form = find_normal_form(layer, args, kwargs, output, self._forms.get(layer.name))
+            with torch._C.DisableTorchFunction():  # the functions of the check are no uses of the weight
+                form = find_normal_form(layer, args, kwargs, output, self._forms.get(layer.name))
         finally:
             self._recording = recording
         if form is None:
@@ -227,3 +246,7 @@ class Capture:
         for weight, required in self._grad:
             weight.requires_grad_(required)
         self._grad.clear()
+
+
+def _is_compiled(module: nn.Module) -> bool:
+    return hasattr(module, "_orig_mod") or getattr(module, "_compiled_call_impl", None) is not None

@@ -70,6 +70,7 @@ class Collector:
         self.projected_from = 0
         self.output_count = 0
         self.chosen: list[int] | None = None
+        self.reused: frozenset[str] = frozenset()  # layers whose weight is used outside their module too
         self.routed: dict[str, Tensor] = {}  # rows of each weight matrix, of layers that route rows to one of several
         self.unoriented: list[Layer] = []  # parameters whose use no batch has shown yet
         self.unpaired: set[str] = set()  # layers whose rows are others with the initial weights
@@ -93,6 +94,7 @@ class Collector:
             self.order.setdefault(name)
         self.without_graph |= done.without_graph
         self.refused |= done.refused
+        self.reused |= done.reused
         if self.loss_given is not None:
             self._add_loss(batch, done)
         self._add_outputs(done, initial)

@@ -28,6 +28,7 @@ class Collected(Protocol):
     normaliser: Normaliser
     decays: dict[str, Decay]
     sums: dict[str, RunningSums]
+    reused: frozenset[str]
     routed: dict[str, Tensor]
     unpaired: set[str]
     projections: tuple[int, ...]
@@ -72,8 +73,14 @@ def finished_sums(layer: Layer, source: Collected) -> LayerSums:
         max_dim=source.options.max_dim,
         probes=sums.probes,
         no_fact_reason=_no_fact_reason(layer, source),
-        tied_to=next((other.name for other in source.layers if other.shares_weight(layer)), None),
+        tied_to=_tied_to(layer, source),
     )
+
+
+def _tied_to(layer: Layer, source: Collected) -> str | None:
+    """Another layer with the same weight, or a product outside the layer's module, so that the gradient covers both."""
+    other = next((other.name for other in source.layers if other.shares_weight(layer)), None)
+    return "a use outside its module" if other is None and layer.name in source.reused else other
 
 
 def _row_means(layer: Layer, source: Collected) -> tuple[int, Tensor | None]:

@@ -49,8 +49,8 @@ class ForwardPass:
     ``raw`` is what the model returned and ``output`` its tensor; ``order`` names the layers in the order of their
     first call, ``without_graph`` those that ran without gradients, ``refused`` the reasons of those whose output is not
     that of their normal form, ``shared`` the layers whose rows belong to several samples of the batch; ``features`` is
-    empty unless the :class:`gramian.nets.capture.Capture` pools them; ``effective`` has the matrices of layers that do
-    not multiply by their own weight.
+    empty unless the :class:`gramian.nets.capture.Capture` pools them; ``reused`` are layers whose weight is used
+    outside their module too, and ``effective`` has the matrices of layers that do not multiply by their own weight.
     """
 
     raw: object
@@ -62,6 +62,7 @@ class ForwardPass:
     refused: Mapping[str, str]
     shared: frozenset[str]
     features: Mapping[str, LayerFeatures]
+    reused: frozenset[str] = frozenset()
     effective: Mapping[str, Tensor] = field(default_factory=dict)
 
     def only(self, names: frozenset[str]) -> ForwardPass:

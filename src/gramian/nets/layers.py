@@ -9,6 +9,7 @@ from functools import partial
 
 from torch import nn
 from torch.nn.parameter import UninitializedParameter
+from torch.nn.utils.parametrize import ParametrizationList
 
 from gramian.nets.attention import attention_layers
 from gramian.nets.layer_forms import Layer, LayerForm, form_of
@@ -64,6 +65,8 @@ def _layers_of(name: str, dotted: str, module: nn.Module) -> tuple[list[Layer], 
         return ([], reason) if reason is not None else ([_registered(name, module, defined_by, form)], None)
     if isinstance(module, nn.RNNBase | nn.RNNCellBase):
         return recurrent_layers(dotted, module)
+    if isinstance(module, ParametrizationList):
+        return [], None  # the weight that it computes belongs to the module around it
     own = list(module.parameters(recurse=False))
     vectors = all(not isinstance(p, UninitializedParameter) and p.ndim < 2 for p in own)
     if own and (vectors or isinstance(module, _NORMS)):

@@ -8,7 +8,7 @@ has no normal form, and is skipped with the name of that function.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import torch
@@ -104,17 +104,54 @@ def unexplained(recording: Recording, output: Tensor, layers: list[Layer]) -> li
     at, weights = iter(gradients[: len(calls)]), gradients[len(calls) :]
     wrong = []
     for layer, grad in zip(found, weights, strict=True):
-        total = torch.zeros_like(layer.weight_matrix(), dtype=torch.float64)
+        total, size = torch.zeros_like(layer.weight_matrix(), dtype=torch.float64), 0.0
         for call, H in zip(recording.calls[layer.name], recording.factors[layer.name], strict=True):
             gradient = next(at)
             if gradient is not None:
-                part = torch.einsum("ngm,ngk->gmk", call.rows(gradient).double(), H.double())
+                D, H = call.rows(gradient).double(), H.double()
+                part = torch.einsum("ngm,ngk->gmk", D, H)
+                size += float(D.norm() * H.norm())  # of the terms, which may cancel
                 total[slice(None) if call.group is None else slice(call.group, call.group + 1)] += part
         actual = torch.zeros_like(total) if grad is None else layer.matrix(grad).double()
         tolerance = 1000 * torch.finfo(output.dtype).eps
-        if float((total - actual).norm()) > tolerance * max(float(actual.norm()), float(total.norm())):
+        if float((total - actual).norm()) > tolerance * max(float(actual.norm()), size):
             wrong.append(layer)
     return wrong
+
+
+class WeightUses(TorchFunctionMode):
+    """Counts the torch functions that compute something from each weight, views and values without gradients aside.
+
+    >>> weight = nn.Parameter(torch.ones(2, 2))
+    >>> with WeightUses([weight]) as uses:
+    ...     _ = torch.ones(1, 2) @ weight.T, weight.shape, weight + 1
+    >>> uses.count(weight)
+    2
+    """
+
+    def __init__(self, weights: Iterable[Tensor]):
+        super().__init__()
+        self._counts = {id(weight): 0 for weight in weights}
+
+    def count(self, weight: Tensor) -> int:
+        """Number of functions that used a weight."""
+        return self._counts[id(weight)]
+
+    def __torch_function__(
+        self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        result = func(*args, **kwargs)
+        for operand in _tensors((*args, *kwargs.values())):
+            base = operand if id(operand) in self._counts else operand._base
+            if id(base) in self._counts and not _is_passive(result, base):
+                self._counts[id(base)] += 1
+        return result
+
+
+def _is_passive(result: object, base: Tensor | None) -> bool:
+    """True for a view of the tensor, a size, or a value without gradients."""
+    return all(T is base or T._base is base or not T.requires_grad for T in _tensors(result))
 
 
 class _Watcher(TorchFunctionMode):
@@ -134,13 +171,13 @@ class _Watcher(TorchFunctionMode):
             layer = self.layers.get(id(base))
             if layer is None or base is None or layer.name in self.recording.refused:
                 continue
-            if all(T is base or T._base is base or not T.requires_grad for T in _tensors(result)):
-                continue  # a view, a size, or a value without gradients
+            if _is_passive(result, base):
+                continue
             if not self._record(layer, find_product(func, args, kwargs, operand, base, result), result):
                 name = (resolve_name(func) or str(func)).rsplit(".", 1)[-1]
                 self.recording.refused[layer.name] = (
-                    f"it is used by {name!r} in a way that is not a product Z = H Wᵀ with the whole matrix: register a "
-                    "normal form of its module with gramian.nets.register_layer"
+                    f"it is used by {name!r}, which is no product Z = H Wᵀ with the whole matrix (a bias or an "
+                    "embedding of positions has none; otherwise register one with gramian.nets.register_layer)"
                 )
         return result
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
-from torch.autograd.graph import get_gradient_edge
+from torch.autograd.graph import GradientEdge, get_gradient_edge
 
 from gramian.nets.batch_axes import BatchAxes, CallShapes, LayerAxes, Shape, Shapes
 from gramian.nets.forward_pass import Call, Calls, LayerFeatures
@@ -104,17 +104,15 @@ def _samples_first(T: Tensor, channel_dim: int, axis: int | None) -> Tensor | No
     return T.movedim((axis, channel), (0, -1))
 
 
-def _stable_edge(
-    output: Tensor, rows: Callable[[Tensor], Tensor]
-) -> tuple[torch.autograd.graph.GradientEdge, Callable[[Tensor], Tensor]]:
+def _stable_edge(output: Tensor, rows: Callable[[Tensor], Tensor]) -> tuple[GradientEdge, Callable[[Tensor], Tensor]]:
     """The place of an output in the graph that an in-place activation does not remove.
 
-    An in-place operation on a view replaces the node of the view, but not that of its base: ``F.linear`` returns a view
-    for an input with positions.
+    An in-place operation on a view replaces the node of the view, but not that of its base, so the gradient is taken at
+    the base, in the places of the view. ``F.linear`` returns a view for an input with positions.
     """
     base = output._base
-    whole = base is not None and base.numel() == output.numel() and base.is_contiguous() and output.is_contiguous()
-    if base is None or not whole or base.grad_fn is None:
+    repeated = any(size > 1 and step == 0 for size, step in zip(output.shape, output.stride(), strict=True))
+    if base is None or base.grad_fn is None or not base.is_contiguous() or repeated:
         return get_gradient_edge(output), rows
-    shape = output.shape
-    return get_gradient_edge(base), lambda gradient: rows(gradient.reshape(shape))
+    shape, strides, start = output.shape, output.stride(), output.storage_offset() - base.storage_offset()
+    return get_gradient_edge(base), lambda gradient: rows(gradient.contiguous().as_strided(shape, strides, start))

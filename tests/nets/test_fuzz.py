@@ -1,0 +1,93 @@
+"""Random small modules equal the naive reading, or their layers are skipped with a reason; batches do not matter.
+
+``GRAMIAN_FUZZ=1000`` compares that many modules instead of a quick selection.
+"""
+
+import copy
+import os
+import warnings
+
+import numpy as np
+import pytest
+import torch
+
+from gramian.nets import inspect
+from nets import naive
+from nets.fuzz import random_model
+
+COUNT = int(os.environ.get("GRAMIAN_FUZZ", "60"))
+LAM = 0.1
+MATRICES = ("nfm", "agop", "agop_centered", "ptk", "enfa", "benfa", "fact", "bfact", "vcs")
+
+
+def expected(model, X, y):
+    rows, weights = naive.measure(model, [x[None] for x in X], y, lambda f, y: (f - y).square().mean())
+    merged = {}
+    for name in rows:
+        found = naive.matrices(rows[name], weights[name], LAM)
+        merged.setdefault(name[0] if isinstance(name, tuple) else name, []).append(found)
+    return {
+        name: {key: torch.block_diag(*(part[key] for part in parts)).detach().numpy() for key in parts[0]}
+        for name, parts in merged.items()
+    }
+
+
+def difference(found, twin, whole=None, floor=1e-12):
+    """Relative to the size of the matrix, or of the ``whole`` from which it is a difference."""
+    size = max(np.linalg.norm(twin if whole is None else whole), floor)
+    return float(np.linalg.norm(found - twin) / size)
+
+
+def compare(seed):
+    """The largest relative difference of a matrix of a random module, the layers measured, and those skipped."""
+    model, X, dtype = random_model(seed)
+    model.eval()
+    wide = copy.deepcopy(model).double()
+    with torch.no_grad():
+        y = torch.sin(3 * wide(X)) / 2
+    twin = expected(wide, X, y)
+    model, inputs = model.to(dtype), X.to(dtype) if X.is_floating_point() else X
+    if dtype == torch.float32:  # the twin has the same weights, which float32 holds
+        twin = expected(copy.deepcopy(model).double(), X.to(dtype).double() if X.is_floating_point() else X, y)
+    reports = [
+        inspect(model, (inputs, y.to(dtype)), "mse", weight_decay=LAM, batch_size=size) for size in (len(X), 3, 1)
+    ]
+    report = reports[0]
+    assert set(twin) <= set(report.layers) | set(report.skipped), set(twin) - set(report.layers) - set(report.skipped)
+    assert all(report.skipped.values())
+    tolerance, floor = (1e-6, 1e-12) if dtype == torch.float64 else (2e-3, 1e-6)
+    for layer in report.layers:
+        assert layer in twin, f"{layer} has no twin"
+        record = report.record(layer)
+        for name in MATRICES:
+            tied = record.sums.tied_to is not None and name in ("fact", "bfact", "vcs")
+            try:
+                found = report.matrix(layer, name)
+            except ValueError:
+                assert name in ("fact", "bfact", "vcs"), name
+                continue
+            whole = found if tied else twin[layer]["agop" if name == "agop_centered" else name]
+            if not tied:
+                error = difference(found, twin[layer][name], whole, floor)
+                assert error <= tolerance, (seed, layer, record.kind, name, error)
+            for other in reports[1:]:
+                error = difference(other.matrix(layer, name), found, whole, floor)
+                assert error <= tolerance, (seed, layer, record.kind, name, error, "batches")
+    for other in reports[1:]:
+        assert other.skipped == report.skipped
+    return report
+
+
+@pytest.mark.parametrize("block", range(0, COUNT, 10))
+def test_random_modules_equal_the_naive_reading_or_are_skipped_with_a_reason(block):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # single samples, few of them, projections without oneDNN
+        for seed in range(block, min(block + 10, COUNT)):
+            compare(seed)
+
+
+def test_a_wrong_number_would_be_found():
+    model, X, _ = random_model(3)
+    twin = expected(model.double().eval(), X, torch.zeros(len(X), 3))
+    for found in twin.values():
+        assert difference(1.00001 * found["agop"], found["agop"]) > 1e-6
