@@ -281,7 +281,8 @@ class Collector:
                     "it runs without gradients in the forward pass (torch.no_grad, or a reentrant checkpoint)"
                 )
             elif name not in position:
-                skipped[name] = "it was not used in the forward pass"
+                hidden = "" if layer.orientation is None else ", or by functions that are not torch's"
+                skipped[name] = f"it was not used in the forward pass{hidden}"
             elif not self.sums[name].reached:
                 skipped[name] = "its output does not reach the model's output"
             else:

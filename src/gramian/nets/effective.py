@@ -24,7 +24,7 @@ _CONVOLUTIONS = nn.Conv1d | nn.Conv2d | nn.Conv3d
 
 
 def effective_weight(layer: Layer, args: tuple[object, ...], kwargs: Mapping[str, object]) -> Tensor | None:
-    """The matrices (groups, m, k) by which a Linear, an Embedding or a convolution multiplies, from basis vectors.
+    """The matrices (groups, m, k) by which a Linear or a convolution multiplies, from its outputs for basis vectors.
 
     None for other modules, for calls with further arguments, and for modules that fail on basis vectors.
 
@@ -46,9 +46,6 @@ def effective_weight(layer: Layer, args: tuple[object, ...], kwargs: Mapping[str
             if isinstance(module, nn.Linear):
                 basis = torch.eye(module.in_features, dtype=x.dtype, device=x.device)
                 return layer.matrix(_responses(module, basis).mT.to(weight.dtype))
-            if isinstance(module, nn.Embedding):
-                rows = _forward(module, torch.arange(module.num_embeddings, device=weight.device))
-                return layer.matrix(rows.to(weight.dtype)) if rows.shape == weight.shape else None
             if isinstance(module, _CONVOLUTIONS):
                 return layer.matrix(_kernel(module, x).to(weight.dtype))
     except (RuntimeError, ValueError, TypeError, IndexError):  # a forward method may fail on inputs of another shape
@@ -75,23 +72,28 @@ def initial_effective(layer: Layer, model: nn.Module, state: Mapping[str, Tensor
     return functional_call(_Probe(layer, x), own, ())
 
 
-def effective_output(layer: Layer, W: Tensor, args: tuple[object, ...], kwargs: Mapping[str, object]) -> Tensor | None:
-    """The output of a Linear, an Embedding or a convolution with the matrices W in place of its weight.
+def effective_output(
+    layer: Layer, W: Tensor | None, scale: float, args: tuple[object, ...], kwargs: Mapping[str, object]
+) -> Tensor | None:
+    """The output of a Linear or a convolution with the matrices W, or with ``scale`` times its weight.
 
     The constant is the module's output for an input of zeros. None for other modules, and for calls with further
     arguments.
     """
     x, module = _only_input(args, kwargs), layer.module
-    if x is None or not isinstance(module, nn.Linear | nn.Embedding | _CONVOLUTIONS):
+    if x is None or not isinstance(module, nn.Linear | _CONVOLUTIONS):
         return None
+    weight = layer.weight().detach()
+    kernel = scale * weight if W is None else W.reshape(weight.shape)
     with torch.no_grad():
+        try:
+            constant = _forward(module, torch.zeros_like(x))
+        except (RuntimeError, ValueError, TypeError):
+            return None
         if isinstance(module, nn.Linear):
-            return F.linear(x, W[0].to(x.dtype)) + _forward(module, torch.zeros_like(x))
-        if isinstance(module, nn.Embedding):
-            return F.embedding(x, W[0].mT)
+            return F.linear(x, kernel.to(x.dtype)) + constant
         assert isinstance(module, _CONVOLUTIONS)
-        kernel = W.reshape(module.weight.shape).to(x.dtype)
-        return module._conv_forward(x, kernel, None) + _forward(module, torch.zeros_like(x))
+        return module._conv_forward(x, kernel.to(x.dtype), None) + constant
 
 
 def _only_input(args: tuple[object, ...], kwargs: Mapping[str, object]) -> Tensor | None:

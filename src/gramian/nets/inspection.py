@@ -203,7 +203,9 @@ def _records(
     collector: Collector,
 ) -> dict[str, LayerRecord]:
     kinds = {layer.name: layer.kind for layer in layers}
-    linear = {name: one.weight for name, one in sums.items() if kinds[name] not in _NOT_LINEAR}
+    # A product whose rows are added up, or whose matrix is no parameter, has no balance either.
+    other = {layer.name for layer in layers if layer.rows_of_gradient is not None or layer.effective is not None}
+    linear = {name: one.weight for name, one in sums.items() if kinds[name] not in _NOT_LINEAR and name not in other}
     balance = balancedness_of_pairs(linear, collector.pairs)
     return {
         name: LayerRecord(

@@ -20,6 +20,7 @@ from torch.autograd.graph import saved_tensors_hooks
 from gramian.nets.effective import effective_output, effective_weight
 from gramian.nets.layer_forms import Layer
 
+EXAMPLES = 64  # tokens that are looked up to find a factor
 MAX_TOLERANCE = 0.02  # of half precision; other types have 1000 units in the last place
 
 
@@ -95,9 +96,29 @@ def _form_of_data(
     output: Tensor,
 ) -> NormalForm | None:
     """The factor c with output = c · Z + constant for the normal form Z of the layer; None where there is none."""
-    Z = _class_output(layer, defined_by, args, kwargs)
-    scale = None if Z is None or Z.shape != output.shape else _fit_scale(layer, output.detach(), Z)
+    scale = _scale_of_data(layer, defined_by, args, kwargs, output.detach())
     return None if scale is None else NormalForm(scale, changed=True)
+
+
+def _scale_of_data(
+    layer: Layer,
+    defined_by: type[nn.Module],
+    args: tuple[object, ...],
+    kwargs: Mapping[str, object],
+    output: Tensor,
+) -> float | None:
+    Z = _class_output(layer, defined_by, args, kwargs)
+    if Z is None or Z.shape != output.shape:
+        return None
+    F, R = layer.flat_output(output), layer.flat_output(Z)
+    if isinstance(layer.module, nn.Embedding):
+        # With further tokens, because one alone cannot tell a factor.
+        ids = torch.arange(min(EXAMPLES, layer.module.num_embeddings), device=output.device)
+        more = [_class_output(layer, cls, (ids,), {}) for cls in (type(layer.module), defined_by)]
+        if more[0] is None or more[1] is None or more[0].shape != more[1].shape:
+            return None
+        F, R = torch.cat([F, more[0]]), torch.cat([R, more[1]])
+    return _fit_scale(F, R)
 
 
 def _is_form(
@@ -109,16 +130,12 @@ def _is_form(
     output: Tensor,
 ) -> bool:
     """True where a normal form gives the output."""
-    W = form.effective
-    if W is None:
-        W = form.scale * layer.matrix(layer.weight().detach())
     tolerance = _tolerance(output.dtype)
-    expected = effective_output(layer, W, args, kwargs)
+    expected = effective_output(layer, form.effective, form.scale, args, kwargs)
     if expected is not None:
         same = expected.shape == output.shape
         return same and float((output - expected).double().norm()) <= tolerance * float(output.double().norm())
-    Z = _class_output(layer, defined_by, args, kwargs)
-    scale = None if Z is None or Z.shape != output.shape else _fit_scale(layer, output, Z)
+    scale = _scale_of_data(layer, defined_by, args, kwargs, output)
     return scale is not None and abs(scale - form.scale) <= tolerance * abs(scale)
 
 
@@ -133,9 +150,10 @@ def _class_output(
     return Z if isinstance(Z, Tensor) else None
 
 
-def _fit_scale(layer: Layer, output: Tensor, Z: Tensor) -> float | None:
-    tolerance = _tolerance(output.dtype)
-    F, R = (layer.flat_output(T).double() for T in (output, Z))
+def _fit_scale(F: Tensor, R: Tensor) -> float | None:
+    """The factor c with F = c · R + constant, for rows (n, m)."""
+    tolerance = _tolerance(F.dtype)
+    F, R = F.double(), R.double()
     if float((F - R).norm()) <= tolerance * float(R.norm()):
         return 1.0
     size = float(R.norm())

@@ -62,7 +62,8 @@ def find_product(
         args = args[::-1]
     elif func not in _MATMUL or kwargs:
         return None
-    return _matmul(operand, args, group, flipped, stacked, result)
+    # A stack of one matrix repeats it for every batch.
+    return _matmul(operand, args, group, flipped, stacked and p.shape[0] > 1, result)
 
 
 def _locate(v: Tensor, p: Tensor) -> tuple[int | None, bool] | None:

@@ -171,9 +171,10 @@ class _Watcher(TorchFunctionMode):
             layer = self.layers.get(id(base))
             if layer is None or base is None or layer.name in self.recording.refused:
                 continue
-            if _is_passive(result, base):
+            transformed = torch._C._functorch.maybe_current_level() is not None  # by vmap or torch.func
+            if not transformed and _is_passive(result, base):
                 continue
-            if not self._record(layer, find_product(func, args, kwargs, operand, base, result), result):
+            if transformed or not self._record(layer, find_product(func, args, kwargs, operand, base, result), result):
                 name = (resolve_name(func) or str(func)).rsplit(".", 1)[-1]
                 self.recording.refused[layer.name] = (
                     f"it is used by {name!r}, which is no product Z = H Wᵀ with the whole matrix (a bias or an "
@@ -184,7 +185,7 @@ class _Watcher(TorchFunctionMode):
     def _record(self, layer: Layer, product: Product | None, result: Tensor) -> bool:
         orientation = layer.orientation
         assert orientation is not None
-        if product is None or torch._C._functorch.maybe_current_level() is not None:
+        if product is None:
             return False
         calls = self.recording.calls[layer.name]
         if orientation.transposed is None:

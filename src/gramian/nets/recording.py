@@ -111,8 +111,21 @@ def _stable_edge(output: Tensor, rows: Callable[[Tensor], Tensor]) -> tuple[Grad
     the base, in the places of the view. ``F.linear`` returns a view for an input with positions.
     """
     base = output._base
-    repeated = any(size > 1 and step == 0 for size, step in zip(output.shape, output.stride(), strict=True))
-    if base is None or base.grad_fn is None or not base.is_contiguous() or repeated:
+    if base is None or base.grad_fn is None or _repeats(output) or _repeats(base):
         return get_gradient_edge(output), rows
     shape, strides, start = output.shape, output.stride(), output.storage_offset() - base.storage_offset()
-    return get_gradient_edge(base), lambda gradient: rows(gradient.contiguous().as_strided(shape, strides, start))
+    layout, contiguous = (base.shape, base.stride()), base.is_contiguous()
+
+    def rows_of_view(gradient: Tensor) -> Tensor:
+        if contiguous:
+            placed = gradient.contiguous()
+        else:
+            placed = torch.empty_strided(*layout, dtype=gradient.dtype, device=gradient.device).copy_(gradient)
+        return rows(placed.as_strided(shape, strides, placed.storage_offset() + start))
+
+    return get_gradient_edge(base), rows_of_view
+
+
+def _repeats(T: Tensor) -> bool:
+    """True for an expanded tensor, of which several entries have one place in memory."""
+    return any(size > 1 and step == 0 for size, step in zip(T.shape, T.stride(), strict=True))
