@@ -160,15 +160,19 @@ def test_arguments_that_only_the_subclass_takes_are_skipped():
     assert list(inspect(seeded(Model), X).skipped) == ["a"]
 
 
-@pytest.mark.parametrize("how", ["subclass", "hook", "steering"])
-def test_a_constant_factor_or_offset_is_measured(how):
+@pytest.mark.parametrize("how", ["subclass", "hook", "steering", "nonlinear hook"])
+@pytest.mark.parametrize("batch_size", [32, 1])
+def test_a_constant_factor_and_any_hook_are_measured(how, batch_size):
     model = seeded(lambda: network(Scaled(5, 6) if how == "subclass" else nn.Linear(5, 6)))
     if how == "hook":
         model[0].register_forward_hook(lambda module, args, output: 3 * output)
     if how == "steering":
         model[0].register_forward_hook(lambda module, args, output: output + torch.arange(6))
-    report = inspect(model, X)
+    if how == "nonlinear hook":
+        model[0].register_forward_hook(lambda module, args, output: output.sin() * output.norm(dim=1, keepdim=True))
+    report = inspect(model, X, batch_size=batch_size)
     np.testing.assert_allclose(report.matrix("0", "agop"), input_agop(model), rtol=1e-10, atol=1e-14)
+    assert report.record("0").kind == ("Scaled" if how == "subclass" else "Linear")
 
 
 def test_fact_of_a_scaled_layer_follows_its_own_weight():
@@ -189,6 +193,7 @@ def test_a_scaled_embedding_equals_an_embedding_followed_by_the_factor():
 
     scaled = seeded(lambda: Model(ScaledEmbedding(9, 6), 1.0))
     plain = seeded(lambda: Model(nn.Embedding(9, 6), 6**0.5))
-    one, two = inspect(scaled, TOKENS), inspect(plain, TOKENS)
-    for name in ("agop", "ptk", "nfm"):
-        np.testing.assert_allclose(one.matrix("table", name), two.matrix("table", name), rtol=1e-10)
+    for batch_size in (12, 1):
+        one, two = inspect(scaled, TOKENS, batch_size=batch_size), inspect(plain, TOKENS)
+        for name in ("agop", "ptk", "nfm"):
+            np.testing.assert_allclose(one.matrix("table", name), two.matrix("table", name), rtol=1e-10)
