@@ -11,6 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 from torch.nn.utils import parametrizations
+from torch.utils.checkpoint import checkpoint
 
 from nets.models import Experts, Recurrent
 
@@ -237,6 +238,70 @@ class TiedPair(nn.Module):
         return self.b(torch.relu(self.a(x)))
 
 
+class Branches(nn.Module):
+    """Two modules on the same input, side by side or summed."""
+
+    def __init__(self, a, b, joined):
+        super().__init__()
+        self.a, self.b, self.joined = a, b, joined
+
+    def forward(self, x):
+        a, b = self.a(x), self.b(x)
+        return torch.cat([a, b], -1) if self.joined else a + b
+
+
+class Checkpointed(nn.Module):
+    def __init__(self, inner):
+        super().__init__()
+        self.inner = inner
+
+    def forward(self, x):
+        return checkpoint(self.inner, x, use_reentrant=False)
+
+    def naive(self, name, probes, x):
+        return self.inner(x)
+
+
+class AddedInPlace(nn.Module):
+    """A residual sum in place, and a slice that is written into."""
+
+    def __init__(self, inner):
+        super().__init__()
+        self.inner = inner
+
+    def forward(self, x):
+        z = self.inner(x)
+        z += x
+        z[..., 0] *= 2
+        return z
+
+
+class ClassToken(nn.Module):
+    """A learned token before the others."""
+
+    def __init__(self, d):
+        super().__init__()
+        self.token = nn.Parameter(torch.randn(1, 1, d))
+
+    def forward(self, x):
+        return torch.cat([self.token.expand(len(x), -1, -1), x], 1)
+
+
+class PairAttention(nn.Module):
+    """Scores between tokens by a parameter between two of them."""
+
+    def __init__(self, d):
+        super().__init__()
+        self.between = nn.Parameter(torch.randn(d, d))
+
+    def forward(self, x):
+        return (x @ self.between @ x.mT).softmax(-1) @ x
+
+    def naive(self, name, probes, x):
+        z = probes.product(f"{name}.between", x.reshape(-1, x.shape[-1]), self.between.mT, None)
+        return (z.reshape(x.shape) @ x.mT).softmax(-1) @ x
+
+
 class FuzzModel(nn.Module):
     """Blocks in a row, and a head on the mean, the sum or all of the positions."""
 
@@ -289,6 +354,9 @@ def _vector_block(rng, d):
         "bilinear": lambda: (Product(d, b), b),
         "cell": lambda: (Cell(rng.choice([nn.LSTMCell, nn.GRUCell, nn.RNNCell])(d, b)), b),
         "norm": lambda: (rng.choice([nn.LayerNorm(d), nn.BatchNorm1d(d), nn.Dropout(0.5)]), d),
+        "branches": lambda: (Branches(_linear(rng, d, b), _linear(rng, d, b), True), 2 * b),
+        "checkpointed": lambda: (Checkpointed(nn.Sequential(nn.Linear(d, b), _activation(rng))), b),
+        "added in place": lambda: (AddedInPlace(nn.Linear(d, d)), d),
     }
     # Layer norm of two features is nearly a sign, whose gradients float32 cannot hold.
     name = rng.choice([key for key in choices if not (key == "bilinear" and d < 2) and not (key == "norm" and d < 3)])
@@ -320,6 +388,12 @@ def _sequence_block(rng, T, d):
         "transformer": lambda: (encoder(norm_first=rng.random() < 0.5), (T, d)),
         "experts": lambda: (Routed(rng.choice(["linear", "loop", "bmm", "matmul", "einsum"])), (T, d)),
         "norm": lambda: (nn.LayerNorm(d), (T, d)),
+        "branches": lambda: (Branches(_linear(rng, d, b), _linear(rng, d, b), False), (T, b)),
+        "checkpointed": lambda: (Checkpointed(nn.Sequential(nn.Linear(d, b), _activation(rng))), (T, b)),
+        "checkpointed steps": lambda: (Checkpointed(Sequences(recurrent(d, b))), (T, b)),
+        "added in place": lambda: (AddedInPlace(_linear(rng, d, d)), (T, d)),
+        "token": lambda: (ClassToken(d), (T + 1, d)),
+        "pair attention": lambda: (PairAttention(d), (T, d)),
     }  # fmt: skip
     possible = [
         key

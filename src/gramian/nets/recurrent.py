@@ -25,6 +25,7 @@ Hidden = tuple[Tensor, ...]
 Product = Callable[[str, Tensor], Tensor]
 """A function of a weight's name without its prefix (``ih_l0``) and an input, which multiplies and records."""
 
+_NOT_ITS_STEPS = "its output is not that of its steps (a fused kernel of another kind), so they are not known"
 _KNOWN = (nn.LSTM, nn.GRU, nn.RNN, nn.LSTMCell, nn.GRUCell, nn.RNNCell)
 
 
@@ -67,21 +68,20 @@ def watch_recurrent(module: nn.Module, parts: list[Layer], current: Callable[[],
     checked: list[bool] = []
 
     def forward(input: Tensor | PackedSequence, hx: Tensor | tuple[Tensor, Tensor] | None = None) -> object:
-        recording = current()
-        fused = type(module).forward
-        if recording is None:
+        recording, fused = current(), type(module).forward
+        if checked and not checked[0]:
+            if recording is not None:
+                recording.refused |= {part.name: _NOT_ITS_STEPS for part in parts}
             return fused(module, input, hx)
+        # Without a recording too: activation checkpointing runs a pass again, and it must be the same one.
         steps = Steps(module, layers, recording)
         result = steps.run_cell(input, hx) if isinstance(module, nn.RNNCellBase) else steps.run(input, hx)
         if not checked:
             with torch.no_grad():
                 expected = fused(module, input, hx)
-            same = all(same_outputs(a, b) for a, b in zip(_flat(result), _flat(expected), strict=True))
-            checked.append(same)
-        if not checked[0]:
-            reason = "its output is not that of its steps (a fused kernel of another kind), so they are not known"
-            recording.refused |= {part.name: reason for part in parts}
-            return fused(module, input, hx)
+            checked.append(all(same_outputs(a, b) for a, b in zip(_flat(result), _flat(expected), strict=True)))
+            if not checked[0]:
+                return forward(input, hx)
         return result
 
     module.forward = forward
@@ -103,11 +103,11 @@ def _flat(result: object) -> list[Tensor]:
 
 @dataclass
 class Steps:
-    """A recurrent module as a loop over steps, with every product recorded."""
+    """A recurrent module as a loop over steps, with every product recorded where there is a recording."""
 
     module: nn.Module
     layers: dict[str, Layer]
-    recording: Recording
+    recording: Recording | None
 
     def run_cell(self, input: object, hx: object) -> Tensor | Hidden:
         """One step of a cell, for a batch or for one sample without a batch dimension."""
@@ -118,7 +118,13 @@ class Steps:
         state = _cell_state(module, hx, x)
         if hx is not None and not batched:
             state = tuple(T[None] if T.ndim == 1 else T for T in state)
-        new = self._step("", self.product("ih", x), self.product("hh", state[0]), state)
+        ih, hh = self.product("ih", x), self.product("hh", state[0])
+        if batched:
+            for key, H, Z in (("ih", x, ih), ("hh", state[0], hh)):
+                layer = self.layers.get(key)
+                if layer is not None and self.recording is not None:
+                    self.recording.add_features(layer, H, Z, self.recording.call_axes(layer))
+        new = self._step("", ih, hh, state)
         new = new if batched else tuple(T[0] for T in new)
         return new if isinstance(module, nn.LSTMCell) else new[0]
 
@@ -208,13 +214,13 @@ class Steps:
         weight, bias = getattr(self.module, f"weight_{key}"), getattr(self.module, f"bias_{key}", None)
         Z = F.linear(H, weight, bias)
         layer = self.layers.get(key)
-        if layer is not None:
+        if layer is not None and self.recording is not None:
             self.recording.add(layer, Z, layer.normal_rows, input_shape=tuple(H.shape))
         return Z
 
     def _features(self, key: str, H: Tensor, Z: Tensor) -> None:
         layer = self.layers.get(key)
-        if layer is not None:  # (steps, batch, features)
+        if layer is not None and self.recording is not None:  # (steps, batch, features)
             self.recording.add_features(layer, H, Z, LayerAxes(1, 1))
 
 
