@@ -1,6 +1,6 @@
 """Random small modules equal the naive reading, or their layers are skipped with a reason; batches do not matter.
 
-``GRAMIAN_FUZZ=1000`` compares that many modules instead of a quick selection.
+``GRAMIAN_FUZZ=1000`` compares that many modules instead of a quick selection, and the slow tests compare 500 others.
 """
 
 import copy
@@ -77,12 +77,23 @@ def compare(seed):
     return report
 
 
-@pytest.mark.parametrize("block", range(0, COUNT, 10))
-def test_random_modules_equal_the_naive_reading_or_are_skipped_with_a_reason(block):
+def compare_all(seeds):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # single samples, few of them, projections without oneDNN
-        for seed in range(block, min(block + 10, COUNT)):
-            compare(seed)
+        return [compare(seed) for seed in seeds]
+
+
+@pytest.mark.parametrize("block", range(0, COUNT, 10))
+def test_random_modules_equal_the_naive_reading_or_are_skipped_with_a_reason(block):
+    compare_all(range(block, min(block + 10, COUNT)))
+
+
+@pytest.mark.slow
+def test_500_random_modules_equal_the_naive_reading_or_are_skipped_with_a_reason():
+    reports = compare_all(range(10_000, 10_500))
+    kinds = {report.record(layer).kind for report in reports for layer in report.layers}
+    assert kinds >= {"Linear", "LSTM", "GRU", "RNN", "attention", "Embedding", "EmbeddingBag", "Experts", "Bilinear",
+                     "Conv2d", "ConvTranspose2d", "LSTMCell", "Low, effective weight"}  # fmt: skip
 
 
 def test_a_wrong_number_would_be_found():

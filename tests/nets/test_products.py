@@ -97,6 +97,14 @@ def test_every_spelling_of_a_product_is_that_of_a_linear_layer(name):
     np.testing.assert_allclose(found.matrix("W", "nfm"), (model.W.mT @ model.W).detach(), rtol=1e-12)
 
 
+def test_a_product_in_another_precision_is_measured():
+    model = seeded(lambda: Used(lambda x, W: F.linear(x.float(), W.type(torch.float32)).double()))
+    plain = seeded(lambda: Used(F.linear))
+    one, two = inspect(model, X), inspect(plain, X)
+    assert one.layers == two.layers == ["W", "head"]
+    np.testing.assert_allclose(one.matrix("W", "agop"), two.matrix("W", "agop"), rtol=1e-4, atol=1e-6)
+
+
 def test_features_of_a_plain_product_are_read():
     rows = inspect(seeded(lambda: nn.Sequential(Router(), nn.Linear(3, 2))), (X, torch.arange(10) % 2)).rows
     assert [entry["layer"] for entry in rows] == ["0.kernel", "1"]

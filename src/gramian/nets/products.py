@@ -113,10 +113,14 @@ def unexplained(recording: Recording, output: Tensor, layers: list[Layer]) -> li
                 size += float(D.norm() * H.norm())  # of the terms, which may cancel
                 total[slice(None) if call.group is None else slice(call.group, call.group + 1)] += part
         actual = torch.zeros_like(total) if grad is None else layer.matrix(grad).double()
-        tolerance = 1000 * torch.finfo(output.dtype).eps
+        precisions = [output.dtype, *(H.dtype for H in recording.factors[layer.name])]
+        tolerance = 1000 * max(torch.finfo(dtype).eps for dtype in precisions)
         if float((total - actual).norm()) > tolerance * max(float(actual.norm()), size):
             wrong.append(layer)
     return wrong
+
+
+_CASTS = (Tensor.to, Tensor.type, Tensor.type_as, Tensor.float, Tensor.double, Tensor.half, Tensor.bfloat16)
 
 
 class WeightUses(TorchFunctionMode):
@@ -160,6 +164,9 @@ class _Watcher(TorchFunctionMode):
     def __init__(self, recording: Recording, layers: dict[int, Layer]):
         super().__init__()
         self.recording, self.layers = recording, layers
+        self.copies: list[
+            Tensor
+        ] = []  # in another precision; kept, because a new tensor could get the id of an old one
 
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
@@ -170,6 +177,10 @@ class _Watcher(TorchFunctionMode):
             base = operand if id(operand) in self.layers else operand._base
             layer = self.layers.get(id(base))
             if layer is None or base is None or layer.name in self.recording.refused:
+                continue
+            if func in _CASTS and operand is base and operand is args[0]:
+                self.layers[id(result)] = layer
+                self.copies.append(result)
                 continue
             transformed = torch._C._functorch.maybe_current_level() is not None  # by vmap or torch.func
             if not transformed and _is_passive(result, base):
