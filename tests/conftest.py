@@ -1,6 +1,7 @@
 """Fixtures shared by the suite."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,17 @@ def nothing_global():
     assert torch.get_default_dtype() == dtype
     assert torch.get_num_threads() == threads
     assert torch.equal(torch.get_rng_state(), state), "the global torch generator was used"
+
+
+@pytest.fixture
+def ctrl_c():
+    """Python's handler of SIGINT, also where the run was started in the background, which ignores the signal.
+
+    A process that the test starts inherits a signal that is ignored, but not a handler: it gets the default one too.
+    """
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(scope="session")

@@ -41,7 +41,7 @@ PACKAGES = (
 )
 MODULES = {  # modules of a package whose names are imported by their own path
     "gramian.rfm": ("model", "options", "explain", "uncertainty.holdout", "compression", "search"),
-    "gramian.nets": ("alignment", "adapters", "feature_matrix", "matrices"),
+    "gramian.nets": ("alignment", "adapters", "trackers", "feature_matrix", "matrices"),
     "gramian.theory": ("printed",),
     "gramian.experiments": ("papers", "cell", "store", "verdict", "page"),
     "gramian.bench": ("tasks", "methods", "cell", "scoring", "metrics", "summary"),

@@ -3,7 +3,7 @@
 >>> from sklearn.datasets import load_diabetes
 >>> from gramian import RFMRegressor
 >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
->>> model = RFMRegressor().fit(X, y)
+>>> model = RFMRegressor(preset="fast").fit(X, y)
 >>> model.feature_names_in_[model.feature_importances_.argmax()] in ("bmi", "s5")
 True
 """

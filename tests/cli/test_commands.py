@@ -92,6 +92,7 @@ class TestEveryEntry:
         assert " ".join(entry.load().help.split("\n\n")[0].split()) in " ".join(result.output.split())
 
 
+@pytest.mark.usefixtures("ctrl_c")
 @pytest.mark.skipif(os.name == "nt", reason="signals of Unix")
 def test_ctrl_c_while_a_command_is_imported(tmp_path):
     # A library that takes its time, in the place of one that does.

@@ -7,6 +7,7 @@ import pytest
 from gramian.cli.interrupts import noticing_interrupts
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_interrupts_are_noticed_and_the_handler_goes_back():
     before = signal.getsignal(signal.SIGINT)
     with noticing_interrupts() as interrupted:

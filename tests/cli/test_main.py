@@ -125,6 +125,7 @@ class TestExitCodes:
         assert result.stderr.splitlines()[-1] == "Interrupted"
         assert not Path("m.gramian").exists()
 
+    @pytest.mark.usefixtures("ctrl_c")
     @pytest.mark.parametrize("swallowed", [False, True])
     def test_ctrl_c_in_the_last_fit_keeps_the_one_that_was_scored(self, table, monkeypatch, swallowed):
         real = gramian.RFMRegressor.fit
@@ -152,6 +153,7 @@ class TestExitCodes:
         frame = pd.read_csv("t.csv")
         assert kept.score(frame[["area", "rooms"]], frame["rent"]) > 0.9
 
+    @pytest.mark.usefixtures("ctrl_c")
     def test_ctrl_c_in_the_first_fit_keeps_what_it_gave(self, table, monkeypatch):
         real = gramian.RFMRegressor.fit
 
@@ -167,6 +169,7 @@ class TestExitCodes:
         assert Path("m.gramian").exists()
         assert "48 rows" in result.stdout
 
+    @pytest.mark.usefixtures("ctrl_c")
     @pytest.mark.skipif(os.name == "nt", reason="signals of Unix")
     def test_ctrl_c_of_the_process_itself(self, tmp_path):
         with process("demo", "--out", tmp_path / "figures") as running:

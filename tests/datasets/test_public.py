@@ -1,24 +1,13 @@
 """Readers of public tables and text."""
 
-import gzip
 import json
 import sys
 
 import numpy as np
 import pytest
 
+from data_files import write_gz
 from gramian.datasets import covertype, diamonds, grinsztajn, grinsztajn_names, sst2, uci, uci_names
-
-
-def write_gz(path, content: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with gzip.open(path, "wb") as file:
-        file.write(content)
-
-
-@pytest.fixture
-def numbers():
-    return np.random.default_rng(0)
 
 
 def test_covertype_reads_columns_and_classes(tmp_path, numbers):

@@ -85,36 +85,37 @@ STEPS = [(name, step) for name, lines in DRAWINGS.items() for step in steps(line
 
 
 class Calls:
-    """Pairs (caller, callee) of drawn functions while it is active; a caller is any function on the stack, or None."""
+    """Pairs (caller, callee) of drawn functions while it is active; a caller is any function on the stack, or None.
+
+    A trace function that returns None is told of calls of Python functions only: neither of lines nor of returns.
+    """
 
     def __init__(self, name):
         self._drawn = {step.code for drawing, step in STEPS if drawing == name}
         self._codes = {}  # code object → its step's code, or None
-        self._stack = []
         self.pairs = set()
 
     def __enter__(self):
-        self._before = sys.getprofile()
-        sys.setprofile(self._profile)
+        self._before = sys.gettrace()
+        sys.settrace(self._trace)
         return self
 
     def __exit__(self, *error):
-        sys.setprofile(self._before)
+        sys.settrace(self._before)
 
-    def _profile(self, frame, event, argument):
-        code = frame.f_code
+    def _trace(self, frame, event, argument):
+        called = self._step(frame.f_code)
+        if called is not None:
+            self.pairs.add((None, called))
+            while frame := frame.f_back:
+                if caller := self._step(frame.f_code):
+                    self.pairs.add((caller, called))
+
+    def _step(self, code):
         if code not in self._codes:
-            path = code.co_filename
-            called = path.removeprefix(f"{SOURCE}/"), code.co_qualname
+            called = code.co_filename.removeprefix(f"{SOURCE}/"), code.co_qualname
             self._codes[code] = called if called in self._drawn else None
-        called = self._codes[code]
-        if called is None:
-            return
-        if event == "call":
-            self.pairs.update((caller, called) for caller in (None, *self._stack))
-            self._stack.append(called)
-        elif event == "return" and self._stack:
-            self._stack.pop()
+        return self._codes[code]
 
 
 def classifier(**options):
@@ -146,13 +147,13 @@ def observe_inspect():
 
 
 def observe_reproduce(folder):
+    experiment = papers.find("d/table2")  # imports of the paper are not traced
     with pytest.MonkeyPatch.context() as patched, Calls("reproduce") as calls:
         patched.setattr(papers, "PAPERS", {"D": papers.PAPERS["D"]})  # a page of one paper is quicker
         with patched.context() as inside:  # workers are other processes: run the cell in this one
             inside.setattr("gramian.records.engine.in_workers", lambda run, items, **_: ((i, run(i)) for i in items))
             result = CliRunner().invoke(cli, ["reproduce", "d/table2", "--scale", "smoke", "--out", str(folder)])
         assert result.exit_code == 0, result.output
-        experiment = papers.find("d/table2")
         run(cells(experiment, "smoke"), ExperimentStore(folder))  # its record exists, so that no worker is started
         findings(experiment, ExperimentStore(ROOT / "reproduction"))  # smoke runs are not compared with the paper
     return {"reproduce": calls.pairs}

@@ -103,6 +103,24 @@ def test_every_constant_of_the_plan_is_listed_with_its_reason(plans):
     assert all(reason.endswith(".") for _, reason in listed.values())
 
 
+def test_the_page_of_whitened_training_is_made_from_its_record(recorded):
+    assert "```{recorded} whitened_training" in (FOLDER / "optim_benchmark.md").read_text(encoding="utf-8")
+    text, record = recorded.TABLES["whitened_training"](), recorded.record("whitened_training")
+    found = {}
+    for run in record["final"]:
+        found.setdefault((run["model"], run["method"], f"{run['rate']:g}"), []).append(run)
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if " ± " in line]
+    rows = [row for row in rows if len(row) == 7]
+    assert len(rows) == len(found) == 10
+    for row, ((_, method, rate), runs) in zip(rows, found.items(), strict=True):
+        accuracies = [100 * run["test"] for run in runs]
+        assert len(runs) >= 3
+        assert row[:2] in ([method, rate], [method, f"{rate}*"])
+        assert row[2] == f"{sum(run['losses'][-1] for run in runs) / len(runs):.3f}"
+        assert row[3].startswith(f"{sum(accuracies) / len(accuracies):.1f} ± ")
+        assert row[4] == f"{sum(run['seconds'] for run in runs) / len(runs):.1f}"
+
+
 def test_every_misprint_is_on_a_page_of_its_paper(recorded):
     table = recorded.quoted("docs/theory.md", "| paper, place |").splitlines()[2:]
     shown = [row for paper in "ABCDE" for row in recorded.errata_of(paper).splitlines()[2:]]

@@ -6,7 +6,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from gramian.nets import inspect
+from gramian.nets import Monitor, inspect
+from gramian.optim import GramWhitened
 from nets.models import mlp, seeded
 
 G = torch.Generator().manual_seed(5)
@@ -85,6 +86,39 @@ def test_optimizers_without_a_known_condition_are_refused():
     report = inspect(model, (X, Y), "mse", weight_decay=torch.optim.LBFGS(model.parameters()))
     with pytest.raises(ValueError, match="has no weight decay"):
         report.matrix("0", "fact")
+
+
+def test_a_gram_whitened_optimizer_has_the_condition_of_its_base_where_it_whitens_nothing():
+    """It was refused as a whole, so that a monitor of such a training had no FACT at all."""
+    model = seeded(mlp)
+    optimizer = GramWhitened.for_model(model, lambda p: torch.optim.SGD(p, lr=0.1, weight_decay=0.2))
+    report = inspect(model, (X, Y), "mse", weight_decay=optimizer)
+    expected = inspect(model, (X, Y), "mse", weight_decay=0.2)
+    head = report.layers[-1]
+    assert any(p is model[0].weight for p in optimizer.whitened)
+    np.testing.assert_array_equal(report.matrix(head, "fact"), expected.matrix(head, "fact"))
+    with pytest.raises(ValueError, match="symmetric part of FACT"):
+        report.matrix("0", "fact")
+    F.mse_loss(model(X), Y).backward()
+    assert f"{head}/fact_cos" in Monitor(model, (X, Y), "mse", optimizer=optimizer).step()
+
+
+def test_a_stationary_point_of_gram_whitened_descent_has_the_symmetric_part_of_fact():
+    """Where the Gram does not move, sym(Wᵀ(∇L + λW)) = O(η); the other part need not vanish. W is made such a point:
+    its gradient is a rotation generator times W."""
+    g = torch.Generator().manual_seed(0)
+    W0 = torch.randn(5, 4, generator=g, dtype=torch.float64)
+    skew = torch.randn(5, 5, generator=g, dtype=torch.float64)
+    total = (skew - skew.mT) @ W0  # ∇L + λW
+    for rate in (1e-3, 1e-4):
+        W = nn.Parameter(W0.clone())
+        W.grad = total.clone()
+        GramWhitened(torch.optim.SGD([W], lr=rate)).step()
+        plain = rate * total.norm()
+        assert (W.detach() - W0).norm() < 20 * rate * plain, "second order: the whitened step stays"
+    product = W0.mT @ total
+    assert (product + product.mT).norm() < 1e-12
+    assert product.norm() > 1
 
 
 def data(n=6, d=5):

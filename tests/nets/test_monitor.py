@@ -152,6 +152,7 @@ def mnist(folder, rows):
 
 
 def test_training_aligns_the_change_of_the_weights_first(data_dir):
+    """Plain gradient descent, for which the summed virtual covariance shift tracks the change of WᵀW (paper E)."""
     X, y = mnist(data_dir, 1500)
     model = seeded(
         lambda: nn.Sequential(
@@ -163,10 +164,10 @@ def test_training_aligns_the_change_of_the_weights_first(data_dir):
         ),
         dtype=torch.float32,
     )
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9, weight_decay=1e-3)
-    monitor = Monitor(model, (X[:300], y[:300]), "cross_entropy", every=15, optimizer=optimizer)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.2, weight_decay=1e-3)
+    monitor = Monitor(model, (X[:300], y[:300]), "cross_entropy", every=30, optimizer=optimizer)
     rng = torch.Generator().manual_seed(0)
-    for _ in range(61):
+    for _ in range(121):
         rows = torch.randint(0, 1500, (128,), generator=rng)
         optimizer.zero_grad()
         F.cross_entropy(model(X[rows]), y[rows]).backward()
@@ -178,8 +179,9 @@ def test_training_aligns_the_change_of_the_weights_first(data_dir):
         assert early[f"{layer}/c_nfa_cos"] > 0.5
         assert early[f"{layer}/c_nfa_cos"] > early[f"{layer}/nfa_cos"] + 0.1
         assert late[f"{layer}/nfa_cos"] > start[f"{layer}/nfa_cos"] + 0.2
-        assert late[f"{layer}/vcs_pearson"] > 0.5
-    assert late["4/target_linearity"] > late["0/target_linearity"] - 0.2
+        assert late[f"{layer}/vcs_pearson"] > 0.95
+    linear = [late[f"{layer}/target_linearity"] - start[f"{layer}/target_linearity"] for layer in ("2", "4")]
+    assert linear[1] > linear[0] > 0.1  # training makes the targets more linear, most in the last layer
     assert late["loss"] < 0.3 * start["loss"]
 
 

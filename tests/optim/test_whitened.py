@@ -3,16 +3,24 @@
 import copy
 import io
 import pickle
+from functools import partial
 
 import pytest
 import torch
 from torch import nn
 from torch.testing import assert_close
+from torch.utils._python_dispatch import TorchDispatchMode
 
-from gramian.optim import GramWhitened
+from gramian.optim import GramWhitened, MatrixForm, nearest_with_gram
 
-# Newton–Schulz must get there by itself: a silent success of its fallback would test the SVD twice.
-pytestmark = pytest.mark.filterwarnings("error:Newton")
+
+@pytest.fixture(autouse=True)
+def seeded():
+    """Layers and data are drawn from torch's generator, which is given back as it was."""
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        yield
+
 
 METHODS = ["svd", "newton-schulz"]
 BASES = {
@@ -72,7 +80,7 @@ def test_convolution_weights_are_flattened_to_out_by_in(method):
         net = nn.Conv2d(3, 4, 2).double()
     plain = copy.deepcopy(net)
     X = torch.randn(5, 3, 6, 6, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
-    for model, wrap in ((net, lambda b: GramWhitened(b, method=method)), (plain, lambda b: b)):
+    for model, wrap in ((net, lambda b: GramWhitened(b, whiten=[net.weight], method=method)), (plain, lambda b: b)):
         optimizer = wrap(torch.optim.SGD(model.parameters(), lr=0.1))
         model(X).square().mean().backward()
         optimizer.step()
@@ -89,7 +97,7 @@ def test_memory_layout_does_not_matter():
         g = torch.Generator().manual_seed(0)
         start = torch.randn(4, 3, 2, 2, generator=g, dtype=torch.float64).contiguous(memory_format=layout)
         W = nn.Parameter(start)
-        optimizer = GramWhitened(torch.optim.SGD([W], lr=0.1))
+        optimizer = GramWhitened(torch.optim.SGD([W], lr=0.1), whiten=[W])
         (W * torch.randn(4, 3, 2, 2, generator=g, dtype=torch.float64)).sum().backward()
         optimizer.step()
         results.append(W.detach().contiguous())
@@ -309,6 +317,14 @@ def test_wrong_arguments_are_refused():
         GramWhitened(base, whiten=[nn.Parameter(torch.eye(2))])
     with pytest.raises(TypeError, match=r"whiten=\[weight\]"):
         GramWhitened(base, whiten=net[0].weight)
+    with pytest.raises(ValueError, match="does not fit"):
+        GramWhitened(base, whiten={net[0].weight: MatrixForm((2, 9, 6))})
+    with pytest.raises(ValueError, match=r"for_model\(model, base\)"):
+        GramWhitened(torch.optim.SGD(nn.Conv2d(2, 3, 2).parameters(), lr=0.1))
+    with pytest.raises(TypeError, match=r"functools\.partial"):
+        GramWhitened.for_model(net, lambda parameters: list(parameters))
+    with pytest.raises(ValueError, match=r"no weight to whiten.*the head"):
+        GramWhitened.for_model(nn.Linear(3, 2), torch.optim.AdamW)
 
 
 def test_divergence_is_named():
@@ -317,3 +333,247 @@ def test_divergence_is_named():
     W.grad = torch.full((2, 2), float("inf"))
     with pytest.raises(FloatingPointError, match="diverged"):
         optimizer.step()
+
+
+class Experts(nn.Module):
+    """A mixture of experts as transformers stores it: one parameter (E, h, d) for all, rows routed by their sign."""
+
+    def __init__(self, experts=3, inputs=4, outputs=6):
+        super().__init__()
+        self.up_proj = nn.Parameter(torch.randn(experts, outputs, inputs))
+
+    def forward(self, x):
+        return torch.einsum("ehd,nd->neh", self.up_proj, x).tanh().sum(1)
+
+
+def after_one_step(build, inputs, method="svd"):
+    """The start, the model after the base's step, and the model after the whitened step, in float64."""
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        start = build().double()
+        x = torch.randn(*inputs, dtype=torch.float64)
+    plain, whitened = copy.deepcopy(start), copy.deepcopy(start)
+    base = partial(torch.optim.SGD, lr=0.3, momentum=0.9)
+    optimizer = GramWhitened.for_model(whitened, base, method=method)
+    for model, stepping in ((plain, base(plain.parameters())), (whitened, optimizer)):
+        model(x).square().sum().backward()
+        stepping.step()
+    return start, plain, whitened
+
+
+def assert_whitened(W0, plain, whitened):
+    """One matrix: the Gram is the base's, and the formula of paper E by SVD in float64 gives the same matrix."""
+    assert_close(whitened.mT @ whitened, plain.mT @ plain, atol=1e-10, rtol=1e-10)
+    U, S, Vh = torch.linalg.svd(W0 @ plain.mT)
+    rank = min(W0.shape)
+    assert_close(U[:, :rank] @ Vh[:rank] @ plain, whitened, atol=1e-8, rtol=0)
+    assert (whitened - W0).norm() <= (plain - W0).norm() + 1e-12
+    assert S[rank - 1] > 1e-6, "the case is not a tie"
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_experts_are_whitened_one_by_one(method):
+    """As one matrix (E, h·d) they were rotated into each other: the Gram of each expert was 3 to 8 % wrong."""
+    start, plain, whitened = after_one_step(lambda: nn.Sequential(Experts(), nn.Linear(6, 2)), (20, 4), method)
+    for e in range(3):
+        assert_whitened(start[0].up_proj[e], plain[0].up_proj[e], whitened[0].up_proj[e])
+    assert torch.equal(whitened[1].weight, plain[1].weight), "the head is left to the base"
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("groups", [1, 2])
+def test_transposed_convolutions_are_whitened_on_their_outputs(groups, method):
+    """The weight is (in, out/groups, k, k): its second dimension has the neurons."""
+
+    def build():
+        return nn.Sequential(nn.ConvTranspose2d(4, 6, 2, groups=groups), nn.Tanh(), nn.Conv2d(6, 1, 2))
+
+    start, plain, whitened = after_one_step(build, (5, 4, 3, 3), method)
+    for g in range(groups):
+        rows = slice(g * 4 // groups, (g + 1) * 4 // groups)
+        assert_whitened(*(m[0].weight[rows].movedim(1, 0).flatten(1) for m in (start, plain, whitened)))
+        # The Gram of the input channels alone is a sum of its entries. It was 50 % wrong.
+        channels = [torch.einsum("iokl,jokl->ij", m[0].weight[rows], m[0].weight[rows]) for m in (plain, whitened)]
+        assert_close(channels[1], channels[0], atol=1e-10, rtol=0)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_grouped_convolutions_are_whitened_by_group(method):
+    def build():
+        return nn.Sequential(nn.Conv1d(4, 6, 3, groups=2), nn.Tanh(), nn.Conv1d(6, 1, 2))
+
+    start, plain, whitened = after_one_step(build, (5, 4, 8), method)
+    for rows in (slice(0, 3), slice(3, 6)):
+        assert_whitened(*(m[0].weight[rows].flatten(1) for m in (start, plain, whitened)))
+
+
+def test_attention_and_gates_are_whitened_apart():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.attention = nn.MultiheadAttention(4, 2, batch_first=True)
+            self.memory = nn.LSTM(4, 5, batch_first=True)
+            self.head = nn.Linear(5, 2)
+
+        def forward(self, x):
+            return self.head(self.memory(self.attention(x, x, x)[0])[0])
+
+    start, plain, whitened = after_one_step(Net, (6, 3, 4))
+    for name, parts in (("attention.in_proj_weight", 3), ("memory.weight_ih_l0", 4), ("memory.weight_hh_l0", 4)):
+        for matrices in zip(*(m.get_parameter(name).chunk(parts) for m in (start, plain, whitened)), strict=True):
+            assert_whitened(*matrices)
+
+
+class Tokens(nn.Module):
+    """A language model with a head tied to its embedding."""
+
+    def __init__(self):
+        super().__init__()
+        self.token, self.position = nn.Embedding(50, 6), nn.Embedding(7, 6)
+        self.norm, self.hidden, self.head = nn.LayerNorm(6), nn.Linear(6, 6), nn.Linear(6, 50, bias=False)
+        self.head.weight = self.token.weight
+
+    def forward(self, t):
+        return self.head(self.hidden(self.norm(self.token(t) + self.position.weight[: t.shape[1]])))
+
+
+def test_for_model_leaves_embeddings_head_and_vectors_to_the_base():
+    start = Tokens()
+    plain, whitened = copy.deepcopy(start), copy.deepcopy(start)
+    base = partial(torch.optim.SGD, lr=0.1)
+    t = torch.randint(0, 3, (4, 5), generator=torch.Generator().manual_seed(0))
+    optimizer = GramWhitened.for_model(whitened, base)
+    for model, stepping in ((plain, base(plain.parameters())), (whitened, optimizer)):
+        model(t).square().sum().backward()
+        stepping.step()
+    same = {name for name, p in whitened.named_parameters() if torch.equal(p, plain.get_parameter(name))}
+    assert same == {name for name, _ in plain.named_parameters()} - {"hidden.weight"}
+    assert [p is whitened.hidden.weight for p in optimizer.whitened] == [True]
+
+
+def test_for_model_accepts_an_optimiser_with_groups_of_its_own():
+    X, y = data()
+    net = mlp()
+    base = torch.optim.SGD([{"params": net[0].parameters(), "lr": 0.3}, {"params": net[4].parameters()}], lr=0.01)
+    optimizer = GramWhitened.for_model(net, base)
+    assert optimizer.base is base
+    assert [p is net[0].weight for p in optimizer.whitened] == [True], "net[2] is not trained, net[4] is the head"
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 0.5**step)
+    one_step(net, optimizer, X, y)
+    schedule.step()
+    assert [group["lr"] for group in base.param_groups] == [0.15, 0.005]
+
+
+@pytest.mark.parametrize("how", ["pickle", "deepcopy", "state_dict"])
+def test_copies_of_an_optimiser_for_a_model_step_alike(how):
+    def build():
+        return nn.Sequential(nn.ConvTranspose1d(2, 3, 2), nn.Tanh(), nn.Flatten(), nn.Linear(12, 1)).double()
+
+    base = partial(torch.optim.AdamW, lr=0.1)
+    net = build()
+    optimizer = GramWhitened.for_model(net, base, method="newton-schulz")
+    x = torch.randn(8, 2, 3, dtype=torch.float64)
+
+    def move(model, stepping):
+        stepping.zero_grad()
+        model(x).square().mean().backward()
+        stepping.step()
+
+    move(net, optimizer)
+    if how == "state_dict":
+        other = build()
+        twin = GramWhitened.for_model(other, base, method="newton-schulz")
+        other.load_state_dict(net.state_dict())
+        twin.load_state_dict(copy.deepcopy(optimizer.state_dict()))
+    else:
+        pair = (net, optimizer)
+        other, twin = pickle.loads(pickle.dumps(pair)) if how == "pickle" else copy.deepcopy(pair)
+    assert twin.forms == optimizer.forms == [MatrixForm((1, 2, 3, 2), transposed=True)]
+    move(net, optimizer)
+    move(other, twin)
+    for a, b in zip(net.parameters(), other.parameters(), strict=True):
+        assert torch.equal(a, b)
+
+
+def test_add_param_group_takes_forms():
+    experts = nn.Parameter(torch.randn(2, 3, 4, dtype=torch.float64))
+    optimizer = GramWhitened(BASES["sgd"](mlp().parameters()))
+    with pytest.raises(ValueError, match="stack of experts"):
+        optimizer.add_param_group({"params": [experts]})
+    optimizer.add_param_group({"params": [experts]}, whiten={experts: MatrixForm((2, 3, 4))})
+    start = experts.detach().clone()
+    experts.grad = torch.randn_like(experts)
+    plain = start - 0.1 * experts.grad
+    optimizer.step()
+    assert_close(experts.detach(), nearest_with_gram(start, plain), atol=1e-12, rtol=0)
+
+
+def test_an_expert_without_rows_keeps_its_bits():
+    experts = nn.Parameter(torch.randn(3, 4, 5))
+    for method in METHODS:
+        before = experts.detach().clone()
+        optimizer = GramWhitened(
+            torch.optim.SGD([experts], lr=0.1), whiten={experts: MatrixForm((3, 4, 5))}, method=method
+        )
+        experts.grad = torch.randn_like(experts)
+        experts.grad[1] = 0
+        optimizer.step()
+        assert [torch.equal(a, b) for a, b in zip(experts, before, strict=True)] == [False, True, False]
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("rank", [0, 1, 2])
+def test_gradients_without_full_rank_are_safe(rank, method):
+    """Zero gradients, and weights that start at zero, at low rank or with dead rows."""
+    g = torch.Generator().manual_seed(rank)
+    gradient = torch.randn(6, rank, generator=g) @ torch.randn(rank, 4, generator=g)
+    for start in (torch.zeros(6, 4), torch.eye(6, 4), gradient, torch.randn(6, 4, generator=g)):
+        for W0, G in ((start, gradient), (start.mT, gradient.mT)):
+            W = nn.Parameter(W0.clone().contiguous())
+            W.grad = G.clone().contiguous()
+            GramWhitened(torch.optim.SGD([W], lr=0.5), method=method).step()
+            plain = W0 - 0.5 * G
+            assert_close(W.mT @ W, plain.mT @ plain, atol=2e-5, rtol=2e-5)
+
+
+class Waits(TorchDispatchMode):
+    """Counts the operations that bring a number of a tensor to the host, which is a wait for the device."""
+
+    def __init__(self):
+        super().__init__()
+        self.found = []
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        name = function.overloadpacket.__name__
+        if name in ("_local_scalar_dense", "item", "is_nonzero", "equal", "nonzero"):
+            self.found.append(name)
+        return function(*args, **(kwargs or {}))
+
+
+def test_newton_schulz_steps_do_not_wait_for_the_device():
+    net = mlp().float()
+    X, y = (part.float() for part in data())
+    # AdamW counts its steps in a tensor on the host, which it may read; plain descent reads nothing.
+    optimizers = {m: GramWhitened.for_model(net, partial(torch.optim.SGD, lr=0.1), method=m) for m in METHODS}
+    loss_of(net, X, y).backward()
+    waits = {}
+    for method, optimizer in optimizers.items():
+        with Waits() as waits[method]:
+            optimizer.step()
+    assert waits["newton-schulz"].found == []
+    assert waits["svd"].found, "the counter counts"
+
+
+def test_a_step_on_the_meta_device():
+    net = mlp().float().to("meta")
+    optimizer = GramWhitened.for_model(net, partial(torch.optim.SGD, lr=0.1, momentum=0.9), method="newton-schulz")
+    net(torch.empty(5, 6, device="meta")).sum().backward()
+    optimizer.step()
+    assert len(optimizer.whitened) == 2
+
+
+def test_newton_schulz_hands_on_a_nan_as_the_base_does():
+    W = nn.Parameter(torch.eye(2))
+    W.grad = torch.full((2, 2), float("nan"))
+    GramWhitened(torch.optim.SGD([W], lr=1.0), method="newton-schulz").step()
+    assert bool(W.isnan().any())

@@ -70,6 +70,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.usefixtures("ctrl_c")
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT], ids=["kill", "interrupt"])
 def test_a_run_that_is_ended_midway_resumes(tmp_path, how):
     """Two cells finish and the third hangs when the process is ended. The next run does the third and fourth only."""

@@ -10,7 +10,7 @@ from sklearn.datasets import make_friedman1
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import gramian
 from gramian import RFMClassifier, RFMRegressor
@@ -20,8 +20,40 @@ from gramian.rfm.options import TreePartition
 from gramian.rfm.tree import TreeMachine
 from gramian.solvers import EigenPro, Nystrom
 
+FIXED = {"kernel": Laplace(3.0), "update": "agop", "n_rounds": 1, "ridge": 1e-2}
 
-@parametrize_with_checks([RFMRegressor(preset="fast", n_rounds=1), RFMClassifier(preset="fast", n_rounds=1)])
+SELECTION = {
+    "check_class_weight_classifiers",
+    "check_classifiers_train",
+    "check_fit2d_1feature",
+    "check_fit2d_1sample",
+    "check_fit_idempotent",
+    "check_methods_sample_order_invariance",
+    "check_regressors_train",
+    "check_sample_weight_equivalence_on_dense_data",
+}
+"""Checks whose outcome depends on the selection of kernel, ridge and round: these run with the selection too."""
+
+
+def sklearn_checks():
+    """Every check with one candidate and nothing to select, and those of SELECTION with the preset as well."""
+    for estimator in (RFMRegressor, RFMClassifier):
+        for model, check in estimator_checks_generator(estimator(**FIXED, select_round="last")):
+            yield pytest.param(model, check, id=f"{estimator.__name__}-{check_name(check)}")
+        for model, check in estimator_checks_generator(estimator(preset="fast", n_rounds=1)):
+            if check.func.__name__ in SELECTION and not check.keywords:
+                yield pytest.param(model, check, id=f"{estimator.__name__}-selection-{check_name(check)}")
+
+
+def check_name(check):
+    return "-".join([check.func.__name__, *(f"{key}={value}" for key, value in check.keywords.items())])
+
+
+def test_every_check_with_a_selection_exists():
+    assert {param.values[1].func.__name__ for param in sklearn_checks() if "-selection-" in param.id} == SELECTION
+
+
+@pytest.mark.parametrize(("estimator", "check"), list(sklearn_checks()))
 def test_sklearn_check(estimator, check):
     """No expected failures."""
     check(estimator)
@@ -30,9 +62,6 @@ def test_sklearn_check(estimator, check):
 @pytest.fixture(scope="module")
 def friedman():
     return make_friedman1(n_samples=150, random_state=0)
-
-
-FIXED = {"kernel": Laplace(3.0), "update": "agop", "n_rounds": 1, "ridge": 1e-2}
 
 
 class TestParameters:
@@ -182,14 +211,15 @@ def test_the_automatic_kernel_is_one_of_two_norms():
     assert sorted(np.argsort(model.feature_importances_)[-2:]) == [0, 1]
 
 
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 4))
+    return X, np.sin(2 * X[:, 0]) + X[:, 1] ** 2 + 0.1 * rng.normal(size=400)
+
+
 class TestManyRows:
     """Solvers for many rows, on few: the same estimator, on some of the rows or in parts."""
-
-    @pytest.fixture(scope="class")
-    def table(self):
-        rng = np.random.default_rng(0)
-        X = rng.normal(size=(400, 4))
-        return X, np.sin(2 * X[:, 0]) + X[:, 1] ** 2 + 0.1 * rng.normal(size=400)
 
     @pytest.mark.parametrize("solver", [Nystrom(centers=60), TreePartition(leaf_rows=120)], ids=str)
     def test_the_order_of_rows_changes_nothing(self, table, solver):

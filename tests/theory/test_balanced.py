@@ -20,23 +20,7 @@ from gramian.theory import (
     printed,
     uniform_gram_norm,
 )
-
-F64 = torch.float64
-
-
-def generator(seed=0):
-    return torch.Generator().manual_seed(seed)
-
-
-def regression(d, c, n=30, seed=1):
-    rng = generator(seed)
-    X = torch.randn(n, d, generator=rng, dtype=F64)
-    return X, X @ torch.randn(d, c, generator=rng, dtype=F64)
-
-
-def unbalanced(widths, seed=2):
-    rng = generator(seed)
-    return tuple(torch.randn(m, k, generator=rng, dtype=F64) / (2 * k) ** 0.5 for k, m in pairwise(widths))
+from theory.draws import F64, generator, regression, unbalanced
 
 
 @pytest.mark.parametrize("widths", [(3, 5, 4), (3, 6, 6, 5), (4, 4, 4, 4, 4), (6, 3, 5, 4)])

@@ -17,13 +17,9 @@ from gramian.theory import (
 )
 from gramian.theory.deep import _gaussian_means
 from gramian.theory.early import early_alignment
+from theory.draws import F64, generator
 
-F64 = torch.float64
 ACTIVATIONS = {"quadratic": torch.square, "relu": torch.relu}
-
-
-def generator(seed=0):
-    return torch.Generator().manual_seed(seed)
 
 
 @pytest.mark.parametrize("hidden_layers", [1, 2, 3])

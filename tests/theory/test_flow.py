@@ -1,7 +1,6 @@
 """Gradient flow of linear networks: gradients, order of the integrator, conservation laws."""
 
 import math
-from itertools import pairwise
 
 import pytest
 import torch
@@ -17,23 +16,7 @@ from gramian.theory import (
     linear_gradients,
     nfa_gap,
 )
-
-F64 = torch.float64
-
-
-def generator(seed=0):
-    return torch.Generator().manual_seed(seed)
-
-
-def regression(d, c, n=30, seed=1):
-    rng = generator(seed)
-    X = torch.randn(n, d, generator=rng, dtype=F64)
-    return X, X @ torch.randn(d, c, generator=rng, dtype=F64)
-
-
-def unbalanced(widths, seed=2):
-    rng = generator(seed)
-    return tuple(torch.randn(m, k, generator=rng, dtype=F64) / (2 * k) ** 0.5 for k, m in pairwise(widths))
+from theory.draws import generator, regression, unbalanced
 
 
 def loss(weights, X, Y):

@@ -23,29 +23,7 @@ from gramian.theory import (
     second_denominator,
     weight_moments,
 )
-
-F64 = torch.float64
-
-
-def generator(seed=0):
-    return torch.Generator().manual_seed(seed)
-
-
-def randn(*shape, rng):
-    return torch.randn(*shape, generator=rng, dtype=F64)
-
-
-def tr(M):
-    return float(M.trace()) / M.shape[0]
-
-
-def free_pair(d, rng):
-    """Two correlated symmetric matrices A, B with O(1) spectra, and the spectrum of an R free of both."""
-    G, H = randn(d, d, rng=rng), randn(d, d, rng=rng)
-    A = (G + G.mT) / (2 * d) ** 0.5
-    B = A @ A + H @ H.mT / d
-    return A @ A + A, B, torch.linspace(0.2, 2.0, d, dtype=F64) ** 2
-
+from theory.draws import F64, free_pair, generator, randn, tr
 
 WORDS = {
     "numerator": (numerator, lambda A, B, R: A @ R @ A @ R @ B @ R),

@@ -12,12 +12,7 @@ from gramian.theory import (
     sample_quadratic,
     weight_moments,
 )
-
-F64 = torch.float64
-
-
-def generator(seed=0):
-    return torch.Generator().manual_seed(seed)
+from theory.draws import F64, generator
 
 
 @pytest.mark.parametrize("balance", [0.1, 0.5, 0.8])

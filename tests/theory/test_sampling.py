@@ -10,12 +10,7 @@ from gramian.theory import (
     haar,
     same_spectrum,
 )
-
-F64 = torch.float64
-
-
-def generator(seed=0):
-    return torch.Generator().manual_seed(seed)
+from theory.draws import F64, generator
 
 
 def test_haar_is_orthogonal_and_has_no_preferred_direction():

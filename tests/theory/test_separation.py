@@ -1,6 +1,7 @@
 """Paper D: the data set that separates FACT from the AGOP."""
 
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -63,10 +64,16 @@ def start(seed):
     return random_start(torch.Generator().manual_seed(seed))
 
 
+@cache
+def minimum(weight_decay, seed):
+    """The network trained from a random start, once for all tests."""
+    return minimise(Separation(weight_decay=weight_decay), start(seed))
+
+
 @pytest.fixture(scope="module")
 def separated():
     task = Separation()
-    return task, [minimise(task, start(seed)) for seed in (0, 1)]
+    return task, [minimum(task.weight_decay, seed) for seed in (0, 1)]
 
 
 def test_fact_holds_and_the_agop_is_uncorrelated(separated):
@@ -100,9 +107,10 @@ def test_different_starts_reach_the_same_minimum(separated):
 
 def test_as_printed_the_minimiser_is_one_neuron_and_the_agop_agrees():
     """Fig. 4's τ = 0.02, p = λ = 1e-5: one vector rules both, even starting from the target itself."""
-    task = Separation(tau=0.02, p=1e-5, weight_decay=1e-5)
+    task = Separation(weight_decay=1e-5)
+    assert (task.tau, task.p) == (0.02, 1e-5)
     target = minimum_norm_network(task.target_form(), width=10)
-    runs = [minimise(task, begin) for begin in (start(0), start(1), target)]
+    runs = [minimum(1e-5, 0), minimum(1e-5, 1), minimise(task, target)]
     for run in runs:
         assert run.residual < 1e-4
         M = task.feature_matrices(run.a, run.W)
@@ -140,5 +148,5 @@ def test_the_separated_network_is_no_better_minimum_at_the_printed_decay(separat
     """At λ = 1e-5 the separated network costs more than the single neuron."""
     _, runs = separated
     task = Separation(weight_decay=1e-5)
-    one_neuron = minimise(task, start(0)).loss
+    one_neuron = minimum(1e-5, 0).loss
     assert float(task.loss(runs[0].a, runs[0].W)) > 1.2 * one_neuron

@@ -10,12 +10,7 @@ from gramian.theory import (
     chain_monomial_egop,
     sum_of_squares,
 )
-
-F64 = torch.float64
-
-
-def generator(seed=0):
-    return torch.Generator().manual_seed(seed)
+from theory.draws import F64, generator
 
 
 @pytest.mark.parametrize("rank", [1, 2, 3, 5])

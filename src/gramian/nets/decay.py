@@ -87,6 +87,14 @@ def _from_optimizer(optimizer: torch.optim.Optimizer, name: str, parameter: Tens
     if group is None:
         return Decay(reason="the optimiser does not train this weight")
     kind = type(optimizer).__name__
+    base = getattr(optimizer, "base", None)
+    if isinstance(base, torch.optim.Optimizer):  # a wrapper with the groups and the state of its base
+        if any(p is parameter for p in getattr(optimizer, "whitened", ())):
+            return Decay(
+                reason="it is trained by a Gram-whitened optimiser, at whose stationary points only the symmetric "
+                "part of FACT is known"
+            )
+        return _from_optimizer(base, name, parameter)
     if group.get("maximize"):
         raise ValueError(f"weight_decay={kind}(maximize=True): FACT is defined for a loss that is minimised")
     if "weight_decay" not in group:

@@ -72,8 +72,8 @@ class Monitor:
     layers, outputs, weight_decay, batch_size, seed, options
         As for :func:`gramian.nets.inspect`.
     log
-        ``log(metrics, step)`` is called after every measurement with a flat ``dict[str, float]``: the
-        signature of most trackers, ``wandb.log`` among them.
+        ``log(metrics, step)`` is called after every measurement with a flat ``dict[str, float]``: a function of your
+        own, or one of :mod:`gramian.nets.trackers` for TensorBoard, Weights & Biases and MLflow.
 
     Examples
     --------

@@ -9,7 +9,7 @@ May import ``core``, ``display``, ``kernels``, ``solvers``, ``features``, ``tabl
 >>> import numpy as np
 >>> from gramian.rfm import RFMRegressor
 >>> X = np.random.default_rng(0).uniform(-1, 1, size=(100, 3))
->>> RFMRegressor(n_rounds=1).fit(X, X[:, 0] ** 2).feature_importances_.argmax()
+>>> RFMRegressor(preset="fast", n_rounds=1).fit(X, X[:, 0] ** 2).feature_importances_.argmax()
 np.int64(0)
 """
 

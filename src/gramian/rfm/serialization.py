@@ -73,7 +73,7 @@ def load(path: str | os.PathLike[str], device: str | torch.device = "auto") -> R
     --------
     >>> import numpy as np, gramian, tempfile
     >>> X = np.random.default_rng(0).normal(size=(50, 3))
-    >>> model = gramian.RFMRegressor(n_rounds=1).fit(X, X[:, 0])
+    >>> model = gramian.RFMRegressor(preset="fast", n_rounds=1).fit(X, X[:, 0])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     model.save(f"{folder}/m.gramian")
     ...     same = gramian.load(f"{folder}/m.gramian")

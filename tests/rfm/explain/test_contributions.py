@@ -1,40 +1,17 @@
-"""Contributions add up, equal their naive twins, and refer to the user's columns."""
+"""Contributions add up and equal their naive twins."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from jaxtyping import config
-from sklearn.exceptions import NotFittedError
 
 from gramian import RFMClassifier, RFMRegressor
 from gramian.kernels import Gaussian, Laplace, Lp, Polynomial
-from gramian.rfm.explain import Explanations, explain, explain_standardised
+from gramian.rfm.explain import explain, explain_standardised
 from gramian.rfm.model import Ensemble
-from gramian.tables import TableEncoder
-from gramian.tables.preprocessing import Preprocessing
+from rfm.explain.models import QUICK, quick, total
 
-QUICK = {"preset": "fast", "n_rounds": 1, "select_round": "last", "update": "agop", "ridge": 1e-2, "dtype": "float64"}
 KERNELS = [Laplace(3.0), Gaussian(3.0), Lp(6.0), Lp(6.0, 1.5, 1.2), Polynomial(2)]
-
-
-def quick(kernel, **options):
-    update = "agop-diagonal" if isinstance(kernel, Lp) else "agop"
-    return RFMRegressor(kernel=kernel, **QUICK | {"update": update} | options)
-
-
-@pytest.fixture(scope="module")
-def data():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(120, 5)) * [1, 2, 30, 0.1, 1] + [0, 5, 100, 0, -3]
-    y = 50 + 3 * X[:, 0] * X[:, 4] + np.sin(X[:, 1]) + 0.1 * X[:, 2]
-    return X[:100], y[:100], X[100:]
-
-
-@pytest.fixture(scope="module")
-def model(data):
-    X, y, _ = data
-    return quick(Laplace(3.0)).fit(X, y)
 
 
 @pytest.fixture(scope="module", params=KERNELS, ids=str)
@@ -42,19 +19,6 @@ def each(data, request):
     """One model per kernel."""
     X, y, _ = data
     return quick(request.param).fit(X, y)
-
-
-@pytest.fixture(scope="module")
-def classifiers(data):
-    X, y, _ = data
-    three = np.array(["low", "middle", "high"])[np.digitize(y, np.quantile(y, [0.3, 0.7]))]
-    two = np.where(y > np.median(y), "yes", "no")
-    return RFMClassifier(**QUICK).fit(X, two), RFMClassifier(**QUICK).fit(X, three)
-
-
-def total(explanation):
-    near = explanation.neighbours
-    return near.offset + near.parts.sum() + near.others
 
 
 @pytest.mark.parametrize("count", [0, 3, 100, 1000])
@@ -216,124 +180,6 @@ class TestClasses:
             model.explain(new[0], output=0)
 
 
-class TestInputs:
-    def test_one_row_may_be_a_frame_or_a_series(self, data):
-        pd = pytest.importorskip("pandas")
-        X, y, new = data
-        frame = pd.DataFrame(X, columns=list("abcde"))
-        model = quick(Laplace(3.0)).fit(frame, y)
-        rows = pd.DataFrame(new, columns=list("abcde"))
-        forms = [rows.iloc[[0]], rows.iloc[0], rows[:1]]
-        found = [model.explain(form) for form in forms]
-        for explanation in found:
-            assert explanation.columns == tuple("abcde")
-            np.testing.assert_array_equal(explanation.contributions, found[0].contributions)
-            np.testing.assert_array_equal(explanation.values, new[0])
-        table = found[0].to_pandas()
-        assert table.index.tolist() == list("abcde")
-        assert table["contribution"].sum() + found[0].gap == pytest.approx(
-            found[0].score - found[0].reference_score, rel=1e-9
-        )
-
-    def test_rows_may_be_lists_or_arrays(self, data, model):
-        new = data[2]
-        one, other, many = model.explain(new[0].tolist()), model.explain(new[:1]), model.explain(new[:2])
-        np.testing.assert_array_equal(one.contributions, other.contributions)
-        assert len(many) == 2
-        np.testing.assert_array_equal(many[0].contributions, one.contributions)
-        assert one.columns == ("x0", "x1", "x2", "x3", "x4")
-
-    @pytest.mark.parametrize(
-        ("options", "words"),
-        [
-            ({"method": "shap"}, 'method must be "path" or "gradient"'),
-            ({"n_neighbours": -1}, "n_neighbours must be a non-negative integer"),
-            ({"output": 1}, "output must be the number of a target, 0 to 0"),
-            ({"reference": np.zeros((2, 5))}, "reference must be one row, got 2"),
-        ],
-    )
-    def test_bad_arguments_are_named(self, data, model, options, words, monkeypatch):
-        monkeypatch.setattr(config, "jaxtyping_disable", True)  # wrong types reach our own check, as outside the tests
-        with pytest.raises(ValueError, match=words):
-            model.explain(data[2][0], **options)
-
-    def test_an_unfitted_model_raises(self):
-        with pytest.raises(NotFittedError):
-            RFMRegressor().explain([[0.0]])
-
-
-class ThreeColours(TableEncoder):
-    """Encodes the number age, and the colour as three columns, without a fit."""
-
-    columns_ = ("colour", "age", "empty")
-    kinds_ = ("category", "number", "constant")
-    groups_ = np.array([0, 0, 0, 1, 1])
-
-    def get_feature_names_out(self, input_features=None):
-        return np.array(["colour=b", "colour=g", "colour=r", "age", "age__missing"], dtype=object)
-
-    def transform(self, X):
-        colour = np.array([[row[0] == level for level in "bgr"] for row in X], dtype=float)
-        age = np.array([[2.0, 1.0] if row[1] is None else [row[1], 0.0] for row in X])
-        return np.hstack([colour, age])
-
-
-@pytest.fixture(scope="module")
-def encoded():
-    """A model of encoded columns, and the same model that takes raw rows."""
-    rng = np.random.default_rng(0)
-    ages = rng.uniform(0, 4, size=80)
-    rows = [("bgr"[rng.integers(3)], None if i % 9 == 0 else age, 1) for i, age in enumerate(ages)]
-    encoder = ThreeColours()
-    X = encoder.transform(rows)
-    plain = RFMRegressor(kernel=Laplace(3.0), **QUICK).fit(X, 3 * X[:, 2] + X[:, 3]).model_
-    reader = replace(plain.preprocessing.reader, n_features=3, encoder=encoder)
-    raw = Preprocessing(reader, plain.preprocessing.scaler, plain.preprocessing.column_means)
-    return replace(plain, preprocessing=raw), plain, encoder
-
-
-class TestFolding:
-    def test_contributions_are_those_of_the_encoded_columns_summed(self, encoded):
-        model, plain, encoder = encoded
-        row = [["r", 1.5, 1]]
-        explanation, apart = explain(model, row), explain(plain, encoder.transform(row))
-        assert explanation.columns == ("colour", "age", "empty")
-        assert explanation.values == ("r", 1.5, 1)
-        expected = [apart.contributions[:3].sum(), apart.contributions[3:].sum(), 0]
-        np.testing.assert_allclose(explanation.contributions, expected, rtol=1e-9, atol=1e-12)
-        assert explanation.contributions[0] > 1
-
-    def test_only_numbers_have_a_sensitivity(self, encoded):
-        model, plain, encoder = encoded
-        row = [["r", 1.5, 1]]
-        apart = explain(plain, encoder.transform(row))
-        np.testing.assert_allclose(explain(model, row).sensitivity, [np.nan, apart.sensitivity[3], np.nan])
-        assert np.isnan(explain(model, [["r", None, 1]]).sensitivity).all()
-
-
-def test_a_raw_frame_is_explained_in_its_own_columns():
-    pd = pytest.importorskip("pandas")
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame({"size": rng.uniform(1, 9, 150), "colour": rng.choice(["red", "blue", "green"], 150)})
-    y = np.exp(frame["size"] / 3 + 2 * (frame["colour"] == "red") + 0.05 * rng.normal(size=150))
-    frame.loc[::10, "size"] = np.nan
-    model = RFMRegressor(**QUICK, target_transform="log").fit(frame, y)
-    explanation = model.explain(frame.iloc[1])
-    assert explanation.columns == ("size", "colour")
-    assert explanation.values == tuple(frame.iloc[1])
-    assert explanation.prediction == pytest.approx(model.predict(frame.iloc[[1]])[0], rel=1e-9)
-    assert explanation.score == pytest.approx(np.log(explanation.prediction), rel=1e-9)
-    assert total(explanation) == pytest.approx(explanation.score, rel=1e-9)
-    assert explanation.contributions.sum() + explanation.gap == pytest.approx(
-        explanation.score - explanation.reference_score, abs=1e-9
-    )
-    assert np.isfinite(explanation.sensitivity).tolist() == [True, False]
-    assert np.isnan(model.explain(frame.iloc[0]).sensitivity).all()
-    assert "prediction on the log scale" in str(explanation)
-    np.testing.assert_allclose(model.importances().shares, model.feature_importances_, rtol=1e-9)
-    assert model.refit_on_top_columns(frame, y, k=1).n_features_in_ == 1
-
-
 def test_columns_below_the_feature_threshold_contribute_nothing(data):
     X, _, new = data
     model = RFMRegressor(kernel=Laplace(3.0), feature_threshold=0.3, **QUICK).fit(X, X[:, 0] + 0.5 * X[:, 4])
@@ -348,47 +194,6 @@ def test_parts_add_up_in_float32(data):
     X, y, new = data
     model = quick(Laplace(3.0), dtype="float32").fit(X, y)
     assert total(model.explain(new[0])) == pytest.approx(model.predict(new[:1])[0], rel=1e-6)
-
-
-class TestDisplay:
-    def test_text_names_columns_values_and_rows(self, data, model):
-        text = str(model.explain(data[2][0]))
-        for word in ("x0", "x4", "contribution", "sensitivity", "similarity", "all other rows", "offset", "reference"):
-            assert word in text
-        assert "caus" not in text
-
-    def test_columns_beyond_the_first_twelve_are_summed(self):
-        rng = np.random.default_rng(0)
-        X = rng.normal(size=(40, 20))
-        explanation = RFMRegressor(kernel=Laplace(9.0), **QUICK).fit(X, X.sum(axis=1)).explain(X[0])
-        assert "8 more columns" in str(explanation)
-
-    def test_html_escapes_names(self, data):
-        pd = pytest.importorskip("pandas")
-        X, y, new = data
-        names = ["<b>", "a&b", "c", "d", "e"]
-        model = quick(Laplace(3.0)).fit(pd.DataFrame(X, columns=names), y)
-        html = model.explain(pd.DataFrame(new[:1], columns=names))._repr_html_()
-        assert "&lt;b&gt;" in html
-        assert "<b>" not in html
-        assert "a&amp;b" in html
-
-    def test_text_names_the_class_and_its_probability(self, data, classifiers):
-        explanation = classifiers[1].explain(data[2][0])
-        assert f"class {explanation.prediction} ({explanation.probabilities[explanation.prediction]:.1%})" in str(
-            explanation
-        )
-
-    def test_several_explanations_display_the_first_ten_rows(self, data, model):
-        X = data[0]
-        found = model.explain(X[:12])
-        assert isinstance(found, list)
-        assert isinstance(found, Explanations)
-        assert len(found) == 12
-        html = found._repr_html_()
-        assert html.count("<caption>row ") == 10
-        assert "2 more rows are in the list" in html
-        assert str(model.explain(X[:2])).count("row ") == 2
 
 
 @pytest.mark.parametrize("estimator", [RFMRegressor, RFMClassifier])

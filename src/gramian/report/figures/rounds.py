@@ -29,7 +29,7 @@ def plot_rounds(model: HasRounds, ax: Axes | None = None) -> Axes:
     >>> import numpy as np
     >>> from gramian import RFMRegressor
     >>> X = np.random.default_rng(0).normal(size=(60, 3))
-    >>> model = RFMRegressor(n_rounds=2).fit(X, X[:, 0] * X[:, 1])
+    >>> model = RFMRegressor(preset="fast", n_rounds=2).fit(X, X[:, 0] * X[:, 1])
     >>> ax = plot_rounds(model)
     >>> ax.lines[0].get_xdata().tolist()
     [0, 1, 2]
