@@ -97,6 +97,21 @@ def test_every_spelling_of_a_product_is_that_of_a_linear_layer(name):
     np.testing.assert_allclose(found.matrix("W", "nfm"), (model.W.mT @ model.W).detach(), rtol=1e-12)
 
 
+def test_a_product_of_two_parameters_has_no_layer():
+    class Low(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.A, self.B = nn.Parameter(torch.randn(4, 2)), nn.Parameter(torch.randn(2, 4))
+            self.head = nn.Linear(4, 2)
+
+        def forward(self, x):
+            return self.head((x @ (self.A @ self.B)).tanh())
+
+    report = inspect(seeded(Low), X)
+    assert report.layers == ["head"]
+    assert all("'matmul'" in report.skipped[name] for name in "AB")
+
+
 def test_a_product_in_another_precision_is_measured():
     model = seeded(lambda: Used(lambda x, W: F.linear(x.float(), W.type(torch.float32)).double()))
     plain = seeded(lambda: Used(F.linear))

@@ -52,8 +52,12 @@ class GeometryCollector:
     def measure(
         self, layers: Iterable[Layer], ridge: float, classifiers: Collection[str]
     ) -> dict[str, dict[str, float]]:
-        """The numbers of every layer that was read in all batches; ``classifiers`` are the last layers of the model."""
-        complete = [layer for layer in layers if layer.name in self._complete()]
+        """The numbers of every layer that was read in all batches; ``classifiers`` are the last layers of the model.
+
+        Features that are the same for all samples (learned queries, dead units) have none.
+        """
+        varying = {name for name, moments in self._complete().items() if not moments.is_constant}
+        complete = [layer for layer in layers if layer.name in varying]
         return {layer.name: self._measure(layer, ridge, layer.name in classifiers) for layer in complete}
 
     def class_means(self) -> dict[str, Tensor]:

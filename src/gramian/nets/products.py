@@ -193,11 +193,14 @@ class _Watcher(TorchFunctionMode):
                 )
         return result
 
+    def _is_parameter(self, T: Tensor) -> bool:
+        return id(T) in self.layers or id(T._base) in self.layers
+
     def _record(self, layer: Layer, product: Product | None, result: Tensor) -> bool:
         orientation = layer.orientation
         assert orientation is not None
-        if product is None:
-            return False
+        if product is None or self._is_parameter(product.input):
+            return False  # in a product of two parameters neither of them is a layer
         calls = self.recording.calls[layer.name]
         if orientation.transposed is None:
             orientation.transposed = product.transposed
