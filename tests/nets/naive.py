@@ -313,8 +313,8 @@ def matrices(rows, W, lam=None, step=1.0):
             found["benfa"] += outer(vz, vz) / n
             cross += outer(v, h) / n
             bcross += outer(W @ h, vz) / n
-            virtual = h - step / n * v
-            found["vcs"] += outer(virtual, virtual) - outer(h, h)
+            shift = -step / n * v  # h⁺h⁺ᵀ − hhᵀ with h⁺ = h + shift, expanded: the difference would lose small shifts
+            found["vcs"] += outer(shift, h) + outer(h, shift) + outer(shift, shift)
         if lam is not None:
             found["fact"], found["bfact"] = -cross / lam, -bcross / lam
     return found
