@@ -8,12 +8,14 @@ shared with gramian.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import defaultdict
 
 import torch
 import torch.nn.functional as F
 from torch import nn
+from torch.nn.utils.rnn import PackedSequence
 
 
 class Probes:
@@ -46,7 +48,12 @@ def patches(x, kernel, stride, padding, dilation):
 
 
 def naive_forward(name, module, probes):
-    if isinstance(module, nn.Linear):
+    if hasattr(module, "naive"):  # a module of the tests with a twin of its own
+
+        def forward(*args):
+            return module.naive(name, probes, *args)
+
+    elif isinstance(module, nn.Linear):
 
         def forward(x):
             rows = probes.product(name, x.reshape(-1, x.shape[-1]), module.weight, module.bias)
@@ -64,6 +71,45 @@ def naive_forward(name, module, probes):
                 parts.append(Z.mT.reshape(1, -1, *space))
             out = torch.cat(parts, 1)
             return out if module.bias is None else out + module.bias.reshape(1, -1, *[1] * len(space))
+
+    elif isinstance(module, nn.ConvTranspose1d | nn.ConvTranspose2d | nn.ConvTranspose3d):
+
+        def forward(x):
+            return transposed_convolution(name, module, probes, x)
+
+    elif isinstance(module, nn.Bilinear):
+
+        def forward(x1, x2):
+            H = torch.stack([torch.outer(a, b).flatten() for a, b in zip(_rows(x1), _rows(x2), strict=True)])
+            rows = probes.product(name, H, module.weight.flatten(1), module.bias)
+            return rows.reshape(*x1.shape[:-1], -1)
+
+    elif isinstance(module, nn.EmbeddingBag):
+
+        def forward(ids, offsets=None, per_sample_weights=None):
+            bags = []
+            for j, bag in enumerate(ids):
+                weights = (
+                    torch.ones(len(bag)).to(module.weight) if per_sample_weights is None else per_sample_weights[j]
+                )
+                keep = bag != (-1 if module.padding_idx is None else module.padding_idx)
+                one_hot = F.one_hot(bag, module.num_embeddings).to(module.weight) * (weights * keep)[:, None]
+                bags.append(one_hot.sum(0) / (keep.sum().clamp(min=1) if module.mode == "mean" else 1))
+            return probes.product(name, torch.stack(bags), module.weight.mT, None)
+
+    elif isinstance(module, nn.RNNBase):
+
+        def forward(x, hx=None):
+            return recurrent(name, module, probes, x, hx)
+
+    elif isinstance(module, nn.RNNCellBase):
+
+        def forward(x, hx=None):
+            state = hx if isinstance(hx, tuple) else None if hx is None else (hx,)
+            if state is None:
+                state = tuple(x.new_zeros(1, module.hidden_size) for _ in range(2))
+            new = step(name, module, "", probes, x, state)
+            return new if isinstance(module, nn.LSTMCell) else new[0]
 
     elif isinstance(module, nn.Embedding):
 
@@ -94,6 +140,96 @@ def naive_forward(name, module, probes):
     else:
         return None
     return forward
+
+
+def _rows(x):
+    return x.reshape(-1, x.shape[-1])
+
+
+def transposed_convolution(name, module, probes, x):
+    """Every input position times the weights gives a patch; patches are added up, and the padding is cut off."""
+    dims = len(module.kernel_size)
+    space, out_space = x.shape[2:], []
+    for j in range(dims):
+        reach = (space[j] - 1) * module.stride[j] + module.dilation[j] * (module.kernel_size[j] - 1) + 1
+        out_space.append(reach - 2 * module.padding[j] + module.output_padding[j])
+    parts = []
+    for g, (xg, Wg) in enumerate(zip(x.chunk(module.groups, 1), module.weight.chunk(module.groups, 0), strict=True)):
+        H = xg[0].flatten(1).mT
+        Z = probes.product((name, g) if module.groups > 1 else name, H, Wg.flatten(1).mT, None)
+        Z = Z.reshape(*space, Wg.shape[1], *module.kernel_size)
+        out = {}
+        for position in itertools.product(*map(range, space)):
+            for offset in itertools.product(*map(range, module.kernel_size)):
+                place = tuple(
+                    p * s + o * d - q
+                    for p, s, o, d, q in zip(
+                        position, module.stride, offset, module.dilation, module.padding, strict=True
+                    )
+                )
+                if all(0 <= p < size for p, size in zip(place, out_space, strict=True)):
+                    out[place] = out.get(place, 0) + Z[(*position, slice(None), *offset)]
+        zero = torch.zeros(Wg.shape[1]).to(x)
+        flat = [out.get(place, zero) for place in itertools.product(*map(range, out_space))]
+        parts.append(torch.stack(flat, 1).reshape(1, -1, *out_space))
+    result = torch.cat(parts, 1)
+    return result if module.bias is None else result + module.bias.reshape(1, -1, *[1] * dims)
+
+
+def step(name, module, key, probes, x, state):
+    """One step of a recurrent module for one sample, gate by gate."""
+
+    def product(side, H):
+        bias = getattr(module, f"bias_{side}{key}", None)
+        label = f"{name}.weight_{side}{key}"
+        return probes.product(label, H, getattr(module, f"weight_{side}{key}"), bias)
+
+    a, b = product("ih", x), product("hh", state[0])
+    n = module.hidden_size
+    if "LSTM" in type(module).__name__:
+        i, f, o = (torch.sigmoid((a + b)[:, j * n : (j + 1) * n]) for j in (0, 1, 3))
+        c = f * state[1] + i * torch.tanh((a + b)[:, 2 * n : 3 * n])
+        h = o * torch.tanh(c)
+        return (product("hr", h) if getattr(module, "proj_size", 0) else h), c
+    if "GRU" in type(module).__name__:
+        r, z = (torch.sigmoid((a + b)[:, j * n : (j + 1) * n]) for j in (0, 1))
+        new = torch.tanh(a[:, 2 * n :] + r * b[:, 2 * n :])
+        return ((1 - z) * new + z * state[0],)
+    return (torch.relu(a + b) if module.nonlinearity == "relu" else torch.tanh(a + b),)
+
+
+def recurrent(name, module, probes, x, hx):
+    """One sample through all layers and directions, step by step; a packed sequence of one sample is its steps."""
+    packed = x if not isinstance(x, torch.Tensor) else None
+    steps = list(packed.data) if packed is not None else list(x[0] if module.batch_first else x[:, 0])
+    directions = 2 if module.bidirectional else 1
+    sizes = [module.proj_size or module.hidden_size, module.hidden_size]
+    states = None if hx is None else (hx if isinstance(hx, tuple) else (hx,))
+    final = []
+    for layer in range(module.num_layers):
+        found = []
+        for d in range(directions):
+            index = layer * directions + d
+            first = (
+                tuple(steps[0].new_zeros(1, size) for size in sizes)
+                if states is None
+                else tuple(T[index] for T in states)
+            )
+            state, outputs = first, [None] * len(steps)
+            for t in range(len(steps))[:: -1 if d else 1]:
+                key = f"_l{layer}{'_reverse' if d else ''}"
+                state = step(name, module, key, probes, steps[t][None], state)
+                outputs[t] = state[0][0]
+            found.append(outputs)
+            final.append(state)
+        steps = [torch.cat(parts) for parts in zip(*found, strict=True)]
+    out = torch.stack(steps)
+    if packed is not None:
+        out = PackedSequence(out, packed.batch_sizes, packed.sorted_indices, packed.unsorted_indices)
+    else:
+        out = out[None] if module.batch_first else out[:, None]
+    hidden = tuple(torch.stack(parts) for parts in zip(*final, strict=True))
+    return out, hidden if isinstance(module, nn.LSTM) else hidden[0]
 
 
 def measure(model, xs, ys=None, loss=None):
@@ -177,8 +313,8 @@ def matrices(rows, W, lam=None, step=1.0):
             found["benfa"] += outer(vz, vz) / n
             cross += outer(v, h) / n
             bcross += outer(W @ h, vz) / n
-            virtual = h - step / n * v
-            found["vcs"] += outer(virtual, virtual) - outer(h, h)
+            shift = -step / n * v  # h⁺h⁺ᵀ − hhᵀ with h⁺ = h + shift, expanded: the difference would lose small shifts
+            found["vcs"] += outer(shift, h) + outer(h, shift) + outer(shift, shift)
         if lam is not None:
             found["fact"], found["bfact"] = -cross / lam, -bcross / lam
     return found

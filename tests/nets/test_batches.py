@@ -8,6 +8,7 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 from gramian.nets import InspectOptions, inspect
+from gramian.nets.batches import batches
 from nets.models import mlp, seeded
 
 G = torch.Generator().manual_seed(5)
@@ -102,3 +103,58 @@ def test_unpack_output_and_max_samples():
 def test_wrong_data_and_losses_are_explained(data, loss, words):
     with pytest.raises(ValueError, match=words):
         inspect(seeded(mlp), data, loss)
+
+
+class BagModel(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.bag, self.head = nn.EmbeddingBag(9, 4), nn.Linear(4, 2)
+
+    def forward(self, ids, offsets=None, weights=None):
+        return self.head(self.bag(ids, offsets, weights).tanh())
+
+
+def test_bags_with_offsets_equal_bags_as_rows():
+    ids = torch.randint(0, 9, (6, 3), generator=torch.Generator().manual_seed(1))
+    offsets, labels = torch.arange(0, 18, 3), torch.arange(6) % 2
+    model = seeded(BagModel)
+    rows = inspect(model, (ids, labels), "cross_entropy", weight_decay=0.1)
+    flat = [
+        inspect(model, [(ids.flatten(), offsets, labels)], "cross_entropy", weight_decay=0.1),
+        inspect(
+            model,
+            [(ids.flatten(), offsets, labels)],
+            "cross_entropy",
+            weight_decay=0.1,
+            options=InspectOptions(unpack=lambda batch: (batch[:2], {}, batch[2], 6)),
+        ),
+    ]
+    for report in flat:
+        for name in ("agop", "ptk", "enfa", "fact", "vcs"):
+            np.testing.assert_allclose(report.matrix("bag", name), rows.matrix("bag", name), rtol=1e-10, atol=1e-14)
+
+
+def test_the_number_of_samples_can_be_stated():
+    ids, offsets = torch.arange(8), torch.tensor([0, 3, 5])
+    options = InspectOptions(unpack=lambda batch: (batch, {}, None, 3))
+    report = inspect(seeded(BagModel), [(ids, offsets)], options=options)
+    assert report.settings["samples"] == 3
+    with pytest.raises(ValueError, match="unpack returned 2 values"):
+        inspect(seeded(BagModel), [(ids, offsets)], options=InspectOptions(unpack=lambda batch: (batch, {})))
+
+
+def test_samples_with_offsets_are_not_torn_apart():
+    ids, offsets, y = torch.arange(8), torch.tensor([0, 3, 5]), torch.zeros(3)
+    assert [batch.size for batch in batches([(ids, offsets, y)] * 2, max_samples=4)] == [3]
+
+
+def test_padding_masks_are_read():
+    mask = torch.tensor([[1, 0], [1, 1]])
+    batch = next(iter(batches([{"x": torch.zeros(2, 2, 3), "attention_mask": mask}])))
+    assert batch.mask.tolist() == [[True, False], [True, True]]
+    assert batch.sample(0).mask.tolist() == [[True, False]]
+    assert batch.unmasked_positions is None
+    additive = next(iter(batches([{"x": torch.zeros(2, 2, 3), "attention_mask": mask.float()}])))
+    assert additive.mask is None
+    both = {"x": torch.zeros(2, 2, 3), "attention_mask": mask, "decoder_input_ids": torch.zeros(2, 2)}
+    assert next(iter(batches([both]))).unmasked_positions == 2

@@ -25,7 +25,8 @@ def data(n=6, d=5):
 def snapshot(model):
     modes = [m.training for m in model.modules()]
     grads = [(p.requires_grad, p.grad) for p in model.parameters()]
-    return hooks(model), modes, grads, F.linear is LINEAR
+    patched = [name for name, module in model.named_modules() if "forward" in vars(module)]
+    return hooks(model), modes, grads, patched, F.linear is LINEAR, torch._C._len_torch_function_stack()
 
 
 def test_nothing_is_left_behind(case):

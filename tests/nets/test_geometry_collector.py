@@ -103,14 +103,106 @@ def test_binary_labels_and_flat_targets_are_values():
     assert found == pytest.approx([target_linearity(X, y[:, None].double(), gamma)] * 3)
 
 
-def test_token_ids_are_not_regressed_on():
-    model = seeded(lambda: nn.Linear(5, 3))
-    X = torch.randn(10, 4, 5, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
-    ids = torch.ones(10, 4, dtype=torch.long)
-    report = inspect(model, [(X, ids), (X[:, :2], ids[:, :2])], outputs=4)
-    assert math.isnan(report.rows[0]["target_linearity"])
-    ragged = inspect(model, [(X, X[:, :, 0]), (X[:, :2], X[:, :2, 0])], outputs=4)
-    assert math.isnan(ragged.rows[0]["target_linearity"])
+TOKENS = torch.randn(10, 4, 5, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+LENGTHS = torch.arange(10) % 4 + 1
+MASK = torch.arange(4) < LENGTHS[:, None]
+
+
+def token_model():
+    return nn.Sequential(nn.Linear(5, 6), nn.Tanh(), nn.Linear(6, 3))
+
+
+@pytest.mark.parametrize("batch_size", [10, 3, 1])
+def test_targets_of_tokens_are_compared_with_the_features_of_tokens(batch_size):
+    model, labels = seeded(token_model), (TOKENS[..., 0] > 0).long() + (TOKENS[..., 1] > 0.5)
+    labels = labels.where(MASK, -100)
+    rows = inspect(model, (TOKENS, labels), batch_size=batch_size).rows
+    with torch.no_grad():
+        inputs = {"0": TOKENS[MASK], "2": model[:2](TOKENS)[MASK]}
+        predicted = model(TOKENS).argmax(2)[MASK]
+    onehot = nn.functional.one_hot(labels[MASK], 3).double()
+    for entry in rows:
+        H = inputs[entry["layer"]]
+        expected = target_linearity(H, onehot, entry["target_linearity_gamma"])
+        assert entry["target_linearity"] == pytest.approx(expected, abs=1e-9)
+        means = torch.stack([H[labels[MASK] == c].mean(0) for c in range(3)])
+        nearest = torch.cdist(H, means).argmin(1)
+        assert entry["nc4"] == pytest.approx(float((nearest == predicted).double().mean()))
+        within = sum(((H[labels[MASK] == c] - means[c]).mT @ (H[labels[MASK] == c] - means[c])) for c in range(3))
+        centred = means - means.mean(0)
+        nc1 = torch.trace(within / len(H) @ torch.linalg.pinv(centred.mT @ centred / 3)) / 3
+        assert entry["nc1"] == pytest.approx(float(nc1), rel=1e-7)
+
+
+def test_values_of_tokens_are_targets_too():
+    y = TOKENS[..., :2].sin()
+    model = seeded(lambda: nn.Sequential(nn.Linear(5, 6), nn.Tanh(), nn.Linear(6, 2)))
+    entry = inspect(model, [(TOKENS, y), (TOKENS[:, :2], y[:, :2])], outputs=4).rows[0]
+    H, Y = (torch.cat([T.flatten(0, 1), T[:, :2].flatten(0, 1)]) for T in (TOKENS, y))
+    expected = target_linearity(H, Y, entry["target_linearity_gamma"])
+    assert entry["target_linearity"] == pytest.approx(expected, abs=1e-9)
+
+
+class Padded(nn.Module):
+    """A model of Hugging Face's form: keyword arguments with a padding mask."""
+
+    def __init__(self, tokens):
+        super().__init__()
+        self.body, self.head, self.tokens = nn.Linear(5, 6), nn.Linear(6, 3), tokens
+
+    def forward(self, x, attention_mask=None):
+        h = self.body(x).tanh()
+        return self.head(h if self.tokens else h[:, 0])
+
+
+@pytest.mark.parametrize("by", ["key", "option"])
+def test_padding_does_not_count_in_the_mean_over_positions(by):
+    model, labels = seeded(lambda: Padded(False)), torch.arange(10) % 3
+    noise = TOKENS.where(MASK[..., None], 100.0)
+    if by == "key":
+        data, options = [{"x": noise, "attention_mask": MASK.long(), "labels": labels}], InspectOptions()
+    else:
+        data = [(noise, labels)]
+        options = InspectOptions(mask=lambda batch: batch[0][..., 0] != 100.0)
+    entry = inspect(model, data, options=options).rows[0]
+    pooled = torch.stack([x[: int(n)].mean(0) for x, n in zip(TOKENS, LENGTHS, strict=True)])
+    onehot = nn.functional.one_hot(labels, 3).double()
+    expected = target_linearity(pooled, onehot, entry["target_linearity_gamma"])
+    assert entry["target_linearity"] == pytest.approx(expected, abs=1e-9)
+
+
+def test_padding_does_not_count_among_tokens():
+    labels = (TOKENS[..., 0] > 0).long()
+    noise = TOKENS.where(MASK[..., None], 100.0)
+    model = seeded(lambda: Padded(True))
+    masked = inspect(model, [{"x": noise, "attention_mask": MASK, "labels": labels}]).rows
+    ignored = inspect(model, [{"x": TOKENS, "labels": labels.where(MASK, -100)}]).rows
+    for a, b in zip(masked, ignored, strict=True):
+        for name in ("target_linearity", "nc1", "nc4", "surrogate"):
+            assert a[name] == pytest.approx(b[name], rel=1e-9), name
+
+
+def test_a_mask_of_another_form_is_refused():
+    options = InspectOptions(mask=lambda batch: torch.ones(3, 4))
+    with pytest.raises(ValueError, match="mask must return"):
+        inspect(seeded(lambda: Padded(False)), [(TOKENS, LENGTHS % 3)], options=options)
+
+
+def test_labels_that_a_causal_model_shifts_are_not_targets_of_their_positions():
+    class Causal(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.embed, self.head = nn.Embedding(7, 5), nn.Linear(5, 7)
+
+        def forward(self, input_ids):
+            return self.head(self.embed(input_ids).cumsum(1))
+
+    ids = torch.randint(0, 7, (10, 4), generator=torch.Generator().manual_seed(1))
+    model = seeded(Causal)
+    entry = inspect(model, [{"input_ids": ids, "labels": ids}]).rows[-1]
+    assert math.isnan(entry["target_linearity"])
+    entry = inspect(model, [{"input_ids": ids, "labels": ids.roll(-1, 1)}]).rows[-1]
+    assert not math.isnan(entry["target_linearity"])
 
 
 def test_collapse_of_constant_features_does_not_exist():

@@ -18,7 +18,7 @@ from gramian.nets.checkpoints import WeightReport, inspect_weights
 from gramian.nets.compare import Comparison, compare
 from gramian.nets.geometry import balancedness, neural_collapse, surrogate, target_linearity
 from gramian.nets.inspection import inspect
-from gramian.nets.layers import LayerForm, register_layer
+from gramian.nets.layer_forms import LayerForm, register_layer
 from gramian.nets.monitor import Monitor
 from gramian.nets.options import InspectOptions
 from gramian.nets.report import FeatureReport

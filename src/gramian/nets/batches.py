@@ -16,12 +16,37 @@ OUTPUT_KEYS = ("logits", "last_hidden_state", "prediction", "out", "output")
 
 @dataclass(frozen=True)
 class Batch:
-    """Arguments of one forward pass, and the target (None when the data has none)."""
+    """Arguments of one forward pass, and the target (None when the data has none).
+
+    ``mask`` (size, positions) is False for padding; None where the data has no padding.
+    """
 
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     target: Any
     size: int
+    mask: Tensor | None = None
+
+    @property
+    def target_positions(self) -> int | None:
+        """Number of positions of a target that may have one value per position: (n, T) or (n, T, c)."""
+        y = self.target
+        return int(y.shape[1]) if isinstance(y, Tensor) and y.ndim in (2, 3) and len(y) == self.size else None
+
+    @property
+    def unmasked_positions(self) -> int | None:
+        """A number of positions whose padding is not known: those of a decoder that are as many as the encoder's."""
+        if self.mask is None:
+            return None
+        T = int(self.mask.shape[1])
+        decoder = [v for key, v in self.kwargs.items() if key.startswith("decoder_") and isinstance(v, Tensor)]
+        return T if any(v.ndim > 1 and v.shape[1] == T for v in decoder) else None
+
+    @property
+    def can_be_cut(self) -> bool:
+        """True unless the samples are stored one after the other with offsets, which slices would tear apart."""
+        first = next(_tensors((self.args, self.kwargs)), None)
+        return first is None or first.shape[:1] == (self.size,)
 
     def first(self, count: int) -> Batch:
         """The first ``count`` samples of this batch."""
@@ -36,11 +61,14 @@ class Batch:
             return value[start:stop] if isinstance(value, Tensor) and value.shape[:1] == (self.size,) else value
 
         return replace(self, args=_map_nested(self.args, cut), kwargs=_map_nested(self.kwargs, cut),
-                       target=_map_nested(self.target, cut), size=stop - start)  # fmt: skip
+                       target=_map_nested(self.target, cut), size=stop - start,
+                       mask=None if self.mask is None else self.mask[start:stop])  # fmt: skip
 
 
-Unpack = Callable[[Any], tuple[tuple[Any, ...], dict[str, Any], Any]]
-"""A function that splits a batch into ``(args, kwargs, target)``."""
+Unpack = Callable[[Any], tuple[Any, ...]]
+"""A function that splits a batch into ``(args, kwargs, target)``, or ``(args, kwargs, target, number of samples)``."""
+ReadMask = Callable[[Any], Any]
+"""A function of a batch that returns its padding mask (n, positions), which is 0 or False at padding."""
 
 
 def batches(
@@ -50,6 +78,7 @@ def batches(
     batch_size: int = 256,
     keep_target: bool = False,
     unpack: Unpack | None = None,
+    mask: ReadMask | None = None,
     max_samples: int | None = None,
 ) -> Iterator[Batch]:
     """Iterate over ``data``: a tensor (or array), a tuple of tensors ``(X, y)``, or any iterable of batches.
@@ -57,7 +86,9 @@ def batches(
     A batch is a tensor, a tuple or list whose last element is the target, or a mapping whose target has the key
     ``labels`` (or ``label``, ``target``, ``y``). ``keep_target`` also leaves it among the keyword
     arguments, for models that compute their own loss. ``unpack(batch) -> (args, kwargs, target)`` overrides
-    all of this.
+    all of this. The number of samples is that of the first tensor, or that of the target where another tensor agrees
+    with it (bags of token ids with offsets); ``unpack`` may return it as a fourth element. ``mask(batch)`` returns the
+    padding mask, by default the entry ``attention_mask`` of a mapping.
 
     >>> [batch.size for batch in batches(torch.zeros(5, 2), batch_size=2)]
     [2, 2, 1]
@@ -66,8 +97,10 @@ def batches(
     """
     seen = 0
     for raw in _split(data, batch_size):
-        batch = _read(raw, device, keep_target, unpack)
+        batch = _read(raw, device, keep_target, unpack, mask)
         if max_samples is not None and seen + batch.size > max_samples:
+            if not batch.can_be_cut:
+                return
             batch = batch.first(max_samples - seen)
         if batch.size:
             yield batch
@@ -104,9 +137,19 @@ def _split(data: object, batch_size: int) -> Iterable[object]:
     return data
 
 
-def _read(raw: object, device: torch.device | str, keep_target: bool, unpack: Unpack | None) -> Batch:
+def _read(
+    raw: object, device: torch.device | str, keep_target: bool, unpack: Unpack | None, mask: ReadMask | None
+) -> Batch:
+    size: int | None = None
     if unpack is not None:
-        args, kwargs, target = unpack(raw)
+        unpacked = unpack(raw)
+        if len(unpacked) not in (3, 4):
+            raise ValueError(
+                f"unpack returned {len(unpacked)} values: return (args, kwargs, target), or (args, kwargs, target, "
+                "number of samples)"
+            )
+        args, kwargs, target = unpacked[:3]
+        size = int(unpacked[3]) if len(unpacked) == 4 else None
         args, kwargs = tuple(args), dict(kwargs)
     elif isinstance(raw, Mapping):
         kwargs = dict(raw)
@@ -130,7 +173,34 @@ def _read(raw: object, device: torch.device | str, keep_target: bool, unpack: Un
             f"a batch of type {type(raw).__name__} holds no tensor with a batch dimension; pass "
             "options=InspectOptions(unpack=lambda batch: (args, kwargs, target))"
         )
-    return Batch(args, kwargs, target, int(first.shape[0]))
+    if size is None:
+        size = _sample_count((args, kwargs), target)
+    padding = _as_mask(kwargs.get("attention_mask"), size) if mask is None else _checked_mask(move(mask(raw)), size)
+    return Batch(args, kwargs, target, size, padding)
+
+
+def _sample_count(inputs: object, target: object) -> int:
+    """The length of the first tensor, or of the target where another input agrees with it and the first does not."""
+    lengths = [int(T.shape[0]) for T in _tensors(inputs) if T.ndim]
+    if isinstance(target, Tensor) and target.ndim and len(target) in lengths:
+        return len(target)
+    return lengths[0]
+
+
+def _as_mask(value: object, size: int) -> Tensor | None:
+    """A padding mask (n, positions) of whole numbers or booleans; None for anything else, such as additive masks."""
+    fits = isinstance(value, Tensor) and value.ndim == 2 and len(value) == size and not value.is_floating_point()
+    return value.bool() if fits and isinstance(value, Tensor) else None
+
+
+def _checked_mask(value: object, size: int) -> Tensor:
+    found = _as_mask(value, size)
+    if found is None:
+        shape = tuple(value.shape) if isinstance(value, Tensor) else type(value).__name__
+        raise ValueError(
+            f"mask must return whole numbers or booleans of shape (n, positions) for {size} samples, got {shape}"
+        )
+    return found
 
 
 def explain_types(batch: Batch, dtype: torch.dtype) -> str | None:

@@ -8,36 +8,22 @@ pre-activation, and nothing is copied.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from types import TracebackType
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
-from torch.autograd.graph import get_gradient_edge
 from torch.func import functional_call
-from torch.utils.hooks import RemovableHandle
 
-from gramian.nets.batch_axes import BatchAxes, CallShapes, LayerAxes, Shapes, same_outputs
+from gramian.nets.batch_axes import BatchAxes, Shapes, same_outputs
 from gramian.nets.batches import Batch, explain_types, output_tensor
-from gramian.nets.forward_pass import Call, Calls, ForwardPass, PooledFeatures
-from gramian.nets.layers import Layer
-from gramian.nets.normal_form import output_scale, reason_to_refuse
+from gramian.nets.forward_pass import ForwardPass
+from gramian.nets.layer_forms import Layer, Undo, Watch
+from gramian.nets.normal_form import NormalForm, find_normal_form, reason_to_refuse
 from gramian.nets.prepare import model_dtype
-
-
-@dataclass
-class _Recording:
-    """State that the hooks fill during one forward pass."""
-
-    batch: int
-    calls: Calls
-    unchecked: set[str]
-    shapes: Shapes = field(default_factory=dict)
-    order: dict[str, None] = field(default_factory=dict)
-    without_graph: set[str] = field(default_factory=set)
-    features: dict[str, PooledFeatures] = field(default_factory=dict)
+from gramian.nets.products import WeightUses, unexplained
+from gramian.nets.recording import Recording
 
 
 class Capture:
@@ -77,15 +63,15 @@ class Capture:
     ):
         self.model, self.layers, self.read_output = model, list(layers), read_output
         self.pool_features = pool_features
-        self._recording: _Recording | None = None
-        self._scales: dict[str, float] = {}  # of the layers that were checked
+        self._recording: Recording | None = None
+        self._forms: dict[str, NormalForm] = {}  # of the layers that were checked
         self._refused: dict[str, str] = {}
+        self._reused: frozenset[str] | None = None  # layers whose weight is used outside their module; None before
         self._axes = BatchAxes()
         self._axes_found = False
-        self._handles: list[RemovableHandle] = []
+        self._undo: list[Undo] = []
         self._training: list[tuple[nn.Module, bool]] = []
         self._grad: list[tuple[Tensor, bool]] = []
-        self._linear: list[Callable[..., Tensor]] = []
 
     def __enter__(self) -> Capture:
         self._training = [(module, module.training) for module in self.model.modules()]
@@ -134,13 +120,23 @@ class Capture:
     def _run(
         self, batch: Batch, state: Mapping[str, Tensor] | None = None, *, check: bool = True
     ) -> tuple[ForwardPass, Shapes]:
-        recording = _Recording(batch.size, {layer.name: [] for layer in self.layers}, set())
+        recording = Recording(
+            batch.size,
+            {layer.name: [] for layer in self.layers},
+            self._axes,
+            pools=self.pool_features,
+            mask=batch.mask,
+            target_positions=batch.target_positions,
+            unmasked=batch.unmasked_positions,
+            refused=dict(self._refused),
+        )
         if state is None and check:
-            recording.unchecked = {layer.name for layer in self.layers} - set(self._scales) - set(self._refused)
+            settled = {name for name, form in self._forms.items() if not form.changed} | set(self._refused)
+            recording.unchecked = {layer.name for layer in self.layers} - settled
         self._recording = recording
         try:
             if state is None:
-                raw = self.model(*batch.args, **batch.kwargs)
+                raw = self._call(batch, recording)
             else:
                 # The state dict names a tied weight once per use, each with its value.
                 raw = functional_call(self.model, dict(state), batch.args, batch.kwargs, tie_weights=False)
@@ -153,6 +149,8 @@ class Capture:
             # Activation checkpointing runs the forward pass again inside the backward pass: that is not recorded.
             self._recording = None
         output = output_tensor(raw if self.read_output is None else self.read_output(raw), batch.size)
+        self._refused |= recording.refused
+        self._check_products(recording, output)
         done = ForwardPass(
             raw=raw,
             output=output,
@@ -163,33 +161,57 @@ class Capture:
             refused=dict(self._refused),
             shared=self._axes.shared if batch.size > 1 else frozenset(),
             features=recording.features,
+            reused=self._reused or frozenset(),
+            effective={name: form.effective for name, form in self._forms.items() if form.effective is not None},
         )
         return done, recording.shapes
 
+    def _call(self, batch: Batch, recording: Recording) -> Any:
+        """Run the model; the first time, find the weights that are used outside their modules too."""
+        if self._reused is not None or any(_is_compiled(module) for module in self.model.modules()):
+            return self.model(*batch.args, **batch.kwargs)
+        plain = [layer for layer in self.layers if layer.watch is None]
+        with WeightUses([layer.weight() for layer in plain]) as uses:
+            raw = self.model(*batch.args, **batch.kwargs)
+        calls: dict[int, int] = {}
+        for layer in plain:
+            key = id(layer.weight())
+            calls[key] = calls.get(key, 0) + len(recording.shapes.get(layer.name, []))
+        more = [layer for layer in plain if uses.count(layer.weight()) > calls[id(layer.weight())] > 0]
+        self._reused = frozenset(layer.name for layer in more)
+        return raw
+
     def _register(self) -> None:
-        attention: dict[nn.Module, list[Layer]] = {}
+        inside: dict[tuple[nn.Module, Watch], list[Layer]] = {}
         for layer in self.layers:
-            if layer.inside_attention:
-                attention.setdefault(layer.module, []).append(layer)
+            if layer.watch is not None:
+                inside.setdefault((layer.module, layer.watch), []).append(layer)
             else:
-                self._handles.append(layer.module.register_forward_hook(self._module_hook(layer), with_kwargs=True))
-        for module, parts in attention.items():
-            self._handles.append(module.register_forward_pre_hook(self._before_attention(parts)))
-            self._handles.append(module.register_forward_hook(self._after_attention, always_call=True))
+                # Before the hooks of the user, which are then part of what follows the layer.
+                handle = layer.module.register_forward_hook(self._module_hook(layer), with_kwargs=True, prepend=True)
+                self._undo.append(handle.remove)
+        for (module, watch), parts in inside.items():
+            self._undo += watch(module, parts, lambda: self._recording)
 
     def _module_hook(self, layer: Layer) -> Callable[[nn.Module, tuple[object, ...], dict[str, object], object], None]:
         def hook(module: nn.Module, args: tuple[object, ...], kwargs: dict[str, object], output: object) -> None:
             recording = self._recording
-            if recording is not None and isinstance(output, Tensor):
-                if layer.name in recording.unchecked:
-                    self._check(layer, args, kwargs, output)
-                H = next((value for value in (*args, *kwargs.values()) if isinstance(value, Tensor)), None)
-                self._record_call(recording, layer, output)
-                calls = recording.shapes.setdefault(layer.name, [])
-                calls.append(CallShapes(None if H is None else tuple(H.shape), tuple(output.shape)))
-                if H is not None:
-                    axes = self._axes.of(layer.name, len(calls) - 1, calls[-1], recording.batch)
-                    self._record_features(recording, layer, H, output, axes)
+            if recording is None or not isinstance(output, Tensor):
+                return
+            if layer.name in recording.unchecked:
+                self._check(layer, args, kwargs, output)
+            tensors = [value for value in (*args, *kwargs.values()) if isinstance(value, Tensor)]
+            H = None if not tensors else tensors[0] if layer.features is None else layer.features(*tensors)
+            shape = None if H is None else tuple(H.shape)
+            scale = self._forms[layer.name].scale if layer.name in self._forms else 1.0
+
+            def rows(gradient: Tensor) -> Tensor:
+                D = layer.normal_rows(gradient, shape)
+                return D if scale == 1 else scale * D
+
+            recording.add(layer, output, rows, input_shape=shape)
+            if H is not None:
+                recording.add_features(layer, H, output, recording.call_axes(layer))
 
         return hook
 
@@ -197,90 +219,34 @@ class Capture:
         """Compare the output with the normal form; modules inside the layer are not recorded meanwhile."""
         recording, self._recording = self._recording, None
         try:
-            scale = output_scale(layer, args, kwargs, output)
+            with torch._C.DisableTorchFunction():  # the functions of the check are no uses of the weight
+                form = find_normal_form(layer, args, kwargs, output, self._forms.get(layer.name))
         finally:
             self._recording = recording
-        if scale is None or self._scales.setdefault(layer.name, scale) != scale:
+        if form is None:
             self._refused[layer.name] = reason_to_refuse(layer)
-
-    def _record_call(self, recording: _Recording, layer: Layer, output: Tensor, columns: slice | None = None) -> None:
-        if output.grad_fn is None:
-            recording.without_graph.add(layer.name)
-            return
-        recording.order.setdefault(layer.name)
-        scale = self._scales.get(layer.name, 1.0)
-        recording.calls[layer.name].append(Call(get_gradient_edge(output), columns, scale))
-
-    def _record_features(self, recording: _Recording, layer: Layer, H: Tensor, Z: Tensor, axes: LayerAxes) -> None:
-        if self.pool_features and layer.reads_features:
-            with torch.no_grad():
-                h, z = layer.pooled(H.detach(), axes.input), layer.pooled(Z.detach(), axes.output)
-            recording.features.pop(layer.name, None)
-            if h is not None and z is not None and h.shape[0] == z.shape[0] == recording.batch:
-                recording.features[layer.name] = PooledFeatures(h, z)
-
-    def _before_attention(self, parts: list[Layer]) -> Callable[[nn.Module, tuple[object, ...]], None]:
-        """Attention multiplies by its weights without calling a module: replace F.linear while it runs."""
-
-        def hook(module: nn.Module, args: tuple[object, ...]) -> None:
-            plain = F.linear
-            sizes: list[tuple[int, int]] = []
-
-            def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-                output = plain(input, weight, bias)
-                if self._recording is not None:
-                    if not sizes and input.ndim == 3:
-                        sizes.append((input.shape[0], input.shape[1]))
-                    for part in parts:
-                        self._record_slice(self._recording, part, input, weight, output, sizes)
-                return output
-
-            self._linear.append(plain)
-            F.linear = linear
-
-        return hook
-
-    def _record_slice(
-        self,
-        recording: _Recording,
-        part: Layer,
-        input: Tensor,
-        weight: Tensor,
-        output: Tensor,
-        sizes: list[tuple[int, int]],
-    ) -> None:
-        parameter = part.weight()
-        if weight is parameter:
-            start, stop = 0, weight.shape[0]
-        elif weight._base is parameter and part.rows is not None:
-            start = weight.storage_offset() // weight.shape[1]
-            stop = start + weight.shape[0]
         else:
-            return
-        columns = slice(None)
-        if part.rows is not None:
-            if not start <= part.rows[0] < stop:
-                return
-            columns = slice(part.rows[0] - start, part.rows[1] - start)
-        self._record_call(recording, part, output, columns)
-        if sizes:
-            # Inside attention tensors are (tokens, batch, ·), or those two flattened.
-            length, batch = sizes[0] if input.ndim == 2 else input.shape[:2]
-            H, Z = (T.reshape(length, batch, -1).transpose(0, 1) for T in (input, output[..., columns]))
-            self._record_features(recording, part, H, Z, LayerAxes(0, 0))
+            self._forms[layer.name] = form
 
-    def _after_attention(self, module: nn.Module, args: tuple[object, ...], output: object) -> None:
-        if self._linear:
-            F.linear = self._linear.pop()
+    def _check_products(self, recording: Recording, output: Tensor) -> None:
+        """Compare the gradient of parameters that modules multiply by themselves with that of the recorded products."""
+        checked = [layer for layer in self.layers if layer.name in recording.factors]
+        for layer in unexplained(recording, output, checked):
+            self._refused[layer.name] = (
+                "its gradient is not that of the products that were seen (it is also used in another way), so it has "
+                "no known normal form"
+            )
+        self._forms |= {layer.name: NormalForm() for layer in checked}
 
     def _restore(self) -> None:
-        while self._linear:
-            F.linear = self._linear.pop()
-        for handle in self._handles:
-            handle.remove()
-        self._handles.clear()
+        while self._undo:
+            self._undo.pop()()
         for module, training in self._training:
             module.training = training
         for weight, required in self._grad:
             weight.requires_grad_(required)
         self._grad.clear()
+
+
+def _is_compiled(module: nn.Module) -> bool:
+    return hasattr(module, "_orig_mod") or getattr(module, "_compiled_call_impl", None) is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import torch
 from torch import Tensor, nn
@@ -10,9 +11,10 @@ from torch import Tensor, nn
 from gramian.nets.batch_axes import same_outputs
 from gramian.nets.batches import Batch
 from gramian.nets.decay import Decay, WeightDecay, resolve_decay
+from gramian.nets.finished_sums import finished_sums
 from gramian.nets.forward_pass import ForwardPass
 from gramian.nets.graph import layer_graph
-from gramian.nets.layers import Layer
+from gramian.nets.layer_forms import Layer
 from gramian.nets.losses import LossLike, Normaliser, batch_total, matched_target, resolve_loss
 from gramian.nets.moments import signs
 from gramian.nets.options import InspectOptions
@@ -68,6 +70,10 @@ class Collector:
         self.projected_from = 0
         self.output_count = 0
         self.chosen: list[int] | None = None
+        self.reused: frozenset[str] = frozenset()  # layers whose weight is used outside their module too
+        self.routed: dict[str, Tensor] = {}  # rows of each weight matrix, of layers that route rows to one of several
+        self.unoriented: list[Layer] = []  # parameters whose use no batch has shown yet
+        self.unpaired: set[str] = set()  # layers whose rows are others with the initial weights
         self.depth: dict[str, int] = {}
         self.pairs: list[tuple[str, str]] = []
 
@@ -79,11 +85,16 @@ class Collector:
         if not f.requires_grad:
             raise ValueError("the model's output carries no gradient (does it run under torch.no_grad or detach?)")
         if not self.sums:
+            self.layers = [_with_effective(layer, done.effective) for layer in self.layers]
             self._start(done)
+        for layer in [layer for layer in self.unoriented if layer.is_oriented]:
+            self.unoriented.remove(layer)
+            self.sums[layer.name] = self._new_sums(layer)
         for name in done.order:
             self.order.setdefault(name)
         self.without_graph |= done.without_graph
         self.refused |= done.refused
+        self.reused |= done.reused
         if self.loss_given is not None:
             self._add_loss(batch, done)
         self._add_outputs(done, initial)
@@ -112,19 +123,22 @@ class Collector:
         else:
             raise ValueError(f'outputs must be "all", a number of projections or a list of outputs, got {outputs!r}')
         self.depth, self.pairs = layer_graph(done.output, done.calls)
+        self.sums = {layer.name: self._new_sums(layer) for layer in self.layers}
+        self.unoriented = [layer for layer in self.layers if not layer.is_oriented]
+
+    def _new_sums(self, layer: Layer) -> RunningSums:
         means = len(self.chosen) if self.chosen is not None else None
         if means is None and self.options.projections == "shared":
             means = sum(self.projections)
-        for layer in self.layers:
-            self.sums[layer.name] = RunningSums(
-                layer,
-                self.options,
-                self.rng,
-                halves=len(self.projections) or 1,
-                means=means,
-                loss=self.loss_given is not None,
-                change=self.initial is not None,
-            )
+        return RunningSums(
+            layer,
+            self.options,
+            self.rng,
+            halves=len(self.projections) or 1,
+            means=means,
+            loss=self.loss_given is not None,
+            change=self.initial is not None,
+        )
 
     def _add_loss(self, batch: Batch, done: ForwardPass) -> None:
         raw = done.raw
@@ -211,15 +225,35 @@ class Collector:
             half = int(bool(self.projections) and j >= self.projections[0])
             for layer in done.layers:
                 name, sums = layer.name, self.sums[layer.name]
-                for u, D in enumerate(rows[name]):
+                for D in rows[name]:
                     sums.agop[half].add(D)
                     if sums.mean is not None:
                         sums.mean.add(j, D)
-                    if rows0 is not None and sums.change is not None:
-                        sums.change.add(D - rows0[name][u])
+                self._add_change(layer, rows[name], None if rows0 is None else rows0[name], done)
                 sums.reached |= bool(rows[name])
                 if j == 0:
-                    sums.rows += sum(D.shape[0] for D in rows[name])
+                    self._count_rows(layer, rows[name], done)
+
+    def _add_change(self, layer: Layer, now: list[Tensor], start: list[Tensor] | None, done: ForwardPass) -> None:
+        """Add the change of every row's gradient since initialisation; routed rows are not the same in both passes."""
+        moment = self.sums[layer.name].change
+        if start is None or moment is None:
+            return
+        routed = done.routed_rows(layer.name) is not None
+        if routed or [D.shape for D in now] != [D.shape for D in start]:
+            self.unpaired.add(layer.name)
+            return
+        for D, D0 in zip(now, start, strict=True):
+            moment.add(D - D0)
+
+    def _count_rows(self, layer: Layer, rows: list[Tensor], done: ForwardPass) -> None:
+        counts = done.routed_rows(layer.name)
+        if counts is None:
+            self.sums[layer.name].rows += sum(D.shape[0] for D in rows)
+            return
+        found = torch.tensor(counts)
+        before = self.routed.get(layer.name)
+        self.routed[layer.name] = found if before is None else before + found
 
     def _signs(self, projection: int, f: Tensor, rng: torch.Generator) -> Tensor:
         """±1 for every output: drawn for each sample separately, or one row for all samples of all batches."""
@@ -247,70 +281,18 @@ class Collector:
                     "it runs without gradients in the forward pass (torch.no_grad, or a reentrant checkpoint)"
                 )
             elif name not in position:
-                skipped[name] = "it was not used in the forward pass"
+                hidden = "" if layer.orientation is None else ", or by functions that are not torch's"
+                skipped[name] = f"it was not used in the forward pass{hidden}"
             elif not self.sums[name].reached:
                 skipped[name] = "its output does not reach the model's output"
             else:
-                measured[name] = self._layer_sums(layer)
+                measured[name] = finished_sums(layer, self)
         return measured, skipped
-
-    def _layer_sums(self, layer: Layer) -> LayerSums:
-        sums, decay = self.sums[layer.name], self.decays[layer.name]
-        loss = None if sums.loss is None else sums.loss.finished()
-        if loss is not None and self.normaliser.total != self.samples:
-            # The loss of a sample is its share of the mean times n.
-            loss.total.mul_((self.samples / self.normaliser.total) ** 2)
-        weight = layer.weight()
-        gradient = stationary = None
-        if sums.gradient is not None:
-            mean = sums.gradient / (self.batches if self.reduction == "sum" else self.normaliser.total)
-            gradient = layer.matrix(mean)
-            stationary = gradient if decay.precondition is None else layer.matrix(decay.precondition(mean))
-        return LayerSums(
-            name=layer.name,
-            weight=layer.matrix(weight.detach()).cpu().clone(),
-            samples=self.samples,
-            rows=sums.rows,
-            agop=tuple(moment.finished() for moment in sums.agop),
-            projections=self.projections,
-            mean=None if sums.mean is None else sums.mean.total,
-            loss=loss,
-            gradient=gradient,
-            stationary_gradient=stationary,
-            decay=decay,
-            loss_scale=self.samples / self.batches if self.reduction == "sum" else 1.0,
-            step=self.options.step,
-            initial=self._initial_weight(layer),
-            change=None if sums.change is None else sums.change.finished(),
-            max_dim=self.options.max_dim,
-            probes=sums.probes,
-            no_fact_reason=self._no_fact_reason(weight),
-            tied_to=next((other.name for other in self.layers if other.shares_weight(layer)), None),
-        )
-
-    def _no_fact_reason(self, weight: Tensor) -> str | None:
-        if self.undecomposed:
-            return (
-                "the model's own loss leaves out labels of -100, so its mean over several batches is not known: pass "
-                "all samples as one batch"
-            )
-        if not weight.is_leaf:
-            return (
-                "its weight is computed from other parameters (a parametrisation), so it is not itself at rest when "
-                "training stops"
-            )
-        return None
 
     @property
     def undecomposed(self) -> bool:
         """True where the mean loss over all batches cannot be known from their means."""
         return self.normaliser.masked and self.batches > 1
-
-    def _initial_weight(self, layer: Layer) -> Tensor | None:
-        if self.initial is None:
-            return None
-        start = self.initial.get(layer.state_key(self.model))
-        return None if start is None else layer.matrix(start).cpu().clone()
 
     def settings(self) -> Settings:
         """Sizes, loss and options behind the report."""
@@ -324,6 +306,12 @@ class Collector:
             "step": self.options.step,
             "seed": self.seed,
         }
+
+
+def _with_effective(layer: Layer, effective: Mapping[str, Tensor]) -> Layer:
+    """The layer with the matrix by which it multiplies, where that is not its weight."""
+    W = effective.get(layer.name)
+    return layer if W is None else replace(layer, effective=W, kind=f"{layer.kind}, effective weight")
 
 
 def _flat(f: Tensor) -> Tensor:

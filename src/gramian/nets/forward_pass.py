@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.autograd.graph import GradientEdge
 
-from gramian.nets.layers import Layer
+from gramian.nets.layer_forms import Layer
 
 Calls = dict[str, list["Call"]]
 """The uses of every layer in a forward pass, by the layer's name."""
@@ -18,22 +18,28 @@ Calls = dict[str, list["Call"]]
 
 @dataclass(frozen=True)
 class Call:
-    """One use of a layer in a forward pass; ``columns`` is its slice of a fused output.
+    """One use of a layer in a forward pass: its output in the graph, and the map of gradients there to rows.
 
-    ``scale`` is the constant factor by which a forward method or a hook multiplied the output.
+    ``group`` is the one of several weight matrices that this use multiplies by (a routed expert), None for all;
+    ``count`` is then the number of rows.
     """
 
     edge: GradientEdge
-    columns: slice | None = None
-    scale: float = 1.0
+    rows: Callable[[Tensor], Tensor]
+    group: int | None = None
+    count: int = 0
 
 
 @dataclass(frozen=True)
-class PooledFeatures:
-    """Input and output of a layer, each (batch, features): the mean over the positions of a sample."""
+class LayerFeatures:
+    """Input and output of a layer, each (batch, features): the mean over the positions of a sample that count.
+
+    ``tokens`` are the same at every position, (batch, positions, features), where the targets have positions too.
+    """
 
     input: Tensor
     output: Tensor
+    tokens: tuple[Tensor, Tensor] | None = None
 
 
 @dataclass(frozen=True)
@@ -43,7 +49,8 @@ class ForwardPass:
     ``raw`` is what the model returned and ``output`` its tensor; ``order`` names the layers in the order of their
     first call, ``without_graph`` those that ran without gradients, ``refused`` the reasons of those whose output is not
     that of their normal form, ``shared`` the layers whose rows belong to several samples of the batch; ``features`` is
-    empty unless the :class:`gramian.nets.capture.Capture` pools them.
+    empty unless the :class:`gramian.nets.capture.Capture` pools them; ``reused`` are layers whose weight is used
+    outside their module too, and ``effective`` has the matrices of layers that do not multiply by their own weight.
     """
 
     raw: object
@@ -54,7 +61,9 @@ class ForwardPass:
     without_graph: frozenset[str]
     refused: Mapping[str, str]
     shared: frozenset[str]
-    features: Mapping[str, PooledFeatures]
+    features: Mapping[str, LayerFeatures]
+    reused: frozenset[str] = frozenset()
+    effective: Mapping[str, Tensor] = field(default_factory=dict)
 
     def only(self, names: frozenset[str]) -> ForwardPass:
         """The same pass with the calls of some layers only."""
@@ -87,11 +96,35 @@ class ForwardPass:
         at = dict(zip(edges, found, strict=False))
         rows: dict[str, list[Tensor]] = {}
         for layer in self.layers:
-            rows[layer.name] = []
-            for call in self.calls[layer.name]:
-                grad = at[call.edge]
-                if grad is not None:
-                    part = grad if call.columns is None else grad[..., call.columns]
-                    D = layer.normal_rows(part)
-                    rows[layer.name].append(D if call.scale == 1 else call.scale * D)
+            uses = [(call, at[call.edge]) for call in self.calls[layer.name]]
+            reached = [(call.group, call.rows(grad)) for call, grad in uses if grad is not None]
+            rows[layer.name] = [D for group, D in reached if group is None]
+            routed = [(group, D) for group, D in reached if group is not None]
+            if routed:
+                rows[layer.name].append(_side_by_side(routed, layer.weight_matrix().shape[0]))
         return rows, found[len(edges) :]
+
+    def routed_rows(self, name: str) -> list[int] | None:
+        """Number of rows of each weight matrix of a layer whose rows are routed to one of several, otherwise None."""
+        groups = {call.group for call in self.calls[name]}
+        if groups in (set(), {None}):
+            return None
+        layer = next(layer for layer in self.layers if layer.name == name)
+        counts = [0] * layer.weight_matrix().shape[0]
+        for call in self.calls[name]:
+            for group in range(len(counts)) if call.group is None else [call.group]:
+                counts[group] += call.count
+        return counts
+
+
+def _side_by_side(routed: Sequence[tuple[int, Tensor]], groups: int) -> Tensor:
+    """Rows (n, 1, m) of single groups as rows (n, groups, m), with zero rows where a group has fewer than another."""
+    by_group: dict[int, list[Tensor]] = {}
+    for group, D in routed:
+        by_group.setdefault(group, []).append(D[:, 0])
+    parts = {group: torch.cat(found) for group, found in by_group.items()}
+    any_part = next(iter(parts.values()))
+    result = any_part.new_zeros(max(len(part) for part in parts.values()), groups, any_part.shape[1])
+    for group, part in parts.items():
+        result[: len(part), group] = part
+    return result

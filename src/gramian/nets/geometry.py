@@ -105,6 +105,18 @@ class FeatureMoments:
         self.y += Y.sum(0)
 
     @property
+    def is_constant(self) -> bool:
+        """True where all samples have the same features, up to rounding.
+
+        >>> moments = FeatureMoments(1, 1)
+        >>> moments.add(torch.full((3, 1), 0.1), torch.eye(3)[:, :1])
+        >>> moments.is_constant
+        True
+        """
+        assert self.HH is not None
+        return self.mean_square * self.HH.shape[0] <= 1e-12 * float(self.HH.trace())
+
+    @property
     def mean_square(self) -> float:
         """Mean over features of ``Σ (h − h̄)²``: the scale to which a relative ridge refers."""
         assert self.HH is not None

@@ -176,6 +176,7 @@ def inspect(
             batch_size=batch_size,
             keep_target=loss == "model",
             unpack=options.unpack,
+            mask=options.mask,
             max_samples=max_samples,
         )
         with (
@@ -187,10 +188,10 @@ def inspect(
                 _add_batch(batch, capture, start, collector, geometry)
                 tick()
         sums, unmeasured = collector.finish()
-        measured = [layer for layer in found if layer.name in sums]
+        measured = [layer for layer in collector.layers if layer.name in sums]
         last = [name for name, depth in collector.depth.items() if depth == 1]
-        numbers = {} if geometry is None else geometry.measure(measured, options.ridge, collector.samples, last)
-        means = {} if geometry is None else geometry.class_means(collector.samples)
+        numbers = {} if geometry is None else geometry.measure(measured, options.ridge, last)
+        means = {} if geometry is None else geometry.class_means()
         if means and can_repeat(data):
             # With gradients on: without them attention takes a fused path that no hook sees.
             with Capture(inner, found, options.output, pool_features=True) as capture, torch.enable_grad():
@@ -202,7 +203,7 @@ def inspect(
         raise ValueError(f"no layer could be measured; skipped: {skipped}")
     _warn_about_projections(collector)
     _warn_about_masked_labels(collector)
-    _warn_about_few_samples(geometry, collector.samples)
+    _warn_about_few_samples(geometry)
     records = _records(measured, sums, numbers, collector)
     classes = 0 if geometry is None else geometry.classes
     return FeatureReport(records, skipped, collector.settings() | {"classes": classes})
@@ -245,7 +246,9 @@ def _records(
     collector: Collector,
 ) -> dict[str, LayerRecord]:
     kinds = {layer.name: layer.kind for layer in layers}
-    linear = {name: one.weight for name, one in sums.items() if kinds[name] not in _NOT_LINEAR}
+    # A product whose rows are added up, or whose matrix is no parameter, has no balance either.
+    other = {layer.name for layer in layers if layer.rows_of_gradient is not None or layer.effective is not None}
+    linear = {name: one.weight for name, one in sums.items() if kinds[name] not in _NOT_LINEAR and name not in other}
     balance = balancedness_of_pairs(linear, collector.pairs)
     return {
         name: LayerRecord(
@@ -276,12 +279,12 @@ def _warn_about_masked_labels(collector: Collector) -> None:
         )
 
 
-def _warn_about_few_samples(geometry: GeometryCollector | None, samples: int) -> None:
+def _warn_about_few_samples(geometry: GeometryCollector | None) -> None:
     few = {} if geometry is None else geometry.underdetermined()
-    if few:
+    if geometry is not None and few:
         warnings.warn(
-            f"{samples} samples for up to {max(few.values())} features in {len(few)} layers: any target is linear in "
-            "at least as many features as samples, so target_linearity and nc1 say little (use more data)",
+            f"{geometry.units} samples for up to {max(few.values())} features in {len(few)} layers: any target is "
+            "linear in at least as many features as samples, so target_linearity and nc1 say little (use more data)",
             stacklevel=3,
         )
 

@@ -68,12 +68,21 @@ def _mean_missing(sums: LayerSums) -> str | None:
 
 
 def _one_use_missing(sums: LayerSums) -> str | None:
+    if sums.gradient is None and sums.loss is not None:
+        return "is not known: the layer multiplies by a matrix that is no parameter, so it has no gradient"
     if sums.tied_to is None:
         return None
     return f"is not known: its weight is tied to {sums.tied_to!r}, and the gradient of the weight covers both uses"
 
 
+def _pairs_missing(sums: LayerSums) -> str | None:
+    if sums.change is not None or sums.stored_side != "output":
+        return None
+    return "is not known: with the initial weights the layer has other rows (they are routed), so none has a change"
+
+
 LOSS = Need("loss", _loss_missing)
+PAIRED_ROWS = Need("rows of both passes", _pairs_missing)
 ONE_USE = Need("gradient of one use", _one_use_missing)
 WEIGHT_DECAY = Need("weight decay", _decay_missing)
 INITIAL_WEIGHTS = Need("initial weights", _initial_missing)
@@ -302,7 +311,7 @@ _TABLE = (
         probed=_bfact_probed,
         columns=(SimilarityColumn("bfact_cos", "cosine of WWᵀ and bFACT", "bnfm"),),
     ),
-    FeatureMatrix("ptk_change", "output", _ptk_change, needs=(INITIAL_WEIGHTS,)),
+    FeatureMatrix("ptk_change", "output", _ptk_change, needs=(INITIAL_WEIGHTS, PAIRED_ROWS)),
 )
 
 MATRICES: dict[str, FeatureMatrix] = {matrix.name: matrix for matrix in _TABLE}

@@ -139,7 +139,8 @@ class Monitor:
         self._vcs_kind = vcs
         self._decay_unknown = False
         found, _ = find_layers(unwrap(model), layers)
-        self._layers = {layer.name: layer for layer in found}
+        # The matrix of a parameter that a module multiplies by itself is known in a forward pass only.
+        self._layers = {layer.name: layer for layer in found if layer.is_oriented}
         self._vcs: dict[str, Tensor] = {}
 
     @property

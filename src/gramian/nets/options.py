@@ -8,7 +8,7 @@ from typing import Any
 
 from torch import Tensor
 
-from gramian.nets.batches import Unpack
+from gramian.nets.batches import ReadMask, Unpack
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,10 @@ class InspectOptions:
     ----------
     output, unpack
         Functions that read the output tensor from what the model returns, and ``(args, kwargs, target)`` from a batch,
-        where the defaults do not fit.
+        where the defaults do not fit; ``unpack`` may add the number of samples as a fourth value.
+    mask
+        Function of a batch that returns the padding mask (n, positions), 0 at padding, which pooled features and
+        statistics of tokens leave out; by default the entry ``attention_mask`` of a mapping.
     projections
         ``"fresh"`` draws the random combinations of outputs for each sample separately, so the error falls with the
         number of samples too. ``"shared"`` uses the same combinations for all samples, which ``agop_centered`` needs;
@@ -40,6 +43,7 @@ class InspectOptions:
 
     output: Callable[[Any], Tensor] | None = None
     unpack: Unpack | None = None
+    mask: ReadMask | None = None
     projections: str = "fresh"
     step: float = 1.0
     geometry: bool = True

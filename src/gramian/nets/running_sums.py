@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from gramian.nets.layers import Layer
+from gramian.nets.layer_forms import Layer
 from gramian.nets.moments import FirstMoment, Probes, SecondMoment, choose_side, make_probes
 from gramian.nets.options import InspectOptions
 
@@ -24,7 +24,7 @@ class RunningSums:
         loss: bool,
         change: bool,
     ):
-        W = layer.matrix(layer.weight().detach())
+        W = layer.weight_matrix()
         g, m, k = W.shape
         side = choose_side(m, k, g, options.max_dim)
         probes: Probes | None = make_probes(m, k, options.sketch, rng) if side == "sketch" else None
