@@ -10,7 +10,7 @@ from torch import nn
 
 from gramian.display import to_text
 from gramian.nets import inspect
-from gramian.nets.metrics import COLUMNS
+from gramian.nets.columns import COLUMNS
 from gramian.nets.table import SHOWN, headline, layer_table, measured_columns, report_section, skipped_lines
 from nets.models import INPUTS, full_report, mlp, seeded
 

@@ -184,7 +184,7 @@ def inspect(
             emit(common | {"first": records[0], "second": records[1], "comparison": changes})
         return
     if as_csv:
-        _print_csv(reports[0].rows if comparison is None else comparison.rows)
+        _print_csv([dict(row) for row in reports[0].loaded_rows()] if comparison is None else comparison.rows)
         return
     _print(reports, comparison, checkpoints, factory, data, given.remarks, html)
 
@@ -194,7 +194,7 @@ def _record(report: Any, checkpoint: Path | None) -> dict[str, Any]:
         "checkpoint": checkpoint,
         "samples": report.settings.get("samples"),
         "settings": report.settings,
-        "layers": report.rows,
+        "layers": [dict(row) for row in report.loaded_rows()],
         "skipped": report.skipped,
     }
 

@@ -103,3 +103,15 @@ def best_power(
         a, b = float(grid[max(best - 1, 0)]), float(grid[min(best + 1, 64)])
     s = torch.tensor([(a + b) / 2], dtype=values.dtype).exp()
     return float(s), float(power_alignment(values, quadratic, norm, s))
+
+
+def pearson_from_sums(products: tuple[float, float, float], sums: tuple[float, float], entries: int) -> float:
+    """Pearson's correlation of the entries of A and B from ``⟨A, B⟩, ‖A‖², ‖B‖²`` and the sums of their entries.
+
+    >>> pearson_from_sums((2.0, 2.0, 2.0), (2.0, 2.0), entries=4)
+    1.0
+    """
+    ab, aa, bb = products
+    sa, sb = sums
+    spread = (aa - sa * sa / entries) * (bb - sb * sb / entries)
+    return (ab - sa * sb / entries) / math.sqrt(spread) if spread > 0 else math.nan

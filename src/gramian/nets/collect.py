@@ -15,7 +15,7 @@ from gramian.nets.graph import layer_graph
 from gramian.nets.layers import Layer
 from gramian.nets.losses import LossLike, Normaliser, batch_total, matched_target, resolve_loss
 from gramian.nets.moments import signs
-from gramian.nets.options import InspectOptions
+from gramian.nets.options import GRADIENT_COLUMNS, LOSS_COLUMNS, InspectOptions
 from gramian.nets.record import Settings
 from gramian.nets.running_sums import RunningSums
 from gramian.nets.sums import LayerSums
@@ -31,6 +31,7 @@ class Collector:
     """Sums over batches for all layers; :meth:`add` each batch, then :meth:`finish`.
 
     ``initial`` is the state dict at initialisation; :meth:`add` then takes a forward pass with those weights too.
+    ``only`` names the layers of which sums are taken.
     """
 
     def __init__(
@@ -44,8 +45,10 @@ class Collector:
         initial: Mapping[str, Tensor] | None = None,
         seed: int = 0,
         options: InspectOptions | None = None,
+        only: frozenset[str] | None = None,
     ):
         self.model, self.layers = model, list(layers)
+        self.names = frozenset(layer.name for layer in layers) if only is None else only
         self.options = InspectOptions() if options is None else options
         self.outputs, self.initial, self.seed = outputs, initial, seed
         self.loss_given = loss
@@ -80,6 +83,8 @@ class Collector:
             raise ValueError("the model's output carries no gradient (does it run under torch.no_grad or detach?)")
         if not self.sums:
             self._start(done)
+        if len(self.names) < len(self.layers):
+            done, initial = done.only(self.names), None if initial is None else initial.only(self.names)
         for name in done.order:
             self.order.setdefault(name)
         self.without_graph |= done.without_graph
@@ -115,16 +120,18 @@ class Collector:
         means = len(self.chosen) if self.chosen is not None else None
         if means is None and self.options.projections == "shared":
             means = sum(self.projections)
+        probes = torch.Generator().manual_seed(self.seed + 2)
         for layer in self.layers:
-            self.sums[layer.name] = RunningSums(
-                layer,
-                self.options,
-                self.rng,
-                halves=len(self.projections) or 1,
-                means=means,
-                loss=self.loss_given is not None,
-                change=self.initial is not None,
-            )
+            if layer.name in self.names:
+                self.sums[layer.name] = RunningSums(
+                    layer,
+                    self.options,
+                    probes,
+                    halves=len(self.projections) or 1,
+                    means=means,
+                    loss=self.loss_given is not None,
+                    initial=None if self.initial is None else self.initial.get(layer.state_key(self.model)),
+                )
 
     def _add_loss(self, batch: Batch, done: ForwardPass) -> None:
         raw = done.raw
@@ -140,14 +147,15 @@ class Collector:
         # A batch in which every label is ignored has the mean 0/0, and adds nothing.
         total = batch_total(value, normaliser, self.reduction, batch.size) if normaliser else 0 * done.output.sum()
         self.loss_total += float(total.detach())
+        if not self.options.wants(*LOSS_COLUMNS, *GRADIENT_COLUMNS):
+            return
         if done.shared:
             (found,) = torch.autograd.grad(total, done.output, retain_graph=True, allow_unused=True)
             self.output_gradient = None if found is None else _flat(found)
         rows, weights = done.gradients_and_weights(total, retain=True)
         for name, sums in self.sums.items():
-            for D in rows[name] if name not in done.shared else []:
-                assert sums.loss is not None
-                sums.loss.add(D)
+            if name not in done.shared:
+                sums.add_loss(rows[name])
             if name in weights:
                 grad = weights[name].double().cpu()
                 sums.gradient = grad if sums.gradient is None else sums.gradient + grad
@@ -160,7 +168,9 @@ class Collector:
         Gradients at such rows would be summed over the samples before their outer product, so every sample has a
         forward pass of its own.
         """
-        shared = whole.shared
+        shared = whole.shared & self.names
+        if not shared:
+            return
         if not same_outputs(alone.output, whole.output[index : index + 1]):
             self._refuse(shared, "and the model's output for a sample depends on the other samples of its batch")
             return
@@ -170,10 +180,7 @@ class Collector:
                 return
             scalar = (_flat(alone.output)[0] * self.output_gradient[index]).sum()
             for name, rows in alone.only(shared).gradients(scalar, retain=True).items():
-                for D in rows:
-                    moment = self.sums[name].loss
-                    assert moment is not None
-                    moment.add(D)
+                self.sums[name].add_loss(rows)
         self._add_rows(alone.only(shared), None if initial is None else initial.only(shared), self.sample_rng)
         for name in shared:
             for moment in self.sums[name].moments():
@@ -210,16 +217,8 @@ class Collector:
                 rows0 = initial.gradients(_combine(f0, c, r), retain=not last)
             half = int(bool(self.projections) and j >= self.projections[0])
             for layer in done.layers:
-                name, sums = layer.name, self.sums[layer.name]
-                for u, D in enumerate(rows[name]):
-                    sums.agop[half].add(D)
-                    if sums.mean is not None:
-                        sums.mean.add(j, D)
-                    if rows0 is not None and sums.change is not None:
-                        sums.change.add(D - rows0[name][u])
-                sums.reached |= bool(rows[name])
-                if j == 0:
-                    sums.rows += sum(D.shape[0] for D in rows[name])
+                name = layer.name
+                self.sums[name].add_output(j, half, rows[name], None if rows0 is None else rows0[name])
 
     def _signs(self, projection: int, f: Tensor, rng: torch.Generator) -> Tensor:
         """±1 for every output: drawn for each sample separately, or one row for all samples of all batches."""
@@ -238,7 +237,8 @@ class Collector:
         position = {name: j for j, name in enumerate(self.order)}
         skipped: dict[str, str] = {}
         measured: dict[str, LayerSums] = {}
-        for layer in sorted(self.layers, key=lambda layer: position.get(layer.name, len(position))):
+        chosen = [layer for layer in self.layers if layer.name in self.names]
+        for layer in sorted(chosen, key=lambda layer: position.get(layer.name, len(position))):
             name = layer.name
             if name in self.refused:
                 skipped[name] = self.refused[name]
@@ -282,6 +282,7 @@ class Collector:
             step=self.options.step,
             initial=self._initial_weight(layer),
             change=None if sums.change is None else sums.change.finished(),
+            untrained=None if sums.untrained is None else sums.untrained.finished(),
             max_dim=self.options.max_dim,
             probes=sums.probes,
             no_fact_reason=self._no_fact_reason(weight),

@@ -255,10 +255,6 @@ _TABLE = (
         power_of_modulus=True,
         thin=_fact_thin,
         probed=_fact_probed,
-        columns=(
-            SimilarityColumn("fact_cos", "cosine of WᵀW and FACT"),
-            SimilarityColumn("fact_pearson", "the same, Pearson", measure="pearson"),
-        ),
     ),
     FeatureMatrix("fact_sym", "input", _fact_symmetric("average"), needs=(LOSS, WEIGHT_DECAY), psd=False),
     FeatureMatrix(

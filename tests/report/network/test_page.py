@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from gramian.nets import InspectOptions, Monitor
-from gramian.nets.metrics import COLUMNS
+from gramian.nets.columns import COLUMNS
 from gramian.nets.table import measured_columns
 from gramian.report import write_report
 from gramian.report.network.page import network_page

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from gramian.nets.metrics import COLUMNS
+from gramian.nets.columns import COLUMNS
 from gramian.report.network.sentences import describe_layer, describe_network
 from report.plot_cases import monitor
 

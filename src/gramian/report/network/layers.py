@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 
 from gramian.display import Table
 from gramian.nets import FeatureReport
-from gramian.nets.metrics import COLUMNS
+from gramian.nets.columns import COLUMNS
 from gramian.nets.record import Unavailable
 from gramian.nets.table import layer_table
 from gramian.report.figures import plot_alignment, plot_geometry, plot_ranks, plot_spectra
