@@ -18,16 +18,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from gramian.nets.alignment import symmetric_congruence
 from gramian.nets.power_family import PowerCosines, PowerFamily
 
 SEED = 0
-MOST_DRAWS, FEWEST_DRAWS = 32, 2
-DRAW_ENTRIES = 2**16  # entries of all draws of a narrow layer together: wide layers vary little between draws
+MOST_DRAWS = 32
+DRAW_ENTRIES = 2**16  # entries of all draws of a layer together: the cosine of a wide layer hardly varies
 WIDE = 128  # draws of wider layers are in float32, which changes their cosines by less than 1e-3
 
 
@@ -115,16 +117,17 @@ class RandomKernel:
     """
 
     draws: tuple[PowerCosines, ...]
+    spread: float  # standard deviation of ⟨WᵀW, WᵀQW⟩, relative to its mean
 
     @classmethod
     def draw(
         cls, spectra: Sequence[Float[Tensor, " q"]], kernels: Sequence[Float[Tensor, "m m"]], seed: int = SEED
     ) -> RandomKernel:
         """Draw from the eigenvalues of ``WᵀW`` and the kernel of each group of a layer."""
-        rng = torch.Generator().manual_seed(seed)
         positive = [values[values > len(values) * torch.finfo(values.dtype).eps * values[:1]] for values in spectra]
         count = number_of_draws(max(len(values) for values in positive))
-        return cls(tuple(_draw(positive, kernels, rng) for _ in range(count)))
+        draws = tuple(_draw(positive, kernels, seed + i) for i in range(count))
+        return cls(draws, relative_spread(positive, kernels))
 
     def cosine(self, power: float) -> Chance:
         """``ρ(WᵀW, (WᵀQW)^s)``."""
@@ -135,17 +138,16 @@ class RandomKernel:
         return self._over_draws(lambda draw: draw.best()[1])
 
     def _over_draws(self, read: Callable[[PowerCosines], float]) -> Chance:
-        found = torch.tensor([read(draw) for draw in self.draws], dtype=torch.float64)
-        return Chance(float(found.mean()), float(found.std()))
+        return _summary([read(draw) for draw in self.draws], self.spread)
 
 
 def number_of_draws(width: int) -> int:
     """Number of draws for a layer with this many directions: the cosine of a wide layer hardly varies.
 
     >>> number_of_draws(8), number_of_draws(64), number_of_draws(768)
-    (32, 16, 2)
+    (32, 16, 1)
     """
-    return max(FEWEST_DRAWS, min(MOST_DRAWS, DRAW_ENTRIES // max(width, 1) ** 2))
+    return max(1, min(MOST_DRAWS, DRAW_ENTRIES // max(width, 1) ** 2))
 
 
 def random_kernel_cosine(spectra: Sequence[Float[Tensor, " q"]], kernels: Sequence[Float[Tensor, "m m"]]) -> Chance:
@@ -154,25 +156,50 @@ def random_kernel_cosine(spectra: Sequence[Float[Tensor, " q"]], kernels: Sequen
     >>> random_kernel_cosine([torch.ones(2, dtype=torch.float64)], [torch.eye(2, dtype=torch.float64)]).mean
     1.0
     """
-    rng = torch.Generator().manual_seed(SEED)
     norm = float(torch.cat(list(spectra)).norm())
     found = []
-    for _ in range(number_of_draws(max(len(values) for values in spectra))):
-        pairs = [(values, _random_form(values, K, rng)) for values, K in zip(spectra, kernels, strict=True)]
+    for i in range(number_of_draws(max(len(values) for values in spectra))):
+        pairs = [
+            (values, _random_form(values, K, (SEED + i, g)))
+            for g, (values, K) in enumerate(zip(spectra, kernels, strict=True))
+        ]
         product = sum(float(values.to(M) @ M.diagonal()) for values, M in pairs)
         size = norm * math.hypot(*(float(M.norm()) for _, M in pairs))
         found.append(min(product / size, 1.0) if size > 0 else math.nan)
+    return _summary(found, relative_spread(spectra, kernels))
+
+
+def relative_spread(spectra: Sequence[Float[Tensor, " q"]], kernels: Sequence[Float[Tensor, "m m"]]) -> float:
+    """Standard deviation of ``⟨WᵀW, WᵀQW⟩ = ⟨(WWᵀ)², Q⟩`` over its mean, in closed form.
+
+    It stands for the spread of the cosine of a wide layer, for which there is one draw: fluctuations of the norm, and
+    powers below 1, make that smaller.
+
+    >>> relative_spread([torch.ones(3)], [torch.eye(3)])
+    0.0
+    """
+    mean = variance = 0.0
+    for values, K in zip(spectra, kernels, strict=True):
+        m, squares = K.shape[0], values.square()
+        own = Invariants(m, float(squares.sum()), float(squares.norm()), float(squares.norm()))
+        kernel = Invariants(m, float(K.trace()), float(K.norm()), float(K.norm()))
+        mean += own.trace * kernel.trace / m
+        if m > 1:
+            variance += own.traceless_square * kernel.traceless_square * 2 / ((m - 1) * (m + 2))
+    return math.sqrt(variance) / mean if mean > 0 else math.nan
+
+
+def _summary(found: Sequence[float], spread: float) -> Chance:
     drawn = torch.tensor(found, dtype=torch.float64)
-    return Chance(float(drawn.mean()), float(drawn.std()))
+    mean = float(drawn.mean())
+    return Chance(mean, float(drawn.std()) if len(found) > 1 else spread * mean)
 
 
-def _draw(
-    spectra: Sequence[Float[Tensor, " q"]], kernels: Sequence[Float[Tensor, "m m"]], rng: torch.Generator
-) -> PowerCosines:
+def _draw(spectra: Sequence[Float[Tensor, " q"]], kernels: Sequence[Float[Tensor, "m m"]], seed: int) -> PowerCosines:
     values, quadratic = [], []
-    for own, K in zip(spectra, kernels, strict=True):
-        M = _random_form(own, K, rng)
-        found, V = torch.linalg.eigh((M + M.mT) / 2)
+    for g, (own, K) in enumerate(zip(spectra, kernels, strict=True)):
+        M = _random_form(own, K, (seed, g))
+        found, V = torch.linalg.eigh(M)
         # Eigenvalues of a kernel with fewer directions than the weights are 0 up to rounding.
         keep = found > len(found) / 8 * torch.finfo(M.dtype).eps * found[-1:]
         values.append(found[keep].double())
@@ -180,10 +207,22 @@ def _draw(
     return PowerCosines(torch.cat(values), torch.cat(quadratic), float(torch.cat(list(spectra)).norm()))
 
 
-def _random_form(values: Float[Tensor, " q"], K: Float[Tensor, "m m"], rng: torch.Generator) -> Float[Tensor, "q q"]:
+def _random_form(values: Float[Tensor, " q"], K: Float[Tensor, "m m"], seeds: tuple[int, int]) -> Float[Tensor, "q q"]:
     """``ΣHᵀKHΣ`` with a random frame H, for the squared singular values Σ² of W."""
     dtype = torch.float32 if len(values) > WIDE else torch.float64
-    # QR of a Gaussian matrix; without the signs of R the frame would not be Haar-distributed.
-    Q, R = torch.linalg.qr(torch.randn(K.shape[0], len(values), generator=rng, dtype=dtype))
-    H = Q * (R.diagonal().sign() * values.sqrt().to(dtype))
-    return H.mT @ K.to(dtype) @ H
+    H = random_frame(K.shape[0], len(values), dtype, *seeds) * values.sqrt().to(dtype)
+    return symmetric_congruence(H, K.to(dtype))
+
+
+@lru_cache(maxsize=4)
+def random_frame(m: int, columns: int, dtype: torch.dtype, seed: int, group: int = 0) -> Float[Tensor, "m c"]:
+    """Leading columns of a Haar-distributed orthogonal matrix. Layers of one shape share it, which takes no time.
+
+    >>> H = random_frame(3, 2, torch.float64, seed=0)
+    >>> torch.allclose(H.mT @ H, torch.eye(2, dtype=torch.float64))
+    True
+    """
+    rng = torch.Generator().manual_seed((seed << 16) + group)
+    Q, R = torch.linalg.qr(torch.randn(m, columns, generator=rng, dtype=dtype))
+    # Without the signs of R the frame would not be Haar-distributed.
+    return Q * R.diagonal().sign()

@@ -7,6 +7,7 @@ tokens therefore needs no array larger than its weights.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from functools import cached_property
 
@@ -14,7 +15,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from gramian.nets.alignment import congruence
+from gramian.nets.alignment import symmetric_congruence
 from gramian.nets.feature_matrix import Blocks
 from gramian.nets.matrices import find_matrix
 from gramian.nets.power_family import GroupTraces, PowerCosines, PowerFamily
@@ -40,6 +41,7 @@ class Decompositions:
     def __init__(self, sums: LayerSums):
         self.sums = sums
         self._families: dict[str, PowerFamily] = {}
+        self._kernels: dict[str, Blocks] = {}
 
     @property
     def tall(self) -> bool:
@@ -65,7 +67,9 @@ class Decompositions:
 
     def kernels(self, name: str) -> Blocks:
         """The second moment on the output side behind AGOP or eNFA: ``K`` with matrix = ``WᵀKW``."""
-        return find_matrix(_AT_OUTPUT[name]).blocks(self.sums)
+        if name not in self._kernels:
+            self._kernels[name] = find_matrix(_AT_OUTPUT[name]).blocks(self.sums)
+        return self._kernels[name]
 
     def family(self, name: str) -> PowerFamily:
         """The family of powers of ``"agop"`` or ``"enfa"``; raises ``Unavailable`` where it was not measured."""
@@ -100,7 +104,7 @@ def _eigenpairs(layer: Decompositions, name: str) -> Iterator[tuple[Tensor, Tens
     elif layer.tall:
         if sums.stored_side == "output":
             pairs = zip(sums.weight, layer.kernels(name), strict=True)
-            blocks = [congruence(W.double(), K) for W, K in pairs]
+            blocks = [symmetric_congruence(W.double(), K) for W, K in pairs]
         else:
             blocks = list(find_matrix(name).blocks(sums))
         for A, S in zip(blocks, layer.grams, strict=True):
@@ -110,8 +114,39 @@ def _eigenpairs(layer: Decompositions, name: str) -> Iterator[tuple[Tensor, Tens
         for W, K, eigen in zip(sums.weight, layer.kernels(name), layer._eigen, strict=True):
             lam, U = _positive(eigen, W.shape[1])
             root = U * lam.sqrt()
-            found, Y = _positive(_eigh(root.mT @ K @ root), W.shape[1])
+            found, Y = _positive(_eigh(symmetric_congruence(root, K)), W.shape[1])
             yield found, (lam[:, None] * Y.square()).sum(0), (W.sum(1, dtype=torch.float64) @ (U / lam.sqrt())) @ Y
+
+
+def agop_error(layer: Decompositions) -> float:
+    """Relative Frobenius error of the AGOP from random output projections; 0 when every output was used.
+
+    With two independent halves A₁, A₂ the mean's error is estimated by ``‖A₁ − A₂‖ / 2``. An error needs few digits, so
+    it is computed in float32.
+    """
+    sums = layer.sums
+    if not sums.projections:
+        return 0.0
+    one, two = sums.agop_halves
+    scale = (one + two).abs().max()
+    if not scale > 0:
+        return math.nan
+    difference, total = (((one + sign * two) / scale).float() for sign in (-1, 1))
+    if sums.stored_side == "output":
+        return math.sqrt(_square_at_input(layer, difference) / _square_at_input(layer, total))
+    if sums.stored_side == "sketch":
+        q = sums.probe("input").shape[1]
+        difference, total = (sums.weight.float().mT @ M[..., :q] for M in (difference, total))
+    return float(difference.norm() / total.norm())
+
+
+def _square_at_input(layer: Decompositions, M: Float[Tensor, "g m m"]) -> float:
+    """``‖WᵀMW‖²``, which is ``tr(BMBM)`` with ``B = WWᵀ``."""
+    if layer.tall:
+        pairs = zip(layer.sums.weight, M, strict=True)
+        return sum(float(symmetric_congruence(W.float(), one).square().sum()) for W, one in pairs)
+    products = [B.float() @ one for B, one in zip(layer.grams, M, strict=True)]
+    return max(sum(float((BM * BM.mT).sum()) for BM in products), 0.0)
 
 
 def small_gram(W: Float[Tensor, "m k"]) -> Float[Tensor, "q q"]:
@@ -131,7 +166,7 @@ def small_gram(W: Float[Tensor, "m k"]) -> Float[Tensor, "q q"]:
 
 
 def _eigh(A: Float[Tensor, "d d"]) -> Eigen:
-    values, vectors = torch.linalg.eigh((A + A.mT) / 2)
+    values, vectors = torch.linalg.eigh(A)
     return values.flip(0).clamp_min(0), vectors.flip(1)
 
 

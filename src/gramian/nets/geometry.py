@@ -49,7 +49,14 @@ def balancedness(W: Float[Tensor, "m k"], W_next: Float[Tensor, "p m"]) -> float
     >>> balancedness(torch.eye(2), torch.eye(2))
     0.0
     """
-    A, B = W.double() @ W.double().mT, W_next.double().mT @ W_next.double()
+    W, V = W.double(), W_next.double().mT
+    if W.shape[0] > 2 * (W.shape[1] + V.shape[1]):
+        # ‖WWᵀ − VVᵀ‖² = ‖WᵀW‖² + ‖VᵀV‖² − 2‖WᵀV‖², on the small sides; near balance the difference would cancel.
+        squares = [float((X.mT @ Y).square().sum()) for X, Y in ((W, W), (V, V), (W, V))]
+        found = (squares[0] + squares[1] - 2 * squares[2]) / max(squares[:2]) if max(squares[:2]) > 0 else math.nan
+        if found > 1e-6:
+            return math.sqrt(found)
+    A, B = W @ W.mT, V @ V.mT
     return float((A - B).norm() / max(A.norm(), B.norm()))
 
 

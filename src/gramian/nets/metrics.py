@@ -13,12 +13,12 @@ from gramian.core import effective_rank
 from gramian.nets.alignment import centered_nfa, ptk_centered_nfa
 from gramian.nets.chance import RandomKernel, random_eigenvectors_of_power, random_kernel_cosine
 from gramian.nets.columns import GROUPS, columns
-from gramian.nets.decompositions import Decompositions, small_gram
+from gramian.nets.decompositions import Decompositions, agop_error, small_gram
 from gramian.nets.fact_columns import fact_columns
 from gramian.nets.feature_matrix import Unavailable
 from gramian.nets.matrices import MATRICES, find_matrix
 from gramian.nets.record import LayerRecord, Numbers
-from gramian.nets.similarity import agop_error, similarity
+from gramian.nets.similarity import similarity
 
 
 class LayerRow(Mapping[str, float | int | str]):
@@ -144,7 +144,7 @@ def _untrained(layer: Decompositions, depth: int) -> Numbers:
 
 
 def _projections(layer: Decompositions, depth: int) -> Numbers:
-    return {"agop_error": agop_error(layer.sums)}
+    return {"agop_error": agop_error(layer)}
 
 
 def _enfa(layer: Decompositions, depth: int) -> Numbers:

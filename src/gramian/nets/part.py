@@ -120,7 +120,9 @@ def _records(
             kept=one,
             geometry={**geometry.get(name, {}), **({"balancedness": balance[name]} if name in balance else {})},
         )
-        found[name] = record if keep else replace(record, kept=None, numbers={**measure(record, names), **record.geometry})
+        found[name] = (
+            record if keep else replace(record, kept=None, numbers={**measure(record, names), **record.geometry})
+        )
     return found
 
 

@@ -97,21 +97,3 @@ def _sketched_similarity(sums: LayerSums, a: FeatureMatrix, b: FeatureMatrix, po
     weights = values.pow(power)
     norm = float(a.probed_form(sums).square().sum(0).mean().sqrt())
     return float((weights * (Y @ V).square().sum(0)).sum() / (norm * weights.norm()))
-
-
-def agop_error(sums: LayerSums) -> float:
-    """Relative Frobenius error of the AGOP from random output projections; 0 when every output was used.
-
-    With two independent halves A₁, A₂ the mean's error is estimated by ``‖A₁ − A₂‖ / 2``.
-    """
-    if not sums.projections:
-        return 0.0
-    one, two = sums.agop_halves
-    W, side = sums.W, sums.stored_side
-    if side == "output":  # ‖WᵀMW‖² = tr(BMBM) with B = WWᵀ, without the k × k matrix
-        difference, total = (W @ W.mT @ M for M in (one - two, one + two))
-        return float(((difference * difference.mT).sum() / (total * total.mT).sum()).clamp_min(0).sqrt())
-    if side == "sketch":
-        q = sums.probe("input").shape[1]
-        one, two = (W.mT @ M[..., :q] for M in (one, two))
-    return float((one - two).norm() / (one + two).norm())

@@ -21,8 +21,8 @@ _NAMED_MODULES = 4
 class LayerColumn:
     """A column of numbers: its heading, its group, its number format, and which of its values are good.
 
-    ``good="high"`` marks alignments, for which 1 is perfect, and ``good="low"`` residuals, for which 0 is. ``chance`` is
-    the column with the value by chance, which is shown in brackets; ``good="excess"`` marks values far above it.
+    ``good="high"`` marks alignments, for which 1 is perfect, and ``good="low"`` residuals, for which 0 is. ``chance``
+    is the column with the value by chance, which is shown in brackets; ``good="excess"`` marks values far above it.
     """
 
     heading: str
@@ -55,14 +55,14 @@ class LayerColumn:
 
 
 ALIGNED, PARTLY_ALIGNED = 0.5, 0.25
-"""Smallest excess over chance at which weights and AGOP are said to be aligned, or aligned in part: in untrained networks
-of many shapes the largest excess of a layer was 0.2."""
+"""Smallest excess over chance at which weights and AGOP are said to be aligned, or aligned in part: in nine untrained
+networks (MLPs, CNNs, transformers) the largest excess of a layer was 0.17."""
 
 
 def excess(value: float, chance: float) -> float:
     """Return the part of the way from chance to 1 that a cosine has gone; 0 where chance leaves nothing to explain.
 
-    >>> excess(0.8, 0.6)
+    >>> round(excess(0.8, 0.6), 6)
     0.5
     """
     return (value - chance) / (1 - chance) if chance < 1 - 1e-9 else 0.0
