@@ -31,6 +31,7 @@ def row(cos, chance, *, sd=0.01, depth=3, **others):
         (row(0.95, 0.4), "far beyond chance (cosine 0.950, by chance 0.400)"),
         (row(0.65, 0.5), "somewhat more than by chance"),
         (row(0.95, 0.94), "as it does by chance"),
+        (row(0.3, 0.7), "less than by chance"),
         (row(0.9, 0.6, sd=0.2), "as it does by chance"),
         (row(0.95, 0.4, depth=1), "last layer"),
         (row(0.95, math.nan), "not known"),
@@ -45,6 +46,7 @@ def test_a_few_layers_of_many_beyond_chance_are_not_learning():
     many = [row(0.7, 0.7) for _ in range(39)]
     assert "learned nothing yet" in describe_network([*many, row(0.95, 0.4)])[0]
     assert "In 3 of the 42 layers" in describe_network([*many, *[row(0.95, 0.4)] * 3])[0]
+    assert "less than it does by chance" in describe_network([row(0.2, 0.7)])[0]
     assert "last layer (a) does not count" in describe_network([row(0.9, 0.9, depth=1)])[0]
 
 

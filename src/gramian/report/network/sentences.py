@@ -26,19 +26,22 @@ def describe_layer(entry: Row) -> list[str]:
 
 
 def beyond_chance(entry: Row) -> float | None:
-    """Return the excess of a layer's ``nfa_half_cos`` over chance, or None for a layer that does not count.
+    """Return how far a layer's ``nfa_half_cos`` is from its value by chance, or None for a layer that does not count.
 
-    A last layer does not count, because its AGOP is made of its own weights, nor does one whose value by chance is not
-    known. An excess of less than three standard deviations is 0.
+    Above chance it is the part of the way to 1, below chance the part of the way to 0 with a minus sign, and 0 within
+    three standard deviations. A last layer does not count, because its AGOP is made of its own weights, nor does one
+    whose value by chance is not known.
 
     >>> row = {"depth": 2, "nfa_half_cos": 0.8, "nfa_half_chance": 0.6, "nfa_half_chance_sd": 0.01}
-    >>> round(beyond_chance(row), 6)
-    0.5
+    >>> round(beyond_chance(row), 6), round(beyond_chance({**row, "nfa_half_cos": 0.3}), 6)
+    (0.5, -0.5)
     """
     value, chance, sd = (_value(entry, f"nfa_half_{name}") for name in ("cos", "chance", "chance_sd"))
     if _is_last(entry) or math.isnan(value) or math.isnan(chance):
         return None
-    return excess(value, chance) if value - chance >= CERTAIN * sd else 0.0
+    if abs(value - chance) < CERTAIN * sd:
+        return 0.0
+    return excess(value, chance) if value > chance else (value - chance) / chance
 
 
 def describe_network(rows: Sequence[Row]) -> list[str]:
@@ -82,19 +85,28 @@ def _learning(rows: Sequence[Row]) -> list[str]:
     found = []
     if judged:
         above = sum(value >= PARTLY_ALIGNED for _, value in judged)
+        below = sum(value <= -PARTLY_ALIGNED for _, value in judged)
         best, _ = max(judged, key=lambda pair: pair[1])
         example = f"layer {best['layer']}: {_beside_chance(best)}"
-        if above <= FEW_LAYERS * len(judged):
+        if above + below <= FEW_LAYERS * len(judged):
             found.append(
                 f"The network has learned nothing yet, as far as its weights show: in {above or 'none'} of the "
                 f"{len(judged)} layers that count WᵀW agrees with AGOP^½ more than it does by chance (the most in "
                 f"{example}). An untrained network looks like this, and so does one whose training hardly changed its "
                 "features."
             )
-        else:
+        elif above:
             found.append(
                 f"In {above} of the {len(judged)} layers that count, WᵀW agrees with AGOP^½ beyond chance: training "
-                f"has aligned the weights with the directions to which the outputs are sensitive (the most in {example})."
+                "has aligned the weights with the directions to which the outputs are sensitive (the most in "
+                f"{example})."
+            )
+        if below > FEW_LAYERS * len(judged):
+            least, _ = min(judged, key=lambda pair: pair[1])
+            found.append(
+                f"In {below} of the {len(judged)} layers that count, WᵀW agrees with AGOP^½ less than it does by "
+                f"chance (the least in layer {least['layer']}: {_beside_chance(least)}): training has changed these layers, "
+                "but their weights do not show to which directions the outputs are sensitive."
             )
     if last:
         which = f"The last layer ({last[0]}) does" if len(last) == 1 else f"{len(last)} last layers do"
@@ -138,6 +150,11 @@ def _alignment(entry: Row) -> str:
         )
     elif found >= PARTLY_ALIGNED:
         words = f"WᵀW agrees with AGOP^½ somewhat more than by chance ({numbers})."
+    elif found <= -PARTLY_ALIGNED:
+        words = (
+            f"WᵀW agrees with AGOP^½ less than by chance ({numbers}): training has changed the layer, but its weights "
+            "do not show to which directions the outputs are sensitive."
+        )
     else:
         words = f"WᵀW agrees with AGOP^½ as it does by chance ({numbers}): the layer shows no learned features."
     untrained = _value(entry, "nfa_half_untrained")
