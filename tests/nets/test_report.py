@@ -26,14 +26,18 @@ def test_chance_is_that_of_the_columns_and_reproducible():
 def test_columns_are_chosen_by_name_or_group():
     report = full_report()
     assert list(report.to_pandas("spectrum").columns) == ["kind", "shape", "depth", "effective_rank", "top_share"]
-    assert set(report.metrics(columns=["nc1"])) == {f"{layer}/{name}" for layer in report.layers for name in ("depth", "nc1")}
+    assert set(report.metrics(columns=["nc1"])) == {
+        f"{layer}/{name}" for layer in report.layers for name in ("depth", "nc1")
+    }
     with pytest.raises(ValueError, match="did you mean fact_cos"):
         report.to_pandas(columns=["fact_cosine"])
 
 
 def test_a_number_is_computed_at_its_first_use_only(monkeypatch):
     report, calls = full_report(), []
-    monkeypatch.setattr("gramian.nets.metrics.measure", lambda record, names: calls.append((record.name, *names)) or {"fact_cos": 0.5})
+    monkeypatch.setattr(
+        "gramian.nets.metrics.measure", lambda record, names: calls.append((record.name, *names)) or {"fact_cos": 0.5}
+    )
     assert [entry["shape"] for entry in report.rows] == ["7×5", "6×7", "3×6"]
     assert not calls
     assert report.rows[0]["fact_cos"] == report.rows[0]["fact_cos"] == 0.5

@@ -43,12 +43,14 @@ class LayerColumn:
             return Cell(self.form(value))
         if self.good is None:
             return Cell(self.form(value), sort=value)
-        beside = "" if math.isnan(chance) else f" ({format_fixed(chance, decimals=2)})"
+        # Adding 0 turns a rounded −0 into 0.
+        beside = "" if math.isnan(chance) else f" ({format_fixed(round(chance, 2) + 0.0, decimals=2)})"
         if self.good == "excess":
-            tone = (
-                None if math.isnan(chance) else _tone(*(excess(value, chance) >= t for t in (ALIGNED, PARTLY_ALIGNED)))
-            )
-            return Cell(self.form(value) + beside, tone, fill=value, sort=value)
+            if math.isnan(chance):
+                return Cell(self.form(value), fill=value, sort=value)
+            beyond = excess(value, chance)
+            tone = _tone(beyond >= ALIGNED, beyond >= PARTLY_ALIGNED)
+            return Cell(self.form(value) + beside, tone, fill=max(beyond, 0.0), sort=value)
         if self.good == "high":
             return Cell(self.form(value) + beside, _tone(value >= 0.9, value >= 0.5), fill=value, sort=value)
         return Cell(self.form(value), _tone(value <= 0.05, value <= 0.5), sort=value)

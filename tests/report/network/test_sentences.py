@@ -51,7 +51,10 @@ def test_a_few_layers_of_many_beyond_chance_are_not_learning():
 
 
 def test_too_few_samples_are_named():
-    rows = [{"layer": "a", "target_linearity": 1.0, "features_per_sample": 1.57}, {"layer": "b", "target_linearity": 0.5}]
+    rows = [
+        {"layer": "a", "target_linearity": 1.0, "features_per_sample": 1.57},
+        {"layer": "b", "target_linearity": 0.5},
+    ]
     assert "up to 1.6 per sample" in describe_network(rows)[-1]
     assert "1.6 features per sample any target is linear" in describe_layer(rows[0])[0]
 

@@ -105,8 +105,8 @@ def _learning(rows: Sequence[Row]) -> list[str]:
             least, _ = min(judged, key=lambda pair: pair[1])
             found.append(
                 f"In {below} of the {len(judged)} layers that count, WᵀW agrees with AGOP^½ less than it does by "
-                f"chance (the least in layer {least['layer']}: {_beside_chance(least)}): training has changed these layers, "
-                "but their weights do not show to which directions the outputs are sensitive."
+                f"chance (the least in layer {least['layer']}: {_beside_chance(least)}): training has changed "
+                "these layers, but their weights do not show to which directions the outputs are sensitive."
             )
     if last:
         which = f"The last layer ({last[0]}) does" if len(last) == 1 else f"{len(last)} last layers do"
