@@ -62,3 +62,13 @@ def test_without_weight_decay_there_are_none():
     record = inspect(seeded(mlp), (INPUTS, LABELS), "cross_entropy").record("0")
     with pytest.raises(Unavailable, match="no weight_decay"):
         fact_columns(Decompositions(record.sums))
+
+
+@pytest.mark.parametrize("factor", [1e-12, 1e-4, 1.0, 1e6])
+def test_gradients_of_any_size_have_an_exact_norm(factor):
+    """FACT of a layer with more inputs than outputs, where X = −∇L/λ is far smaller or larger than W."""
+    model = seeded(lambda: nn.Linear(5, 3, bias=False))
+    record = inspect(model, (INPUTS, LABELS), "cross_entropy", weight_decay=0.1).record("model")
+    object.__setattr__(record.sums, "stationary_gradient", factor * record.sums.gradient)
+    expected = cosine(record.blocks("nfm"), record.blocks("fact"))
+    assert fact_columns(Decompositions(record.sums))["fact_cos"] == pytest.approx(expected, abs=1e-9)

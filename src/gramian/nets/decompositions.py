@@ -66,9 +66,13 @@ class Decompositions:
         return [_eigh(gram) for gram in self.grams]
 
     def kernels(self, name: str) -> Blocks:
-        """The second moment on the output side behind AGOP or eNFA: ``K`` with matrix = ``WᵀKW``."""
+        """The second moment K on the output side with AGOP or eNFA = ``WᵀKW`` up to a factor, which no cosine sees."""
+        sums = self.sums
+        find_matrix(name).check(sums)
+        if sums.stored_side != "output":
+            find_matrix(_AT_OUTPUT[name]).blocks(sums)  # raises, with the reason why it cannot be formed
         if name not in self._kernels:
-            self._kernels[name] = find_matrix(_AT_OUTPUT[name]).blocks(self.sums)
+            self._kernels[name] = sums.agop_second if name == "agop" else sums.loss_second
         return self._kernels[name]
 
     def family(self, name: str) -> PowerFamily:
@@ -127,11 +131,12 @@ def agop_error(layer: Decompositions) -> float:
     sums = layer.sums
     if not sums.projections:
         return 0.0
-    one, two = sums.agop_halves
-    scale = (one + two).abs().max()
+    # Squares of small gradients are below the range of float32.
+    scale = max(float(moment.total.abs().max()) for moment in sums.agop)
     if not scale > 0:
         return math.nan
-    difference, total = (((one + sign * two) / scale).float() for sign in (-1, 1))
+    one, two = ((moment.total / (p * scale)).float() for moment, p in zip(sums.agop, sums.projections, strict=True))
+    difference, total = one - two, one + two
     if sums.stored_side == "output":
         return math.sqrt(_square_at_input(layer, difference) / _square_at_input(layer, total))
     if sums.stored_side == "sketch":

@@ -7,8 +7,9 @@ table of 50,000 tokens needs no float64 copy.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from jaxtyping import Float
@@ -42,7 +43,7 @@ def fact_columns(layer: Decompositions) -> dict[str, float]:
     sums = layer.sums
     find_matrix("fact").check(sums)
     parts = [
-        _tall(S, _pieces(sums, g)) if layer.tall else _wide(S, sums.weight.shape[2], _pieces(sums, g))
+        _tall(S, _pieces(sums, g)) if layer.tall else _wide(S, sums.weight.shape[2], partial(_pieces, sums, g))
         for g, S in enumerate(layer.grams)
     ]
     norm = math.hypot(*(part.own.norm for part in parts))
@@ -89,19 +90,23 @@ def _tall(S: Float[Tensor, "k k"], pieces: Iterator[tuple[Tensor, Tensor]]) -> _
     )
 
 
-def _wide(G: Float[Tensor, "m m"], k: int, pieces: Iterator[tuple[Tensor, Tensor]]) -> _Products:
+def _wide(G: Float[Tensor, "m m"], k: int, again: Callable[[], Iterator[tuple[Tensor, Tensor]]]) -> _Products:
     """The same on the output side: ``⟨WᵀW, WᵀX⟩ = ⟨WWᵀ, XWᵀ⟩`` and ``‖WᵀX‖² = ⟨WWᵀ, XXᵀ⟩``."""
-    XW, XX, RR = torch.zeros_like(G), torch.zeros_like(G), torch.zeros_like(G)
+    XW, RR, squares = torch.zeros_like(G), torch.zeros_like(G), 0.0
     w_sum, x_sum = torch.zeros_like(G[0]), torch.zeros_like(G[0])
-    for w, x in pieces:
+    for w, x in again():
         XW.addmm_(x.mT, w)
-        XX.addmm_(x.mT, x)
-        # At a stationary point W − X vanishes, and differences of the products above would not show how far.
+        # At a stationary point R = W − X vanishes, and a difference of WWᵀ, XWᵀ and XXᵀ would not show how far.
         r = w - x
         RR.addmm_(r.mT, r)
+        squares += float(x.square().sum())
         w_sum += w.sum(0)
         x_sum += x.sum(0)
-    square = max(float((G * XX).sum()), 0.0)
+    # ⟨G, XXᵀ⟩, with XXᵀ = RRᵀ − WWᵀ + XWᵀ + WXᵀ: exact to 1e-10 unless X is far smaller than W.
+    square = float((G * (RR - G + 2 * XW)).sum())
+    if squares < 1e-6 * float(G.trace()):
+        square = sum(float(((x @ G) * x).sum()) for _, x in again())
+    square = max(square, 0.0)
     symmetric = max((square + float((XW * XW.mT).sum())) / 2, 0.0)
     norm = float(G.norm())
     return _Products(

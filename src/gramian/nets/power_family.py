@@ -66,7 +66,7 @@ class PowerFamily:
 
     @property
     def values(self) -> Float[Tensor, " p"]:
-        """Positive eigenvalues of B."""
+        """Positive eigenvalues of B, up to a common factor."""
         return self.cosines.values
 
     def cosine(self, power: float) -> float:

@@ -129,7 +129,11 @@ class LayerSums:
         """``Σ d dᵀ`` of the output gradients, on the stored side; an unbiased estimate from random projections."""
         if not self.projections:
             return self.agop[0].total
-        return torch.stack(list(self.agop_halves)).mean(0)
+        shares = [1 / (p * len(self.projections)) for p in self.projections]
+        total = self.agop[0].total * shares[0]
+        for moment, share in zip(self.agop[1:], shares[1:], strict=True):
+            total.add_(moment.total, alpha=share)
+        return total
 
     @property
     def agop_halves(self) -> tuple[Tensor, ...]:
