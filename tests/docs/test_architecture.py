@@ -142,7 +142,7 @@ def observe_inspect():
     with Calls("inspect") as calls:
         report = gramian.inspect(network, (inputs, targets), loss="cross_entropy", weight_decay=0.1)
         report.matrix("0", "agop")
-        report.rows  # noqa: B018
+        report.loaded_rows()
     return {"inspect": calls.pairs}
 
 

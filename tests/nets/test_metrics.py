@@ -8,7 +8,7 @@ import torch
 
 from gramian.core import cosine, pearson, psd_power
 from gramian.nets import inspect
-from gramian.nets.metrics import COLUMNS
+from gramian.nets.columns import COLUMNS
 from nets.models import INPUTS, full_report, mlp, seeded
 
 

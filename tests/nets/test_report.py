@@ -13,11 +13,37 @@ from gramian.nets.matrices import MATRICES
 from nets.models import INPUTS, LABELS, full_report, mlp, seeded
 
 
-def test_corrupted_nfa_keeps_the_spectrum_and_is_reproducible():
+def test_chance_is_that_of_the_columns_and_reproducible():
     report = full_report()
-    assert report.corrupted_nfa("0", seed=1) == report.corrupted_nfa("0", seed=1)
-    assert report.corrupted_nfa("0", seed=1) != report.corrupted_nfa("0", seed=2)
-    assert 0 < report.corrupted_nfa("0") < 1
+    for entry in report.rows[:2]:
+        for power, name in ((0.5, "nfa_half"), (1.0, "nfa")):
+            found = report.chance(entry["layer"], power=power)
+            assert (found.mean, found.sd) == (entry[f"{name}_chance"], entry[f"{name}_chance_sd"])
+            assert 0 < found.mean < 1
+            assert found.sd > 0
+
+
+def test_columns_are_chosen_by_name_or_group():
+    report = full_report()
+    assert list(report.to_pandas("spectrum").columns) == ["kind", "shape", "depth", "effective_rank", "top_share"]
+    assert set(report.metrics(columns=["nc1"])) == {
+        f"{layer}/{name}" for layer in report.layers for name in ("depth", "nc1")
+    }
+    with pytest.raises(ValueError, match="did you mean fact_cos"):
+        report.to_pandas(columns=["fact_cosine"])
+
+
+def test_a_number_is_computed_at_its_first_use_only(monkeypatch):
+    report, calls = full_report(), []
+    monkeypatch.setattr(
+        "gramian.nets.metrics.measure", lambda record, names: calls.append((record.name, *names)) or {"fact_cos": 0.5}
+    )
+    assert [entry["shape"] for entry in report.rows] == ["7×5", "6×7", "3×6"]
+    assert not calls
+    assert report.rows[0]["fact_cos"] == report.rows[0]["fact_cos"] == 0.5
+    assert calls == [("0", "fact_cos")]
+    with pytest.raises(KeyError):
+        report.rows[0]["nope"]
 
 
 def test_every_psd_matrix_has_a_spectrum():
@@ -67,7 +93,7 @@ def test_reports_are_stored_and_read_again(make, how, tmp_path):
     assert again.settings == report.settings
     assert again.skipped == report.skipped
     assert str(again) == str(report)
-    np.testing.assert_equal(again.rows, report.rows)
+    np.testing.assert_equal([dict(row) for row in again.rows], [dict(row) for row in report.rows])
 
 
 def test_a_file_without_a_report_is_refused(tmp_path):

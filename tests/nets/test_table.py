@@ -9,10 +9,10 @@ from rich.console import Console
 from torch import nn
 
 from gramian.display import to_text
-from gramian.nets import inspect
-from gramian.nets.metrics import COLUMNS
+from gramian.nets import InspectOptions, inspect
+from gramian.nets.columns import COLUMNS
 from gramian.nets.table import SHOWN, headline, layer_table, measured_columns, report_section, skipped_lines
-from nets.models import INPUTS, full_report, mlp, seeded
+from nets.models import INPUTS, LABELS, full_report, mlp, seeded
 
 X = torch.randn(20, 5, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
 
@@ -38,9 +38,10 @@ def test_columns_without_a_number_are_left_out():
 @pytest.mark.parametrize(
     ("name", "value", "text", "tone", "fill"),
     [
-        ("nfa_half_cos", 0.95, "0.950", "good", 0.95),
-        ("nfa_half_cos", 0.6, "0.600", "near", 0.6),
-        ("nfa_half_cos", -0.2, "-0.200", "bad", -0.2),
+        ("fact_cos", 0.95, "0.950", "good", 0.95),
+        ("fact_cos", 0.6, "0.600", "near", 0.6),
+        ("fact_cos", -0.2, "-0.200", "bad", -0.2),
+        ("nfa_half_cos", 0.95, "0.950", None, 0.95),
         ("nfa_half_cos", math.nan, "–", None, None),
         ("fact_residual", 0.0123, "0.012", "good", None),
         ("fact_residual", 0.3, "0.3", "near", None),
@@ -52,6 +53,30 @@ def test_columns_without_a_number_are_left_out():
 def test_numbers_have_the_digits_and_the_tone_of_their_column(name, value, text, tone, fill):
     cell = SHOWN[name].cell(value)
     assert (cell.text, cell.tone, cell.fill) == (text, tone, fill)
+
+
+@pytest.mark.parametrize(("chance", "tone"), [(0.1, "good"), (0.7, "near"), (0.79, "bad"), (0.9, "bad"), (1.0, "bad")])
+def test_a_cosine_stands_beside_its_value_by_chance_and_is_judged_by_it(chance, tone):
+    cell = SHOWN["nfa_half_cos"].cell(0.8, chance)
+    assert (cell.text, cell.tone, cell.sort) == (f"0.800 ({chance:.2f})", tone, 0.8)
+
+
+def test_chosen_columns_are_shown_and_others_not_measured():
+    options = InspectOptions(columns=["stationarity", "spectrum"])
+    report = inspect(seeded(mlp), (INPUTS, LABELS), "cross_entropy", weight_decay=0.1, options=options)
+    text = str(report)
+    assert "stationarity" in text
+    assert "top share" in text
+    assert "NFA" not in text
+    sums = report.record("0").sums
+    assert sums.loss is None
+    assert sums.gradient is not None
+    assert sums.stored_side == "input", "the smaller side"
+    whole = full_report()
+    assert report.rows[0]["stationarity"] == pytest.approx(whole.rows[0]["stationarity"])
+    assert math.isnan(report.rows[0]["target_linearity"])
+    with pytest.raises(ValueError, match="neither a column nor a group"):
+        InspectOptions(columns="fakt")
 
 
 def test_the_headline_names_what_was_measured():

@@ -48,7 +48,7 @@ class InspectResult:
     @property
     def rows(self) -> Sequence[Mapping[str, Any]]:
         """A row per layer, per layer of a comparison, or per checkpoint and layer."""
-        return self.found.rows if self.comparison is None else self.comparison.rows
+        return _rows(self.found) if self.comparison is None else self.comparison.rows
 
     def record(self, html: Path | None) -> dict[str, Any]:
         """Return the JSON document."""
@@ -67,12 +67,17 @@ class InspectResult:
         return common | both | {"comparison": changes}
 
 
+def _rows(found: FeatureReport | WeightReport | Trajectory) -> Sequence[Mapping[str, Any]]:
+    """Return the rows with all their numbers, which a report on a network computes only now."""
+    return [dict(row) for row in found.loaded_rows()] if isinstance(found, FeatureReport) else found.rows
+
+
 def _record(report: FeatureReport | WeightReport, checkpoint: Path | None) -> dict[str, Any]:
     return {
         "checkpoint": checkpoint,
         "samples": report.settings.get("samples"),
         "settings": report.settings,
-        "layers": report.rows,
+        "layers": _rows(report),
         "skipped": report.skipped,
     }
 

@@ -17,7 +17,23 @@ def congruence(W: Float[Tensor, "*g m k"], K: Float[Tensor, "*g m m"]) -> Float[
     >>> congruence(2 * torch.eye(2), torch.eye(2)).diag()
     tensor([4., 4.])
     """
-    return W.mT @ K @ W
+    return W.mT @ (K @ W)
+
+
+def symmetric_congruence(W: Float[Tensor, "m k"], K: Float[Tensor, "m m"]) -> Float[Tensor, "k k"]:
+    """``WᵀKW`` for a symmetric K: blocks below the diagonal are not multiplied.
+
+    >>> symmetric_congruence(2 * torch.eye(2), torch.eye(2)).diag()
+    tensor([4., 4.])
+    """
+    m = W.shape[0]
+    size = m if m < 512 else -(-m // 4)
+    total = W.new_zeros(W.shape[1], W.shape[1])
+    for i in range(0, m, size):
+        own, after = W[i : i + size], W[i + size :]
+        right = K[i : i + size, i : i + size] @ own / 2
+        total.addmm_(own.mT, right + K[i : i + size, i + size :] @ after)
+    return total + total.mT
 
 
 def uncentered_nfa(W: Float[Tensor, "*g m k"], K: Float[Tensor, "*g m m"]) -> float:
@@ -73,9 +89,9 @@ def power_alignment(
     >>> power_alignment(torch.ones(2), torch.ones(2), 2**0.5, torch.tensor([0.5, 1.0]))
     tensor([1.0000, 1.0000])
     """
-    logs = values.log() - values.log().max()
-    weights = torch.exp(powers[:, None] * logs)
-    return weights @ quadratic / (norm * weights.norm(dim=1))
+    logs = values.log()
+    weights = torch.outer(powers, logs - logs.max()).exp_()
+    return weights @ quadratic / (norm * torch.linalg.vector_norm(weights, dim=1))
 
 
 def best_power(
@@ -97,9 +113,21 @@ def best_power(
     a, b = torch.tensor([low, high], dtype=values.dtype).log().tolist()
     if values.max() <= values.min() * (1 + 1e-9):
         return math.nan, float(power_alignment(values, quadratic, norm, values.new_ones(1)))
-    for _ in range(4):  # each pass narrows the bracket by 32
-        grid = torch.linspace(a, b, 65, dtype=values.dtype)
+    for points in (33, 17, 17, 17):  # the first pass narrows the bracket by 16, each further one by 8
+        grid = torch.linspace(a, b, points, dtype=values.dtype)
         best = int(power_alignment(values, quadratic, norm, grid.exp()).argmax())
-        a, b = float(grid[max(best - 1, 0)]), float(grid[min(best + 1, 64)])
+        a, b = float(grid[max(best - 1, 0)]), float(grid[min(best + 1, points - 1)])
     s = torch.tensor([(a + b) / 2], dtype=values.dtype).exp()
     return float(s), float(power_alignment(values, quadratic, norm, s))
+
+
+def pearson_from_sums(products: tuple[float, float, float], sums: tuple[float, float], entries: int) -> float:
+    """Pearson's correlation of the entries of A and B from ``⟨A, B⟩, ‖A‖², ‖B‖²`` and the sums of their entries.
+
+    >>> pearson_from_sums((2.0, 2.0, 2.0), (2.0, 2.0), entries=4)
+    1.0
+    """
+    ab, aa, bb = products
+    sa, sb = sums
+    spread = (aa - sa * sa / entries) * (bb - sb * sb / entries)
+    return (ab - sa * sb / entries) / math.sqrt(spread) if spread > 0 else math.nan

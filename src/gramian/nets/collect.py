@@ -11,13 +11,13 @@ from torch import Tensor, nn
 from gramian.nets.batch_axes import same_outputs
 from gramian.nets.batches import Batch
 from gramian.nets.decay import Decay, WeightDecay, resolve_decay
-from gramian.nets.finished_sums import finished_sums
+from gramian.nets.finished_sums import finished_sums, initial_weight
 from gramian.nets.forward_pass import ForwardPass
 from gramian.nets.graph import layer_graph
 from gramian.nets.layer_forms import Layer
 from gramian.nets.losses import LossLike, Normaliser, batch_total, matched_target, resolve_loss
 from gramian.nets.moments import signs
-from gramian.nets.options import InspectOptions
+from gramian.nets.options import GRADIENT_COLUMNS, LOSS_COLUMNS, InspectOptions
 from gramian.nets.record import Settings
 from gramian.nets.running_sums import RunningSums
 from gramian.nets.sums import LayerSums
@@ -33,6 +33,7 @@ class Collector:
     """Sums over batches for all layers; :meth:`add` each batch, then :meth:`finish`.
 
     ``initial`` is the state dict at initialisation; :meth:`add` then takes a forward pass with those weights too.
+    ``only`` names the layers of which sums are taken.
     """
 
     def __init__(
@@ -46,14 +47,17 @@ class Collector:
         initial: Mapping[str, Tensor] | None = None,
         seed: int = 0,
         options: InspectOptions | None = None,
+        only: frozenset[str] | None = None,
     ):
         self.model, self.layers = model, list(layers)
+        self.names = frozenset(layer.name for layer in layers) if only is None else only
         self.options = InspectOptions() if options is None else options
         self.outputs, self.initial, self.seed = outputs, initial, seed
         self.loss_given = loss
         self.loss, self.reduction = resolve_loss(loss)
         self.rng = torch.Generator().manual_seed(seed)
         self.sample_rng = torch.Generator().manual_seed(seed + 1)
+        self.probe_rng = torch.Generator().manual_seed(seed + 2)
         self.output_gradient: Tensor | None = None  # of the loss of the last batch
         self.decays: dict[str, Decay] = {
             layer.name: resolve_decay(weight_decay, layer.name, layer.weight()) for layer in layers
@@ -90,6 +94,8 @@ class Collector:
         for layer in [layer for layer in self.unoriented if layer.is_oriented]:
             self.unoriented.remove(layer)
             self.sums[layer.name] = self._new_sums(layer)
+        if len(self.names) < len(self.layers):
+            done, initial = done.only(self.names), None if initial is None else initial.only(self.names)
         for name in done.order:
             self.order.setdefault(name)
         self.without_graph |= done.without_graph
@@ -123,8 +129,9 @@ class Collector:
         else:
             raise ValueError(f'outputs must be "all", a number of projections or a list of outputs, got {outputs!r}')
         self.depth, self.pairs = layer_graph(done.output, done.calls)
-        self.sums = {layer.name: self._new_sums(layer) for layer in self.layers}
-        self.unoriented = [layer for layer in self.layers if not layer.is_oriented]
+        chosen = [layer for layer in self.layers if layer.name in self.names]
+        self.sums = {layer.name: self._new_sums(layer) for layer in chosen}
+        self.unoriented = [layer for layer in chosen if not layer.is_oriented]
 
     def _new_sums(self, layer: Layer) -> RunningSums:
         means = len(self.chosen) if self.chosen is not None else None
@@ -133,11 +140,11 @@ class Collector:
         return RunningSums(
             layer,
             self.options,
-            self.rng,
+            self.probe_rng,
             halves=len(self.projections) or 1,
             means=means,
             loss=self.loss_given is not None,
-            change=self.initial is not None,
+            initial=initial_weight(layer, self),
         )
 
     def _add_loss(self, batch: Batch, done: ForwardPass) -> None:
@@ -154,14 +161,15 @@ class Collector:
         # A batch in which every label is ignored has the mean 0/0, and adds nothing.
         total = batch_total(value, normaliser, self.reduction, batch.size) if normaliser else 0 * done.output.sum()
         self.loss_total += float(total.detach())
+        if not self.options.wants(*LOSS_COLUMNS, *GRADIENT_COLUMNS):
+            return
         if done.shared:
             (found,) = torch.autograd.grad(total, done.output, retain_graph=True, allow_unused=True)
             self.output_gradient = None if found is None else _flat(found)
         rows, weights = done.gradients_and_weights(total, retain=True)
         for name, sums in self.sums.items():
-            for D in rows[name] if name not in done.shared else []:
-                assert sums.loss is not None
-                sums.loss.add(D)
+            if name not in done.shared:
+                sums.add_loss(rows[name])
             if name in weights:
                 grad = weights[name].double().cpu()
                 sums.gradient = grad if sums.gradient is None else sums.gradient + grad
@@ -174,7 +182,9 @@ class Collector:
         Gradients at such rows would be summed over the samples before their outer product, so every sample has a
         forward pass of its own.
         """
-        shared = whole.shared
+        shared = whole.shared & self.names
+        if not shared:
+            return
         if not same_outputs(alone.output, whole.output[index : index + 1]):
             self._refuse(shared, "and the model's output for a sample depends on the other samples of its batch")
             return
@@ -184,10 +194,7 @@ class Collector:
                 return
             scalar = (_flat(alone.output)[0] * self.output_gradient[index]).sum()
             for name, rows in alone.only(shared).gradients(scalar, retain=True).items():
-                for D in rows:
-                    moment = self.sums[name].loss
-                    assert moment is not None
-                    moment.add(D)
+                self.sums[name].add_loss(rows)
         self._add_rows(alone.only(shared), None if initial is None else initial.only(shared), self.sample_rng)
         for name in shared:
             for moment in self.sums[name].moments():
@@ -224,27 +231,20 @@ class Collector:
                 rows0 = initial.gradients(_combine(f0, c, r), retain=not last)
             half = int(bool(self.projections) and j >= self.projections[0])
             for layer in done.layers:
-                name, sums = layer.name, self.sums[layer.name]
-                for D in rows[name]:
-                    sums.agop[half].add(D)
-                    if sums.mean is not None:
-                        sums.mean.add(j, D)
-                self._add_change(layer, rows[name], None if rows0 is None else rows0[name], done)
-                sums.reached |= bool(rows[name])
+                name = layer.name
+                start = None if rows0 is None else rows0[name]
+                paired = start is not None and self._are_paired(layer, rows[name], start, done)
+                self.sums[name].add_output(j, half, rows[name], start, paired=paired)
                 if j == 0:
                     self._count_rows(layer, rows[name], done)
 
-    def _add_change(self, layer: Layer, now: list[Tensor], start: list[Tensor] | None, done: ForwardPass) -> None:
-        """Add the change of every row's gradient since initialisation; routed rows are not the same in both passes."""
-        moment = self.sums[layer.name].change
-        if start is None or moment is None:
-            return
+    def _are_paired(self, layer: Layer, now: list[Tensor], start: list[Tensor], done: ForwardPass) -> bool:
+        """Tell whether the rows of both passes are the same ones; routed rows are not."""
         routed = done.routed_rows(layer.name) is not None
         if routed or [D.shape for D in now] != [D.shape for D in start]:
             self.unpaired.add(layer.name)
-            return
-        for D, D0 in zip(now, start, strict=True):
-            moment.add(D - D0)
+            return False
+        return True
 
     def _count_rows(self, layer: Layer, rows: list[Tensor], done: ForwardPass) -> None:
         counts = done.routed_rows(layer.name)
@@ -272,7 +272,8 @@ class Collector:
         position = {name: j for j, name in enumerate(self.order)}
         skipped: dict[str, str] = {}
         measured: dict[str, LayerSums] = {}
-        for layer in sorted(self.layers, key=lambda layer: position.get(layer.name, len(position))):
+        chosen = [layer for layer in self.layers if layer.name in self.names]
+        for layer in sorted(chosen, key=lambda layer: position.get(layer.name, len(position))):
             name = layer.name
             if name in self.refused:
                 skipped[name] = self.refused[name]

@@ -68,8 +68,9 @@ def finished_sums(layer: Layer, source: Collected) -> LayerSums:
         decay=decay,
         loss_scale=source.samples / source.batches if source.reduction == "sum" else 1.0,
         step=source.options.step,
-        initial=_initial_weight(layer, source),
+        initial=initial_weight(layer, source),
         change=None if sums.change is None or layer.name in source.unpaired else sums.change.finished(),
+        untrained=None if sums.untrained is None else sums.untrained.finished(),
         max_dim=source.options.max_dim,
         probes=sums.probes,
         no_fact_reason=_no_fact_reason(layer, source),
@@ -116,7 +117,8 @@ def _no_fact_reason(layer: Layer, source: Collected) -> str | None:
     return None
 
 
-def _initial_weight(layer: Layer, source: Collected) -> Tensor | None:
+def initial_weight(layer: Layer, source: Collected) -> Tensor | None:
+    """The weight matrix ``(groups, m, k)`` at initialisation; None where it is not known."""
     if source.initial is None:
         return None
     if layer.effective is not None:

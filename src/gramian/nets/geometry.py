@@ -49,7 +49,14 @@ def balancedness(W: Float[Tensor, "m k"], W_next: Float[Tensor, "p m"]) -> float
     >>> balancedness(torch.eye(2), torch.eye(2))
     0.0
     """
-    A, B = W.double() @ W.double().mT, W_next.double().mT @ W_next.double()
+    W, V = W.double(), W_next.double().mT
+    if W.shape[0] > 2 * (W.shape[1] + V.shape[1]):
+        # ‖WWᵀ − VVᵀ‖² = ‖WᵀW‖² + ‖VᵀV‖² − 2‖WᵀV‖², on the small sides; near balance the difference would cancel.
+        squares = [float((X.mT @ Y).square().sum()) for X, Y in ((W, W), (V, V), (W, V))]
+        found = (squares[0] + squares[1] - 2 * squares[2]) / max(squares[:2]) if max(squares[:2]) > 0 else math.nan
+        if found > 1e-6:
+            return math.sqrt(found)
+    A, B = W @ W.mT, V @ V.mT
     return float((A - B).norm() / max(A.norm(), B.norm()))
 
 
@@ -73,6 +80,9 @@ def balancedness_of_pairs(
         if W.shape[0] == W_next.shape[0] == 1 and W.shape[1] == W_next.shape[2]:
             found[before] = balancedness(W[0], W_next[0])
     return found
+
+
+_SOLVABLE = 1e-8  # smallest ratio of γ to the mean eigenvalue at which HᵀH + γI is inverted
 
 
 class FeatureMoments:
@@ -131,6 +141,12 @@ class FeatureMoments:
             return math.nan
         HY = self.HY - torch.outer(self.h, self.y) / n
         HH = self.HH - torch.outer(self.h, self.h) / n if center else self.HH
+        k = HH.shape[0]
+        if ridge * k > _SOLVABLE * float(HH.trace()):
+            # (HᵀH + γI) is well conditioned: two triangular solves are a tenth of an eigendecomposition.
+            factor = torch.linalg.cholesky(HH + ridge * torch.eye(k, dtype=HH.dtype))
+            X = torch.cholesky_solve(HY, factor)
+            return float((2 * (HY * X).sum() - (X * (HH @ X)).sum()) / YY)
         # Eigenvalues, not a solve: HᵀH is singular whenever a unit is dead, and γ may be 0.
         values, V = torch.linalg.eigh(HH)
         keep = values > values.shape[0] * torch.finfo(values.dtype).eps * values.max().clamp_min(0)

@@ -77,6 +77,7 @@ class GeometryCollector:
         found = {
             "target_linearity": moments.target_linearity(gamma),
             "target_linearity_gamma": gamma,
+            "features_per_sample": moments.h.shape[0] / moments.count,
             "surrogate": self.outputs[layer.name].surrogate(),
             "surrogate_input": moments.surrogate(),
         }

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.nn.utils import parametrize
 
 from gramian.core.progress import progress
-from gramian.nets.batches import Batch, batches, can_repeat
+from gramian.nets.batches import batches, can_repeat
 from gramian.nets.capture import Capture
 from gramian.nets.checkpoints.opening import CheckpointLike
 from gramian.nets.checkpoints.pretrained import model_and_data, state_of
@@ -22,17 +22,13 @@ from gramian.nets.checkpoints.report import WeightReport
 from gramian.nets.checkpoints.weights import inspect_weights
 from gramian.nets.collect import Collector, Outputs
 from gramian.nets.decay import WeightDecay
-from gramian.nets.forward_pass import ForwardPass
-from gramian.nets.geometry import balancedness_of_pairs
-from gramian.nets.geometry_collector import GeometryCollector, nearest_mean_agreement
+from gramian.nets.geometry_collector import GeometryCollector
 from gramian.nets.layers import Layer, LayerSelection, find_layers, unwrap
 from gramian.nets.losses import LossLike
-from gramian.nets.options import InspectOptions
+from gramian.nets.options import INITIAL_COLUMNS, InspectOptions
+from gramian.nets.part import measure_part
 from gramian.nets.record import LayerRecord
 from gramian.nets.report import FeatureReport
-from gramian.nets.sums import LayerSums
-
-_NOT_LINEAR = {"attention", "Embedding", "EmbeddingBag"}  # kinds of layers that have no balance with a neighbour
 
 
 @overload
@@ -155,20 +151,13 @@ def inspect(
             "model is on the meta device, which holds no weights: load a checkpoint into it first "
             "(model.to_empty(...), then load_state_dict)"
         )
-    start = _initial_tensors(inner, initial)
+    start = _initial_tensors(inner, initial) if options.wants(*INITIAL_COLUMNS) else None
+    parts = _parts(found, options.layers_at_a_time, data)
+    geometry = options.geometry and options.wants("features")
+    records: dict[str, LayerRecord] = {}
+    few: dict[str, int] = {}
     # A model with randomness of its own must not advance the user's generator.
     with _on_device(inner, device) as place, torch.random.fork_rng(devices=[]), parametrize.cached():
-        collector = Collector(
-            inner,
-            found,
-            loss=loss,
-            outputs=outputs,
-            weight_decay=weight_decay,
-            initial=start,
-            seed=seed,
-            options=options,
-        )
-        geometry = GeometryCollector(options.max_dim) if options.geometry else None
         read = partial(
             batches,
             data,
@@ -180,85 +169,48 @@ def inspect(
             max_samples=max_samples,
         )
         with (
-            Capture(inner, found, options.output, pool_features=options.geometry) as capture,
+            Capture(inner, found, options.output, pool_features=geometry) as capture,
             torch.enable_grad(),
-            progress("inspecting", _count(data), show=True) as tick,
+            progress("inspecting", _count(data, len(parts)), show=True) as tick,
         ):
-            for batch in read():
-                _add_batch(batch, capture, start, collector, geometry)
-                tick()
-        sums, unmeasured = collector.finish()
-        measured = [layer for layer in collector.layers if layer.name in sums]
-        last = [name for name, depth in collector.depth.items() if depth == 1]
-        numbers = {} if geometry is None else geometry.measure(measured, options.ridge, last)
-        means = {} if geometry is None else geometry.class_means()
-        if means and can_repeat(data):
-            # With gradients on: without them attention takes a fused path that no hook sees.
-            with Capture(inner, found, options.output, pool_features=True) as capture, torch.enable_grad():
-                passes = ((batch, capture.forward(batch)) for batch in read())
-                nc4 = nearest_mean_agreement(means, passes)
-            numbers = {name: values | {"nc4": nc4[name]} for name, values in numbers.items()}
-    skipped.update(unmeasured)
-    if not sums:
+            for names in parts:
+                collector = Collector(
+                    inner,
+                    found,
+                    loss=loss,
+                    outputs=outputs,
+                    weight_decay=weight_decay,
+                    initial=start,
+                    seed=seed,
+                    options=options,
+                    only=names,
+                )
+                features = GeometryCollector(options.max_dim) if geometry else None
+                keep = options.layers_at_a_time is None
+                part = measure_part(collector, capture, read, features, tick, again=can_repeat(data), keep=keep)
+                records |= part.records
+                skipped |= part.skipped
+                few |= part.few
+    if not records:
         raise ValueError(f"no layer could be measured; skipped: {skipped}")
     _warn_about_projections(collector)
     _warn_about_masked_labels(collector)
-    _warn_about_few_samples(geometry)
-    records = _records(measured, sums, numbers, collector)
-    classes = 0 if geometry is None else geometry.classes
-    return FeatureReport(records, skipped, collector.settings() | {"classes": classes})
+    _warn_about_few_samples(few, part.units)
+    ordered = {name: records[name] for name in collector.order if name in records}
+    return FeatureReport(ordered, skipped, collector.settings() | {"classes": part.classes}, options.columns)
 
 
-def _add_batch(
-    batch: Batch,
-    capture: Capture,
-    start: Mapping[str, Tensor] | None,
-    collector: Collector,
-    geometry: GeometryCollector | None,
-) -> None:
-    done = capture.forward(batch)
-    state = None if start is None else _differentiable(capture.model, start, done.output.device)
-
-    def at_start(part: Batch) -> ForwardPass | None:
-        return None if state is None else capture.forward(part, state)
-
-    collector.add(batch, done, at_start(batch))
-    if geometry is not None:
-        geometry.add(batch, done)
-    for index in range(batch.size if done.shared else 0):
-        sample = batch.sample(index)
-        collector.add_sample(index, done, capture.forward(sample), at_start(sample))
-
-
-def _differentiable(model: nn.Module, state: Mapping[str, Tensor], device: torch.device) -> dict[str, Tensor]:
-    """Copies of the initial state of which the parameters require gradients, and the buffers do not."""
-    parameters = {name for name, _ in model.named_parameters(remove_duplicate=False)}
-    return {
-        key: value.to(device, copy=True).requires_grad_(key in parameters and value.is_floating_point())
-        for key, value in state.items()
-    }
-
-
-def _records(
-    layers: Sequence[Layer],
-    sums: Mapping[str, LayerSums],
-    numbers: Mapping[str, Mapping[str, float]],
-    collector: Collector,
-) -> dict[str, LayerRecord]:
-    kinds = {layer.name: layer.kind for layer in layers}
-    # A product whose rows are added up, or whose matrix is no parameter, has no balance either.
-    other = {layer.name for layer in layers if layer.rows_of_gradient is not None or layer.effective is not None}
-    linear = {name: one.weight for name, one in sums.items() if kinds[name] not in _NOT_LINEAR and name not in other}
-    balance = balancedness_of_pairs(linear, collector.pairs)
-    return {
-        name: LayerRecord(
-            kind=kinds[name],
-            depth=collector.depth.get(name, 1),
-            sums=one,
-            geometry={**numbers.get(name, {}), **({"balancedness": balance[name]} if name in balance else {})},
+def _parts(layers: Sequence[Layer], size: int | None, data: object) -> list[frozenset[str]]:
+    """The names of the layers whose sums are held at the same time."""
+    names = [layer.name for layer in layers]
+    if size is None or size >= len(names):
+        return [frozenset(names)]
+    if not can_repeat(data):
+        raise ValueError(
+            "layers_at_a_time reads the data once for every few layers, and data is an iterator, which is empty after "
+            "the first time: pass a list or a loader"
         )
-        for name, one in sums.items()
-    }
+    return [frozenset(names[start : start + size]) for start in range(0, len(names), size)]
 
 
 def _warn_about_projections(collector: Collector) -> None:
@@ -279,11 +231,10 @@ def _warn_about_masked_labels(collector: Collector) -> None:
         )
 
 
-def _warn_about_few_samples(geometry: GeometryCollector | None) -> None:
-    few = {} if geometry is None else geometry.underdetermined()
-    if geometry is not None and few:
+def _warn_about_few_samples(few: Mapping[str, int], samples: int) -> None:
+    if few:
         warnings.warn(
-            f"{geometry.units} samples for up to {max(few.values())} features in {len(few)} layers: any target is "
+            f"{samples} samples for up to {max(few.values())} features in {len(few)} layers: any target is "
             "linear in at least as many features as samples, so target_linearity and nc1 say little (use more data)",
             stacklevel=3,
         )
@@ -325,6 +276,6 @@ def _on_device(model: nn.Module, device: str | torch.device) -> Iterator[torch.d
         model.to(home)
 
 
-def _count(data: object) -> int | None:
-    """Number of batches, where the data has a length."""
-    return len(data) if hasattr(data, "__len__") and not isinstance(data, Tensor | tuple) else None
+def _count(data: object, times: int) -> int | None:
+    """Number of batches that are read, where the data has a length."""
+    return times * len(data) if hasattr(data, "__len__") and not isinstance(data, Tensor | tuple) else None

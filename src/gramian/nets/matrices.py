@@ -43,8 +43,15 @@ def find_matrix(name: str) -> FeatureMatrix:
 # What matrices need.
 
 
+_PASS_LOSS = "pass loss= to inspect, and data with targets (and columns= that include it, if any)"
+
+
 def _loss_missing(sums: LayerSums) -> str | None:
-    return None if sums.loss is not None else "needs the loss: pass loss= to inspect, and data with targets"
+    return None if sums.loss is not None else f"needs the loss: {_PASS_LOSS}"
+
+
+def _gradient_missing(sums: LayerSums) -> str | None:
+    return None if sums.gradient is not None else f"needs the gradient of the loss: {_PASS_LOSS}"
 
 
 def _decay_missing(sums: LayerSums) -> str | None:
@@ -83,6 +90,7 @@ def _pairs_missing(sums: LayerSums) -> str | None:
 
 LOSS = Need("loss", _loss_missing)
 PAIRED_ROWS = Need("rows of both passes", _pairs_missing)
+GRADIENT = Need("gradient of the loss", _gradient_missing)
 ONE_USE = Need("gradient of one use", _one_use_missing)
 WEIGHT_DECAY = Need("weight decay", _decay_missing)
 INITIAL_WEIGHTS = Need("initial weights", _initial_missing)
@@ -259,25 +267,21 @@ _TABLE = (
         "fact",
         "input",
         _fact,
-        needs=(LOSS, WEIGHT_DECAY),
+        needs=(GRADIENT, WEIGHT_DECAY),
         psd=False,
         power_of_modulus=True,
         thin=_fact_thin,
         probed=_fact_probed,
-        columns=(
-            SimilarityColumn("fact_cos", "cosine of WᵀW and FACT"),
-            SimilarityColumn("fact_pearson", "the same, Pearson", measure="pearson"),
-        ),
     ),
-    FeatureMatrix("fact_sym", "input", _fact_symmetric("average"), needs=(LOSS, WEIGHT_DECAY), psd=False),
+    FeatureMatrix("fact_sym", "input", _fact_symmetric("average"), needs=(GRADIENT, WEIGHT_DECAY), psd=False),
     FeatureMatrix(
         "fact_polar",
         "input",
         _fact_symmetric("polar"),
-        needs=(LOSS, WEIGHT_DECAY),
+        needs=(GRADIENT, WEIGHT_DECAY),
         columns=(SimilarityColumn("fact_polar_pearson", "Pearson of WᵀW and (FACT FACTᵀ)^(1/2)", measure="pearson"),),
     ),
-    FeatureMatrix("vcs", "input", _vcs, needs=(LOSS, ONE_USE), psd=False),
+    FeatureMatrix("vcs", "input", _vcs, needs=(LOSS, GRADIENT, ONE_USE), psd=False),
     FeatureMatrix(
         "nfm_initial", "input", lambda s: _grams(s.initial_W), needs=(INITIAL_WEIGHTS,), factor=lambda s: s.initial_W[0]
     ),
@@ -305,7 +309,7 @@ _TABLE = (
         "bfact",
         "output",
         _bfact,
-        needs=(LOSS, WEIGHT_DECAY),
+        needs=(GRADIENT, WEIGHT_DECAY),
         psd=False,
         power_of_modulus=True,
         probed=_bfact_probed,

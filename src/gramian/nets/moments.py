@@ -166,12 +166,16 @@ def _working(D: Tensor) -> Tensor:
     return D if D.dtype in (torch.float32, torch.float64) else D.float()
 
 
-def choose_side(m: int, k: int, groups: int, max_dim: int) -> Side:
+def choose_side(m: int, k: int, groups: int, max_dim: int, *, kernel: bool = True) -> Side:
     """The side on which a layer's sums are stored: the output if it fits, else the input, else a sketch.
+
+    Where no column needs the ``kernel`` on the output side, it is the smaller one.
 
     >>> choose_side(10, 1000, 1, 4096), choose_side(30000, 768, 1, 4096), choose_side(9000, 9000, 1, 4096)
     ('output', 'input', 'sketch')
+    >>> choose_side(3072, 768, 1, 4096, kernel=False)
+    'input'
     """
-    if m <= max_dim or groups > 1:
+    if groups > 1 or (m <= max_dim and (kernel or m <= k)):
         return "output"
     return "input" if k <= max_dim else "sketch"

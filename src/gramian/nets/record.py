@@ -12,29 +12,40 @@ from gramian.nets.feature_matrix import Blocks, Unavailable
 from gramian.nets.matrices import find_matrix
 from gramian.nets.sums import LayerSums
 
-__all__ = ["LayerRecord", "Settings", "Unavailable"]
+__all__ = ["LayerRecord", "Numbers", "Settings", "Unavailable"]
 
 Settings = dict[str, float | int | str | None]
 """Sizes, loss and options behind a report."""
+Numbers = dict[str, float | int | str]
+"""Columns of one layer with their values."""
 
 
 @dataclass(frozen=True, eq=False)
 class LayerRecord:
     """Everything that was measured in one layer; its matrices are computed on request, by name.
 
-    ``depth`` counts the layers from here to the output, this one included; ``geometry`` holds the columns that relate
-    features and targets, and the balance with the next layer.
+    ``depth`` counts the layers from here to the output, this one included; ``shape`` is (groups, outputs, inputs);
+    ``geometry`` holds the columns that relate features and targets, and the balance with the next layer. A network
+    that was measured a few layers at a time has the ``numbers`` of its layers and no sums.
     """
 
+    name: str
     kind: str
     depth: int
-    sums: LayerSums
+    shape: tuple[int, int, int]
+    kept: LayerSums | None
     geometry: Mapping[str, float] = field(default_factory=dict)
+    numbers: Mapping[str, float | int | str] = field(default_factory=dict)
 
     @property
-    def name(self) -> str:
-        """Dotted name of the layer."""
-        return self.sums.name
+    def sums(self) -> LayerSums:
+        """The sums over all samples; raises where they were not kept."""
+        if self.kept is None:
+            raise Unavailable(
+                f"the matrices of layer {self.name!r} were not kept, because the layers were measured a few at a time: "
+                f"inspect(..., layers=[{self.name!r}]) without layers_at_a_time has them"
+            )
+        return self.kept
 
     @property
     def weight(self) -> Float[Tensor, "g m k"]:
@@ -48,7 +59,8 @@ class LayerRecord:
 
     def dim(self, name: str) -> int:
         """Number of rows of a matrix, over all groups."""
-        return find_matrix(name).dim(self.sums)
+        groups, m, k = self.shape
+        return groups * (k if find_matrix(name).side == "input" else m)
 
     def dense(self, name: str) -> bool:
         """True where the matrix may be formed."""

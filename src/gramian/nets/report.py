@@ -13,16 +13,18 @@ import torch
 
 from gramian.display import Renderable, Section
 from gramian.files import read, register, write
-from gramian.nets.alignment import corrupted_ptk, uncentered_nfa
+from gramian.nets.chance import Chance, RandomKernel
+from gramian.nets.columns import Columns, choose_columns, columns
 from gramian.nets.decay import Decay, Preconditioner
+from gramian.nets.decompositions import Decompositions
 from gramian.nets.feature_matrix import FeatureMatrix, Measure
 from gramian.nets.matrices import MATRICES, find_matrix
-from gramian.nets.metrics import columns, row
+from gramian.nets.metrics import LayerRow
 from gramian.nets.moments import MomentSum, Probes
 from gramian.nets.record import LayerRecord, Settings
 from gramian.nets.similarity import similarity
 from gramian.nets.sums import LayerSums
-from gramian.nets.table import report_section
+from gramian.nets.table import TABLE_COLUMNS, report_section, shown_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,14 +49,23 @@ class FeatureReport(Renderable):
     array([[1.]])
     """
 
-    def __init__(self, records: Mapping[str, LayerRecord], skipped: Mapping[str, str], settings: Settings):
+    def __init__(
+        self,
+        records: Mapping[str, LayerRecord],
+        skipped: Mapping[str, str],
+        settings: Settings,
+        columns: Columns | None = None,
+    ):
         self._records = dict(records)
         self._skipped = dict(skipped)
         self.settings = dict(settings)
+        self._columns = columns
 
     def save(self, path: str | Path) -> None:
         """Write the report to one file (safetensors and JSON), which :meth:`load` reads without running any code."""
-        write({"records": self._records, "skipped": self._skipped, "settings": self.settings}, path, name="report")
+        parts = {"records": self._records, "skipped": self._skipped, "settings": self.settings}
+        columns = None if self._columns is None else choose_columns(self._columns)
+        write({**parts, "columns": columns}, path, name="report")
 
     @classmethod
     def load(cls, path: str | Path) -> FeatureReport:
@@ -68,7 +79,7 @@ class FeatureReport(Renderable):
         FeatureReport(1 layers, 3 samples)
         """
         value = read(path, device="cpu")
-        if not isinstance(value, dict) or set(value) != {"records", "skipped", "settings"}:
+        if not isinstance(value, dict) or set(value) != {"records", "skipped", "settings", "columns"}:
             raise ValueError(f"{path} holds no report on a network: FeatureReport.save writes one")
         return cls(**value)
 
@@ -126,36 +137,60 @@ class FeatureReport(Renderable):
             return np.zeros((0, size * len(pairs)))
         return torch.stack([vector for _, vector in found[:k]]).numpy()
 
-    def corrupted_nfa(self, layer: str, seed: int = 0) -> float:
-        """``ρ(WᵀW, WᵀQW)`` with Q the tangent kernel's spectrum in random directions: the NFA by chance."""
-        record = self.record(layer)
-        rng = torch.Generator().manual_seed(seed)
-        Q = torch.stack([corrupted_ptk(K, rng) for K in record.blocks("ptk")])
-        return uncentered_nfa(record.W, Q)
+    def chance(self, layer: str, name: str = "agop", power: float = 0.5) -> Chance:
+        """The cosine of WᵀW and ``B^power`` by chance, B being ``"agop"`` or ``"enfa"``: mean and standard deviation.
+
+        The weights stay, and the kernel K of ``B = WᵀKW`` has its spectrum in random directions, see
+        :mod:`gramian.nets.chance`. The columns ``nfa_half_chance``, … have the same numbers.
+
+        >>> from gramian.nets import inspect
+        >>> model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
+        >>> report = inspect(model, torch.eye(3))
+        >>> 0 < report.chance("0").mean < 1
+        True
+        """
+        return self._random_kernel(layer, name).cosine(power)
+
+    def _random_kernel(self, layer: str, name: str) -> RandomKernel:
+        found = Decompositions(self.record(layer).sums)
+        return RandomKernel.draw(found.spectra, list(found.kernels(name)))
 
     @cached_property
-    def rows(self) -> list[dict[str, float | int | str]]:
-        """One dict per layer, keys as in :meth:`describe`."""
-        return [row(record) for record in self._records.values()]
+    def rows(self) -> list[LayerRow]:
+        """One mapping per layer, keys as in :meth:`describe`; a number is computed at its first use."""
+        return [LayerRow(record) for record in self._records.values()]
 
-    def metrics(self, prefix: str = "") -> dict[str, float]:
-        """All measured numbers as one flat dict ``{prefix}{layer}/{column}``, for any experiment tracker."""
+    def loaded_rows(self, columns: Columns | None = None) -> list[LayerRow]:
+        """The rows with some columns computed together, which is faster than one by one; all columns by default."""
+        names = choose_columns(self._columns if columns is None else columns)
+        for entry in self.rows:
+            entry.load(names)
+        return self.rows
+
+    def metrics(self, prefix: str = "", columns: Columns | None = None) -> dict[str, float]:
+        """Measured numbers as one flat dict ``{prefix}{layer}/{column}``, for any experiment tracker.
+
+        ``columns`` names columns or groups of columns; by default those that were chosen for the measurement, or all.
+        """
+        names = choose_columns(self._columns if columns is None else columns)
         return {
             f"{prefix}{entry['layer']}/{name}": float(value)
-            for entry in self.rows
-            for name, value in entry.items()
-            if isinstance(value, int | float) and not math.isnan(value)
+            for entry in self.loaded_rows(columns)
+            for name in names
+            if isinstance(value := entry[name], int | float) and not math.isnan(value)
         }
 
-    def to_pandas(self) -> pd.DataFrame:
-        """All columns as a DataFrame indexed by layer (needs pandas)."""
+    def to_pandas(self, columns: Columns | None = None) -> pd.DataFrame:
+        """Columns as a DataFrame indexed by layer (needs pandas); ``columns`` as in :meth:`metrics`."""
         try:
             import pandas as pd
         except ImportError as error:
             raise ImportError(
                 "to_pandas needs pandas: pip install pandas (report.rows has the same numbers)"
             ) from error
-        return pd.DataFrame(self.rows, columns=list(columns())).set_index("layer")
+        names = choose_columns(self._columns if columns is None else columns)
+        rows = [{name: entry[name] for name in names} for entry in self.loaded_rows(columns)]
+        return pd.DataFrame(rows, columns=names).set_index("layer")
 
     @staticmethod
     def describe() -> dict[str, str]:
@@ -163,7 +198,9 @@ class FeatureReport(Renderable):
         return columns()
 
     def sections(self) -> list[Section]:
-        return [report_section(self.rows, self._skipped, self.settings)]
+        shown = shown_columns(self._columns)
+        rows = self.loaded_rows(TABLE_COLUMNS if self._columns is None else shown)
+        return [report_section(rows, self._skipped, self.settings, shown)]
 
     def __repr__(self) -> str:
         return f"FeatureReport({len(self.layers)} layers, {self.settings.get('samples')} samples)"

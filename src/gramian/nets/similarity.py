@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
-import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from gramian.core import cosine, pearson
-from gramian.nets.alignment import best_power, power_alignment
+from gramian.nets.alignment import pearson_from_sums
 from gramian.nets.feature_matrix import FeatureMatrix, Measure, Unavailable
 from gramian.nets.matrices import find_matrix
 from gramian.nets.sketch import gram_eigh, probed_cosine
@@ -40,6 +38,7 @@ def similarity(sums: LayerSums, a: str, b: str, *, power: float = 1.0, measure: 
 def block_similarity(A: Float[Tensor, "g d d"], B: Float[Tensor, "g d d"], measure: Measure = "cosine") -> float:
     """Similarity of two block-diagonal matrices; the zeros between the blocks count in Pearson's means.
 
+    >>> import torch
     >>> A = torch.stack([torch.eye(2), 2 * torch.eye(2)])
     >>> round(block_similarity(A, A), 6), round(block_similarity(A, A, "pearson"), 6)
     (1.0, 1.0)
@@ -49,18 +48,11 @@ def block_similarity(A: Float[Tensor, "g d d"], B: Float[Tensor, "g d d"], measu
     if A.shape[0] == 1:
         return pearson(A, B)
     entries = (A.shape[0] * A.shape[1]) ** 2
-    return _centered_cosine(
+    return pearson_from_sums(
         (float((A * B).sum()), float((A * A).sum()), float((B * B).sum())),
         (float(A.sum()), float(B.sum())),
         entries,
     )
-
-
-def _centered_cosine(products: tuple[float, float, float], sums: tuple[float, float], entries: int) -> float:
-    ab, aa, bb = products
-    sa, sb = sums
-    spread = (aa - sa * sa / entries) * (bb - sb * sb / entries)
-    return (ab - sa * sb / entries) / math.sqrt(spread) if spread > 0 else math.nan
 
 
 def _thin_similarity(sums: LayerSums, a: FeatureMatrix, b: FeatureMatrix, power: float, measure: Measure) -> float:
@@ -76,7 +68,7 @@ def _thin_similarity(sums: LayerSums, a: FeatureMatrix, b: FeatureMatrix, power:
         if measure == "cosine":
             return products[0] / math.sqrt(products[1] * products[2])
         w = W.sum(1)
-        return _centered_cosine(products, (float(w @ X.sum(1)), float(w @ Y.sum(1))), k * k)
+        return pearson_from_sums(products, (float(w @ X.sum(1)), float(w @ Y.sum(1))), k * k)
     if not b.psd:
         raise Unavailable(f"power={power} of {b.name!r} needs a dense matrix: raise max_dim above {k}")
     # ⟨WᵀX, V λˢ Vᵀ⟩ = Σ λⱼˢ (W vⱼ)·(X vⱼ)
@@ -90,7 +82,7 @@ def _thin_similarity(sums: LayerSums, a: FeatureMatrix, b: FeatureMatrix, power:
     if measure == "cosine":
         return products[0] / math.sqrt(products[1] * products[2])
     totals = (float(W.sum(1) @ X.sum(1)), float((weights * V.sum(0).square()).sum()))
-    return _centered_cosine(products, totals, k * k)
+    return pearson_from_sums(products, totals, k * k)
 
 
 def _sketched_similarity(sums: LayerSums, a: FeatureMatrix, b: FeatureMatrix, power: float, measure: Measure) -> float:
@@ -105,69 +97,3 @@ def _sketched_similarity(sums: LayerSums, a: FeatureMatrix, b: FeatureMatrix, po
     weights = values.pow(power)
     norm = float(a.probed_form(sums).square().sum(0).mean().sqrt())
     return float((weights * (Y @ V).square().sum(0)).sum() / (norm * weights.norm()))
-
-
-@dataclass(frozen=True)
-class PowerFamily:
-    """``ρ(WᵀW, B^s)`` for every s from one eigendecomposition of B, an input-side PSD matrix of the layer."""
-
-    values: Float[Tensor, " p"]
-    quadratic: Float[Tensor, " p"]  # vⱼᵀ WᵀW vⱼ
-    ones: Float[Tensor, " p"]  # (1ᵀvⱼ)²
-    norm: float  # ‖WᵀW‖
-    total: float  # 1ᵀ WᵀW 1
-    entries: int
-
-    @classmethod
-    def of(cls, sums: LayerSums, name: str) -> PowerFamily:
-        """Eigendecompose one matrix of a layer."""
-        matrix = find_matrix(name)
-        values, quadratic, ones = [], [], []
-        for W, (lam, V) in zip(sums.W, matrix.eigenpairs(sums), strict=True):
-            lam, V = lam[lam > 0], V[:, lam > 0]
-            values.append(lam)
-            quadratic.append((W @ V).square().sum(0))
-            ones.append(V.sum(0).square())
-        small = [W @ W.mT if W.shape[0] < W.shape[1] else W.mT @ W for W in sums.W]
-        norm = math.sqrt(sum(float(S.square().sum()) for S in small))
-        total = float(sums.W.sum(2).square().sum())
-        return cls(torch.cat(values), torch.cat(quadratic), torch.cat(ones), norm, total, matrix.dim(sums) ** 2)
-
-    def cosine(self, power: float) -> float:
-        """``ρ(WᵀW, B^s)``."""
-        if not self.values.numel() or not self.norm:
-            return math.nan
-        s = torch.tensor([power], dtype=self.values.dtype)
-        return float(power_alignment(self.values, self.quadratic, self.norm, s))
-
-    def pearson(self, power: float) -> float:
-        """The same after subtracting each matrix's mean entry."""
-        if not self.values.numel():
-            return math.nan
-        weights = (self.values / self.values.max()).pow(power)
-        products = (float(weights @ self.quadratic), self.norm**2, float(weights.square().sum()))
-        return _centered_cosine(products, (self.total, float(weights @ self.ones)), self.entries)
-
-    def best(self) -> tuple[float, float]:
-        """The exponent with the largest cosine, and that cosine."""
-        if not self.values.numel() or not self.norm:
-            return math.nan, math.nan
-        return best_power(self.values, self.quadratic, self.norm)
-
-
-def agop_error(sums: LayerSums) -> float:
-    """Relative Frobenius error of the AGOP from random output projections; 0 when every output was used.
-
-    With two independent halves A₁, A₂ the mean's error is estimated by ``‖A₁ − A₂‖ / 2``.
-    """
-    if not sums.projections:
-        return 0.0
-    one, two = sums.agop_halves
-    W, side = sums.W, sums.stored_side
-    if side == "output":  # ‖WᵀMW‖² = tr(BMBM) with B = WWᵀ, without the k × k matrix
-        difference, total = (W @ W.mT @ M for M in (one - two, one + two))
-        return float(((difference * difference.mT).sum() / (total * total.mT).sum()).clamp_min(0).sqrt())
-    if side == "sketch":
-        q = sums.probe("input").shape[1]
-        one, two = (W.mT @ M[..., :q] for M in (one, two))
-    return float((one - two).norm() / (one + two).norm())

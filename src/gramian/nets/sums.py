@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Float
@@ -47,6 +47,8 @@ class LayerSums:
         Weights at initialisation.
     change : MomentSum, optional
         Sum over the change of the output gradients since initialisation.
+    untrained : MomentSum, optional
+        Sum over the output gradients of the network with its initial weights.
     max_dim : int
         Largest number of rows of a matrix that may be formed.
     probes : Probes, optional
@@ -73,6 +75,7 @@ class LayerSums:
     initial: Float[Tensor, "g m k"] | None
     change: MomentSum | None
     max_dim: int
+    untrained: MomentSum | None = None
     probes: Probes | None = None
     no_fact_reason: str | None = None
     tied_to: str | None = None
@@ -87,6 +90,24 @@ class LayerSums:
         """The initial weights in float64; the caller has checked that there are any."""
         assert self.initial is not None
         return self.initial.double()
+
+    def at_start(self) -> LayerSums | None:
+        """The same sums of the network with its initial weights: weights and AGOP; None where they are not known."""
+        if self.initial is None or self.untrained is None:
+            return None
+        return replace(
+            self,
+            weight=self.initial,
+            agop=(self.untrained,),
+            projections=(sum(self.projections),) if self.projections else (),
+            mean=None,
+            loss=None,
+            gradient=None,
+            stationary_gradient=None,
+            initial=None,
+            change=None,
+            untrained=None,
+        )
 
     @property
     def stored_side(self) -> Side:
@@ -108,7 +129,11 @@ class LayerSums:
         """``Σ d dᵀ`` of the output gradients, on the stored side; an unbiased estimate from random projections."""
         if not self.projections:
             return self.agop[0].total
-        return torch.stack(list(self.agop_halves)).mean(0)
+        shares = [1 / (p * len(self.projections)) for p in self.projections]
+        total = self.agop[0].total * shares[0]
+        for moment, share in zip(self.agop[1:], shares[1:], strict=True):
+            total.add_(moment.total, alpha=share)
+        return total
 
     @property
     def agop_halves(self) -> tuple[Tensor, ...]:

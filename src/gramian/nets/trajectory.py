@@ -251,7 +251,7 @@ def measure_run(
         report = measure(network, start or None)
         if not start:
             start.update({key: value.detach().clone() for key, value in network.state_dict().items()})
-        return list(report.rows)
+        return [dict(row) for row in report.loaded_rows()]
 
     return _trajectory(found, rows, "features")
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from gramian.display import MISSING, Column, Entry, Table, format_number
 from gramian.display.table import Align
 from gramian.nets import Comparison, FeatureReport, compare
-from gramian.nets.metrics import COLUMNS
+from gramian.nets.columns import COLUMNS
 from gramian.nets.record import Unavailable
 from gramian.nets.table import headline
 from gramian.report.figures import plot_alignment, plot_ranks, plot_spectra

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 
 from gramian.display import Table
 from gramian.nets import FeatureReport
-from gramian.nets.metrics import COLUMNS
+from gramian.nets.columns import COLUMNS
 from gramian.nets.record import Unavailable
 from gramian.nets.table import layer_table
 from gramian.report.figures import plot_alignment, plot_geometry, plot_ranks, plot_spectra
@@ -40,6 +40,7 @@ MOST_INPUTS = 64
 _SPECTRUM_POINTS, _SMALLEST_EIGENVALUE = 24, 1e-8
 _DIRECTIONS = 5
 _PSD = ("nfm", "agop", "enfa")
+_CHANCE = {"agop": "nfa_chance", "fact": "fact_chance"}  # matrix → column of its cosine by chance
 
 
 def layers_table(report: FeatureReport) -> str:
@@ -84,6 +85,7 @@ def small_axes() -> Axes:
 def layer_panel(report: FeatureReport, layer: str, shape: Sequence[int] | None) -> str:
     """Return all about one layer: sentences, matrices, spectra and numbers; ``shape`` is that of an image input."""
     entry = next(entry for entry in report.rows if entry["layer"] == layer)
+    entry.load(COLUMNS)  # together, which shares decompositions
     made = prose(" ".join(describe_layer(entry)))
     names = measured_matrices(report, layer)
     if names:
@@ -156,10 +158,14 @@ def _has_spectrum(report: FeatureReport, layer: str, name: str = "nfm") -> bool:
 def _matrices(report: FeatureReport, layer: str, names: Sequence[str], shape: Sequence[int] | None) -> str:
     """Return the matrices side by side, and of an image input also their diagonals as images."""
     matrices = {name: np.asarray(report.matrix(layer, name), dtype=float) for name in names}
+    entry = next(entry for entry in report.rows if entry["layer"] == layer)
     pick, d = largest_inputs(matrices["nfm"].diagonal()), len(matrices["nfm"])
     made, images = "", ""
     for name, M in matrices.items():
         cosine = "" if name == "nfm" else f"{report.similarity(layer, 'nfm', name):.3f}"
+        chance = float(entry[_CHANCE[name]]) if name in _CHANCE else math.nan
+        if math.isfinite(chance):
+            cosine += f", by chance {chance:.3f}"
         alt = f"matrix {TITLES[name]}" + (f", cosine with WᵀW {cosine}" if cosine else "")
         caption = TITLES[name] + (f" (cos {cosine})" if cosine else "")
         part = M[np.ix_(pick, pick)]

@@ -10,10 +10,10 @@ import numpy as np
 from gramian.core import version
 from gramian.display import Column, Table
 from gramian.nets import FeatureReport, Monitor
-from gramian.nets.table import headline
+from gramian.nets.table import PARTLY_ALIGNED, TABLE_COLUMNS, headline
 from gramian.report.figures.matrices import image_of
 from gramian.report.network.layers import across_layers, first_layer_directions, layer_panel, layers_table
-from gramian.report.network.sentences import CONVERGED, describe_network
+from gramian.report.network.sentences import CONVERGED, beyond_chance, describe_network
 from gramian.report.network.training import training
 from gramian.report.web import PageSection, facts, note, number, page, panels, prose, table, tag, text, tiles
 
@@ -54,6 +54,7 @@ def network_page(
     if isinstance(layers, str) or not set(layers or ()) <= set(report.layers):
         known = ", ".join(map(repr, report.layers[:MOST_LAYERS])) + (" …" if len(report.layers) > MOST_LAYERS else "")
         raise ValueError(f"layers must be a list of names among {known}, got {layers!r}")
+    report.loaded_rows(TABLE_COLUMNS)  # together, which shares decompositions
     sections = [
         PageSection("Summary", _summary(report)),
         PageSection("Layers", layers_table(report)),
@@ -81,13 +82,13 @@ def _tiles(report: FeatureReport) -> str:
     found = [(number(len(rows)), "layers"), (number(float(samples or 0)), "samples")]
     if loss is not None:
         found.append((number(float(loss), 3), "loss"))
-    for name, about, pick in (
-        ("nfa_half_cos", "lowest cosine with AGOP^½", min),
-        ("fact_residual", "largest residual of FACT", max),
-    ):
-        values = [float(entry[name]) for entry in rows if math.isfinite(float(entry[name]))]
-        if values:
-            found.append((number(pick(values), 3), about))
+    judged = [value for entry in rows if (value := beyond_chance(entry)) is not None]
+    if judged:
+        above = sum(value >= PARTLY_ALIGNED for value in judged)
+        found.append((f"{above} of {len(judged)}", "layers aligned beyond chance"))
+    residuals = [float(entry["fact_residual"]) for entry in rows if math.isfinite(float(entry["fact_residual"]))]
+    if residuals:
+        found.append((number(max(residuals), 3), "largest residual of FACT"))
     return tiles(found)
 
 

@@ -40,6 +40,7 @@ def training(monitor: Monitor | None) -> str:
         cosines = [
             entry for name in ("nfa_cos", "c_nfa_cos", "fact_cos") for entry in line(f"{layer}/{name}", LINES[name][0])
         ]
+        cosines += line(f"{layer}/nfa_chance", "AGOP by chance")
         ranks = line(f"{layer}/effective_rank", "WᵀW") + line(f"{layer}/agop_effective_rank", "AGOP")
         both = chart(cosines, f"cosines with WᵀW of layer {layer} over training", "cosine with WᵀW")
         both += chart(ranks, f"effective ranks of layer {layer} over training", "effective rank")
