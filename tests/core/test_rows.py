@@ -1,5 +1,7 @@
 """Rows in blocks: sums, results per row and selected rows do not depend on how the rows are cut."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -33,6 +35,13 @@ def test_rows_are_taken_in_the_order_asked_for(rows):
     assert torch.equal(taken.X, rows.X[[20, 3, 3]])
     assert torch.equal(taken.Y, rows.Y[[20, 3, 3]])
     assert torch.equal(taken.weights, rows.weights[[20, 3, 3]])
+
+
+def test_copies_go_with_their_rows(rows):
+    counted = replace(rows, copies=torch.arange(23, dtype=torch.float64))
+    assert counted[torch.tensor([20, 3, 3])].copies.tolist() == [20, 3, 3]
+    assert MemoryRows(counted).load().copies.tolist() == list(range(23))
+    assert rows[torch.tensor([0])].copies is None
 
 
 def test_float32_parts_are_added_in_float64():

@@ -13,6 +13,7 @@ pytest.importorskip("numba", reason="the loops are compiled by numba, an optiona
 @pytest.fixture
 def small_is_worth_it(monkeypatch):
     monkeypatch.setattr(compiled, "_WORTH", 1)
+    monkeypatch.setattr(compiled, "_THREAD_WORTH", 1)
 
 
 @pytest.fixture
@@ -43,6 +44,7 @@ def test_values_and_gradients_do_not_depend_on_the_way(monkeypatch, dtype, p, c)
     X = rows(dtype)
     coef = torch.randn(len(X), c, generator=torch.Generator().manual_seed(2), dtype=dtype)
     monkeypatch.setattr(compiled, "_WORTH", 1)
+    monkeypatch.setattr(compiled, "_THREAD_WORTH", 1)
     K = KernelOperator(Lp(3.0, p=p), X)
     mine = K.dense(), K.gradient(X, coef), gradient_moments(K, coef).second
     monkeypatch.setattr(compiled, "compiled", lambda loop: None)

@@ -70,6 +70,41 @@ def test_rows_that_all_count_once_have_no_weights():
     assert rows.weights_or_ones.tolist() == [1, 1]
 
 
+class TestCopies:
+    """Whole numbers that are small in the mean count the copies of a row; other weights state importance."""
+
+    def merged(self, weights):
+        return merge_rows(np.arange(len(weights), dtype=float)[:, None], np.zeros(len(weights)), np.array(weights))
+
+    def test_repeated_rows_are_counted(self):
+        rows = merge_rows(np.array([[2.0], [1.0], [2.0], [3.0], [2.0]]), np.zeros(5), None)
+        assert rows.copies.tolist() == [1, 3, 1]
+
+    def test_a_weight_of_two_is_two_copies(self):
+        X, y, counts = np.arange(6.0)[:, None], np.zeros(6), np.array([1, 2, 1, 3, 2, 1])
+        weighted, repeated = (
+            merge_rows(X, y, counts.astype(float)),
+            merge_rows(X.repeat(counts, axis=0), y.repeat(counts), None),
+        )
+        assert weighted.copies.tolist() == repeated.copies.tolist() == counts.tolist()
+
+    def test_every_row_doubled_is_every_weight_doubled(self):
+        X, y = np.arange(3.0)[:, None], np.zeros(3)
+        doubled = merge_rows(np.vstack([X, X]), np.zeros(6), None)
+        assert doubled.copies.tolist() == merge_rows(X, y, np.full(3, 2.0)).copies.tolist() == [2, 2, 2]
+
+    def test_rows_that_count_once_each_have_no_copies(self):
+        assert merge_rows(np.array([[1.0], [2.0]]), np.zeros(2), None).copies is None
+        assert self.merged([0.7, 0.7, 0.7]).copies is None
+
+    @pytest.mark.parametrize("weights", [[1.0, 1.5], [0.5, 1.0], [1.0, 2.0, 2.001], [1.0, 1e9], [1e6, 1e6]])
+    def test_other_weights_state_importance(self, weights):
+        assert self.merged(weights).copies is None
+
+    def test_rows_of_weight_0_are_no_copies(self):
+        assert self.merged([0.0, 1.0, 2.0]).copies.tolist() == [1, 2]
+
+
 def test_equal_rows_with_different_targets_are_different():
     assert len(merge_rows(np.ones((3, 1)), np.array([1.0, 2.0, 1.0]), None)) == 2
     assert len(merge_rows(np.ones((2, 1)), np.array([[1.0, 2.0], [1.0, 3.0]]), None)) == 2

@@ -58,13 +58,13 @@ def wide_dtype(device: torch.device) -> torch.dtype:
 
 
 def resolve_dtype(dtype: str | torch.dtype, n: int, device: torch.device) -> torch.dtype:
-    """Return the working format. ``"auto"`` is float64 up to 1,000 rows, where it costs nothing, and float32 beyond.
+    """Return the working format. ``"auto"`` is float64 up to 500 rows, where it costs little, and float32 beyond.
 
     >>> resolve_dtype("auto", 100, torch.device("cpu"))
     torch.float64
     """
     if dtype == "auto":
-        return torch.float64 if n <= 1000 and device.type != "mps" else torch.float32
+        return torch.float64 if n <= 500 and device.type != "mps" else torch.float32
     chosen = getattr(torch, dtype, None) if isinstance(dtype, str) else dtype
     if chosen not in (torch.float32, torch.float64):
         raise ValueError(f'dtype must be "auto", "float32" or "float64", got {dtype!r}')

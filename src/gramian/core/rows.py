@@ -27,7 +27,8 @@ BLOCK_ROWS = 8192
 class Rows:
     """Rows in numbers: inputs, centred and scaled targets, and weights.
 
-    They are a whole training set, or a block of a larger one that begins at row ``start`` of it.
+    They are a whole training set, or a block of a larger one that begins at row ``start`` of it. ``copies`` counts how
+    often each row is in the user's table, where that is not once for all.
 
     >>> Rows(torch.zeros(3, 2), torch.ones(3, 1)).total_weight
     3.0
@@ -37,12 +38,14 @@ class Rows:
     Y: Float[Tensor, "n c"]
     weights: Float[Tensor, " n"] | None = None
     start: int = 0
+    copies: Float[Tensor, " n"] | None = None
 
     def __len__(self) -> int:
         return self.X.shape[0]
 
     def __getitem__(self, rows: Tensor) -> Rows:
-        return Rows(self.X[rows], self.Y[rows], None if self.weights is None else self.weights[rows])
+        weights, copies = (None if part is None else part[rows] for part in (self.weights, self.copies))
+        return Rows(self.X[rows], self.Y[rows], weights, copies=copies)
 
     @property
     def total_weight(self) -> float:

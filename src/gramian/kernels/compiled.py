@@ -15,14 +15,16 @@ from torch import Tensor
 from gramian.core.jit import compiled, in_threads
 from gramian.core.tiles import spans
 
-_WORTH = 2**20
-"""Number of pairs times coordinates from which a compiled call is faster, and from which each further thread helps."""
+_WORTH = 2**26
+"""Number of pairs times coordinates from which compiled loops are used: to import numba and load them takes 1.5 s."""
+_THREAD_WORTH = 2**20
+"""Number of pairs times coordinates from which each further thread helps."""
 
 
 def power_sums(u: Float[Tensor, "k n"], v: Float[Tensor, "k m"], p: float) -> Float[Tensor, "n m"] | None:
     """Return ``Σ_k |u_ki − v_kj|^p``, or None where the compiled loops cannot be used or are not faster.
 
-    >>> u, v = torch.zeros(1, 1024), torch.full((1, 1024), 4.0)
+    >>> u, v = torch.zeros(1, 8192), torch.full((1, 8192), 4.0)
     >>> D = power_sums(u, v, 1.5)
     >>> D is None or float(D[0, 0]) == 8.0
     True
@@ -34,7 +36,7 @@ def power_sums(u: Float[Tensor, "k n"], v: Float[Tensor, "k m"], p: float) -> Fl
     if loop is None:
         return None
     out = u.new_zeros(n, v.shape[1])
-    threads = min(torch.get_num_threads(), work // _WORTH)
+    threads = min(torch.get_num_threads(), work // _THREAD_WORTH)
     in_threads(
         lambda rows: loop(u[:, rows].contiguous().numpy(), v.numpy(), out[rows].numpy(), int(2 * (p - 1))),
         list(spans(n, -(-n // threads))),

@@ -100,6 +100,8 @@ class Lp(LengthKernel):
         u, v = x.u.mT.contiguous(), z.u.mT.contiguous()
         if (sums := compiled.power_sums(u, v, self.p)) is not None:
             return sums
+        if self.p == 1:
+            return torch.cdist(x.u, z.u, p=1)
         D = x.u.new_zeros(len(x), len(z))
         step = max(1, _TILE // max(1, len(z)))
         buffer, spare = u.new_empty(2, min(step, len(x)), len(z))
@@ -107,10 +109,7 @@ class Lp(LengthKernel):
             total, size = D[rows], rows.stop - rows.start
             for k in range(len(u)):
                 delta = torch.sub(u[k, rows, None], v[k], out=buffer[:size])
-                if self.p == 1:
-                    total += delta.abs_()
-                else:
-                    total.addcmul_(delta, delta if self.p == 2 else self._directions(delta, spare[:size]))
+                total.addcmul_(delta, delta if self.p == 2 else self._directions(delta, spare[:size]))
         return D
 
     def _slopes(self, x: Points, z: Points) -> Iterator[tuple[slice, Float[Tensor, "k r m"]]]:

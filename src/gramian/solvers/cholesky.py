@@ -19,6 +19,8 @@ from gramian.kernels.operator import add_tile
 
 _PANEL = 192
 _TILE = 1024
+SMALL_ROWS = 2000
+"""Up to this number of rows one call of LAPACK costs less than the panels of the in-place factor."""
 _CACHED = 384
 """Side of the tiles that a product reads: one of them fits into a core's cache in the wide format."""
 
@@ -134,3 +136,61 @@ class CholeskyFactor:
                 self.A[rows, cols] = upper + upper.mT
             else:
                 self.A[cols, rows] = self.A[rows, cols].mT
+
+
+class SmallCholeskyFactor:
+    """``A + shift·I = L Lᵀ`` by one call of LAPACK, with A and L in memory: faster than panels for few rows.
+
+    It has the methods of :class:`CholeskyFactor`.
+
+    >>> factor = SmallCholeskyFactor(torch.tensor([[4.0, 2.0], [2.0, 3.0]]))
+    >>> factor.factorize(shift=0.0)
+    True
+    >>> factor.solve(torch.tensor([[1.0], [0.0]])).squeeze()
+    tensor([ 0.3750, -0.2500])
+    """
+
+    def __init__(self, A: Float[Tensor, "n n"]) -> None:
+        self.A = A
+        self.diagonal = A.diagonal().clone()
+        self.shift = 0.0
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return self.A.shape[0]
+
+    def factorize(self, shift: float) -> bool:
+        """Factorise ``A + shift·I``; False if it is not positive definite in this format. May be called repeatedly."""
+        self.shift = shift
+        self.A.diagonal().copy_(self.diagonal + shift)
+        self.L, failed = torch.linalg.cholesky_ex(self.A)
+        return not int(failed) and bool(torch.isfinite(self.L.diagonal()).all())
+
+    def solve(self, B: Float[Tensor, "n c"]) -> Float[Tensor, "n c"]:
+        """``(A + shift·I)⁻¹ B`` in the factor's format."""
+        solution: Tensor = torch.cholesky_solve(B.to(self.A.dtype), self.L)
+        return solution
+
+    def matmul(self, V: Float[Tensor, "n c"]) -> Float[Tensor, "n c"]:
+        """``(A + shift·I) V``, accumulated in the wide format."""
+        wide = wide_dtype(self.A.device)
+        V = V.to(wide)
+        out: Tensor = torch.cat([self.A[rows].to(wide) @ V for rows in spans(self.n, _TILE // 4)])
+        # The diagonal of A + shift is rounded to the factor's format, which may be too coarse for a small ridge.
+        return out + (self.diagonal.to(wide) + self.shift - self.A.diagonal().to(wide))[:, None] * V
+
+    def inverse_diagonal(self, rows: Int[Tensor, " m"] | None = None) -> Float[Tensor, " m"]:
+        """Diagonal of ``(A + shift·I)⁻¹`` at all rows, or at some."""
+        if rows is None:
+            inverse: Tensor = torch.cholesky_inverse(self.L)
+            return inverse.diagonal()
+        E = self.A.new_zeros(self.n, len(rows))
+        E[rows, torch.arange(len(rows), device=E.device)] = 1
+        solved: Tensor = torch.linalg.solve_triangular(self.L, E, upper=False)
+        return solved.square().sum(dim=0)
+
+
+def factor_of(A: Float[Tensor, "n n"]) -> CholeskyFactor | SmallCholeskyFactor:
+    """Return the factor for a matrix of this size, which is overwritten."""
+    return SmallCholeskyFactor(A) if len(A) <= SMALL_ROWS else CholeskyFactor(A)

@@ -25,14 +25,16 @@ from gramian.solvers.base import (
     relative_residual,
     warn_numbers,
 )
-from gramian.solvers.cholesky import CholeskyFactor
+from gramian.solvers.cholesky import CholeskyFactor, SmallCholeskyFactor, factor_of
 from gramian.solvers.spectral import SpectralFactor
 from gramian.solvers.system import RidgeSystem, StreamedSystem
 
 SPECTRAL_ROWS = 250
 """Up to this number of rows an eigendecomposition, which gives all ridges, costs less than four Cholesky factors."""
 _PLAIN_ROWS = 1000
-"""Up to this number of rows one call of LAPACK in float64 costs less than the panels of the in-place factor."""
+"""Up to this number of rows all ridges of a path are factorised by LAPACK, in float32 where that is enough."""
+_FLOAT32_RIDGE = 1e-3
+"""Ridge, as a multiple of the mean of the diagonal, from which float32 gives leave-one-out errors to four digits."""
 _JITTERS = 8
 _ACCEPTABLE = 1e-3
 """Largest relative residual that is accepted where a singular matrix allows no better; the record contains it."""
@@ -97,7 +99,7 @@ class Direct(Solver):
                     f"{_name(matrix.dtype)} needs {format_bytes(need)}, more than max_memory; raise ridge or max_memory"
                 )
                 break
-            factor = CholeskyFactor(_fill(matrix, weights, workspace))
+            factor = factor_of(_fill(matrix, weights, workspace))
             if not factor.factorize(ridge):
                 continue
             alpha, steps, residual = self._refine(factor, Yw)
@@ -118,13 +120,16 @@ class Direct(Solver):
         ridges: list[float],
         *,
         weights: Float[Tensor, " n"] | None = None,
+        copies: Float[Tensor, " n"] | None = None,
         workspace: Workspace | None = None,
     ) -> list[RidgePoint]:
         """Compute solutions and exact leave-one-out residuals for several ridges of one matrix.
 
-        The residual of row i without row i in the fit is ``αᵢ / [(K + λ)⁻¹]ᵢᵢ``: no refit is needed. The kernel matrix
-        is computed once; up to :data:`SPECTRAL_ROWS` rows one eigendecomposition is used for all ridges. Ridges that
-        float32 cannot solve are tried in float64; those too small for a positive definite matrix are left out.
+        The residual of row i without row i in the fit is ``αᵢ / [(K + λ)⁻¹]ᵢᵢ``: no refit is needed. Where a row stands
+        for several ``copies``, one of them is left out: with the residual r of the fit and the leverage h of the row it
+        is ``r / (1 − h / copies)``. The kernel matrix is computed once; up to :data:`SPECTRAL_ROWS` rows one
+        eigendecomposition is used for all ridges. Ridges that float32 cannot solve are tried in float64; those too
+        small for a positive definite matrix are left out.
 
         >>> import torch
         >>> from gramian.kernels import Gaussian, KernelOperator
@@ -144,20 +149,13 @@ class Direct(Solver):
                     alpha = spectral.solve(Yw, ridge)
                     points.append((ridge, alpha, spectral.inverse_diagonal(ridge)))
         elif operator.n <= _PLAIN_ROWS:
-            K = _fill(operator.widened(), weights, workspace)
-            diagonal = K.diagonal().clone()
-            for ridge in ridges:
-                K.diagonal().copy_(diagonal + ridge)
-                L, failed = torch.linalg.cholesky_ex(K)
-                if not int(failed):
-                    inverse = torch.cholesky_inverse(L)
-                    points.append((ridge, torch.cholesky_solve(Yw, L), inverse.diagonal().clone()))
+            points = _plain_path(_fill(operator.widened(), weights, workspace), Yw, ridges)
         else:
             left = list(ridges)
             for matrix in dict.fromkeys([operator, operator.widened()]):
                 if not left:
                     break
-                factor, failed = CholeskyFactor(_fill(matrix, weights, workspace)), []
+                factor, failed = factor_of(_fill(matrix, weights, workspace)), []
                 for ridge in left:
                     alpha, residual = Yw, float("inf")
                     if factor.factorize(ridge):
@@ -170,7 +168,7 @@ class Direct(Solver):
             points.sort(key=lambda point: ridges.index(point[0]))
         # With weights, coefficients and inverse are multiplied by √w and w: unscaled residuals are divided by √w.
         return [
-            RidgePoint(ridge, _scaled(alpha, weights), _unscaled(alpha / inverse[:, None], weights))
+            RidgePoint(ridge, _scaled(alpha, weights), _unscaled(_left_out(alpha, inverse, ridge, copies), weights))
             for ridge, alpha, inverse in points
         ]
 
@@ -187,16 +185,18 @@ class Direct(Solver):
         """Compute exact leave-one-out residuals at some rows, for one ridge, at the cost of those rows only."""
         RidgeSystem(operator, Y, ridge, weights)  # checks the arguments
         workspace = Workspace() if workspace is None else workspace
-        factor = CholeskyFactor(_fill(operator, weights, workspace))
+        factor = factor_of(_fill(operator, weights, workspace))
         if not factor.factorize(ridge):
-            factor = CholeskyFactor(_fill(operator.widened(), weights, workspace))
+            factor = factor_of(_fill(operator.widened(), weights, workspace))
             if not factor.factorize(ridge):
                 raise SingularKernelError(_singular(ridge))
         alpha, _, _ = self._refine(factor, _scaled(Y.to(operator.wide), weights))
         inverse = factor.inverse_diagonal(rows).to(operator.wide)
         return _unscaled(alpha[rows] / inverse[:, None], None if weights is None else weights[rows])
 
-    def _refine(self, factor: CholeskyFactor, Y: Float[Tensor, "n c"]) -> tuple[Tensor, int, float]:
+    def _refine(
+        self, factor: CholeskyFactor | SmallCholeskyFactor, Y: Float[Tensor, "n c"]
+    ) -> tuple[Tensor, int, float]:
         """Run iterative refinement; return coefficients, steps taken and residual."""
         alpha = factor.solve(Y).to(Y.dtype)
         R = Y - factor.matmul(alpha)
@@ -226,7 +226,7 @@ class Direct(Solver):
         need = self.bytes_needed(operator.n, operator.wide)
         matrix = operator.widened() if self._fits(operator, need) else operator
         need, dtype = self.bytes_needed(operator.n, matrix.dtype), _name(matrix.dtype)
-        factor = CholeskyFactor(_fill(matrix, weights, workspace))
+        factor = factor_of(_fill(matrix, weights, workspace))
         jitter = operator.n * torch.finfo(matrix.dtype).eps * float(factor.diagonal.mean())
         for _ in range(_JITTERS):
             if factor.factorize(ridge + jitter):
@@ -281,3 +281,31 @@ def _singular(ridge: float) -> str:
         f"the kernel matrix is singular with ridge={ridge:.3g}, and stays so with jitter: "
         "raise ridge, or look for repeated rows with different targets"
     )
+
+
+def _plain_path(
+    K: Float[Tensor, "n n"], Y: Float[Tensor, "n c"], ridges: list[float]
+) -> list[tuple[float, Tensor, Tensor]]:
+    """Return ridge, coefficients and diagonal of the inverse, by LAPACK, for the ridges with a positive matrix."""
+    narrow = K.to(torch.float32)
+    diagonal = K.diagonal().clone()
+    points = []
+    for ridge in ridges:
+        A = narrow if ridge >= _FLOAT32_RIDGE * float(diagonal.mean()) else K
+        A.diagonal().copy_(diagonal + ridge)
+        L, failed = torch.linalg.cholesky_ex(A)
+        if not int(failed):
+            inverse = torch.cholesky_inverse(L).diagonal()
+            points.append((ridge, torch.cholesky_solve(Y.to(L), L).to(Y), inverse.to(Y)))
+    return points
+
+
+def _left_out(
+    alpha: Float[Tensor, "n c"], inverse: Float[Tensor, " n"], ridge: float, copies: Float[Tensor, " n"] | None
+) -> Float[Tensor, "n c"]:
+    """Return residuals without each row, or without one of its copies, from the diagonal of the inverse."""
+    if copies is None:
+        return alpha / inverse[:, None]
+    rest = ridge * inverse  # 1 − h, because the residual of the fit is λα
+    copies = copies.to(rest)
+    return ridge * alpha / ((copies - 1 + rest) / copies)[:, None]

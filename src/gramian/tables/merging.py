@@ -1,7 +1,7 @@
 """Distinct training rows in canonical order.
 
 Equal rows with equal targets are merged into one row of higher weight, and rows are sorted. By construction a weight of
-2 is the same as a repeated row, leaving one row out leaves its copies out too, and the order of rows has no effect.
+2 is the same as a repeated row, and the order of rows has no effect.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from gramian.tables.scaling import Array
 
+_MOST_COPIES = 10
+"""Mean of the user's weights up to which whole numbers count copies of a row."""
 _BLOCK_ROWS = 65_536
 """Number of rows processed at a time: the sort keys are as large as the table."""
 
@@ -24,13 +26,14 @@ class MergedRows:
     """Distinct rows ``X (n, d)`` with their targets and weights, in canonical order.
 
     ``index (n,)`` is the position of the first copy of each row in the user's table; ``weights`` is None if every row
-    has weight 1.
+    has weight 1. They are ``counted`` where they say how often a row is in the table, and not how much it matters.
     """
 
     X: Array
     y: NDArray[np.float64]
     weights: Array | None
     index: NDArray[np.intp]
+    counted: bool = True
 
     def __len__(self) -> int:
         return len(self.X)
@@ -39,6 +42,15 @@ class MergedRows:
     def weights_or_ones(self) -> Array:
         """The weights, or ones if there are none."""
         return np.ones(len(self)) if self.weights is None else self.weights
+
+    @property
+    def copies(self) -> Array | None:
+        """How often each row is in the table; None for once each, and where weights do not count rows.
+
+        >>> merge_rows(np.array([[2.0], [-1.0], [2.0]]), np.array([5.0, 6.0, 5.0]), None).copies
+        array([1., 2.])
+        """
+        return self.weights if self.counted else None
 
 
 def check_weights(sample_weight: ArrayLike | None, n: int) -> Array | None:
@@ -62,6 +74,9 @@ def check_weights(sample_weight: ArrayLike | None, n: int) -> Array | None:
 def merge_rows(X: Array, y: NDArray[np.float64], weights: Array | None) -> MergedRows:
     """Drop rows of weight 0, merge equal rows with equal targets, and sort.
 
+    Whole weights of at most 10 on average count copies of a row: a weight of 2 is the same as the row twice. Other
+    weights state importance, and the row is in the table once.
+
     >>> rows = merge_rows(np.array([[2.0], [-1.0], [2.0]]), np.array([5.0, 6.0, 5.0]), None)
     >>> rows.X.ravel(), rows.weights
     (array([-1.,  2.]), array([1., 2.]))
@@ -83,7 +98,8 @@ def merge_rows(X: Array, y: NDArray[np.float64], weights: Array | None) -> Merge
     starts = np.flatnonzero(new)
     total = np.add.reduceat(w[order], starts)
     unweighted, first = bool((total == 1).all()), order[starts]
-    return MergedRows(X[first], y[first], None if unweighted else total, np.flatnonzero(present)[first])
+    counted = weights is None or bool((w == np.rint(w)).all() and w.mean() <= _MOST_COPIES)
+    return MergedRows(X[first], y[first], None if unweighted else total, np.flatnonzero(present)[first], counted)
 
 
 def _row_keys(rows: Array) -> NDArray[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -165,11 +165,10 @@ def prepare_table(
     raw = targets.read_target(y)
     reader, table = TableReader.fit(X, options.encoder, options.owner)
     check_consistent_length(table, raw.values)
-    weights = check_weights(sample_weight, len(table))
+    rows = merge_rows(table, raw.values, check_weights(sample_weight, len(table)))
+    copies = rows.copies
     if raw.factors is not None:
-        factors = raw.factors[raw.values.astype(np.intp)]
-        weights = factors if weights is None else weights * factors
-    rows = merge_rows(table, raw.values, weights)
+        rows = replace(rows, weights=rows.weights_or_ones * raw.factors[rows.y.astype(np.intp)])
     scaler = Scaler.fit(rows.X, rows.weights_or_ones, center=options.center, scale=options.standardize)
     means = np.average(rows.X, axis=0, weights=rows.weights_or_ones)
     preprocessing = Preprocessing(reader, reader.column_scaler(scaler, options.standardize), means)
@@ -183,6 +182,7 @@ def prepare_table(
         torch.as_tensor(Z, dtype=dtype, device=device),
         torch.as_tensor(target_scaler.transform(Y), dtype=wide, device=device),
         None if rows.weights is None else torch.as_tensor(rows.weights, dtype=wide, device=device),
+        copies=None if copies is None else torch.as_tensor(copies, dtype=wide, device=device),
     )
     table_and_codes = _read_evaluation(eval_set, preprocessing, target, Y.shape[1])
     strata = rows.y.astype(np.intp) if raw.classes is not None else None
