@@ -34,6 +34,8 @@ def test_errors_within_one_standard_error_of_the_difference(rng):
     assert within_standard_error(gap + 0.99 * error, best, share)
     assert not within_standard_error(gap + 1.01 * error, best, share)
     assert within_standard_error(best, best, share)
+    assert within_standard_error(gap + 2.99 * error, best, share, times=3)
+    assert not within_standard_error(gap + 3.01 * error, best, share, times=3)
 
 
 def test_effective_rows_count_equal_weights_and_ignore_their_scale():

@@ -11,8 +11,10 @@ from scipy.stats import norm
 from torch import Tensor
 
 
-def within_standard_error(errors: Float[Tensor, " m"], best: Float[Tensor, " m"], share: Float[Tensor, " m"]) -> bool:
-    """Return True if mean errors exceed the best by at most one standard error of the difference.
+def within_standard_error(
+    errors: Float[Tensor, " m"], best: Float[Tensor, " m"], share: Float[Tensor, " m"], times: float = 1.0
+) -> bool:
+    """Return True if mean errors exceed the best by at most one standard error of the difference, or ``times`` it.
 
     The difference is taken row by row; ``share`` are the rows' weights, which sum to 1.
 
@@ -27,7 +29,7 @@ def within_standard_error(errors: Float[Tensor, " m"], best: Float[Tensor, " m"]
     gap = errors - best
     mean = float(gap @ share)
     variance = float(((gap - mean).square() @ share) * share.square().sum())
-    return mean <= math.sqrt(max(variance, 0.0))
+    return mean <= times * math.sqrt(max(variance, 0.0))
 
 
 def wilson_interval(

@@ -1,0 +1,218 @@
+"""Selection among predictors by their predictions of held-out rows: race, best round, and the shares of an average.
+
+A *run* is a sequence of predictors, the rounds of one candidate. Errors are squared errors, row by row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from scipy.optimize import nnls
+from torch import Tensor
+
+from gramian.core.rows import Rows
+from gramian.core.statistics import within_standard_error
+
+_BLEND_ERRORS = 3.0
+"""Standard errors behind the best up to which a predictor may take part in an average."""
+_LEAST_SHARE = 0.05
+_SUM_PENALTY = 1e3
+"""Weight of the condition that shares have the sum 1, relative to the largest entry of the system."""
+_RACE_ERRORS = 2.0
+"""Standard errors behind the best from which a candidate is not repeated on further splits."""
+_NEAR_SHARE = 1.1
+"""Error, as a multiple of the smallest, up to which a predictor may take part in an average, however clear it is."""
+
+
+@dataclass(frozen=True, eq=False)
+class RoundPredictions:
+    """Predictions ``outputs (t, m, c)`` of t rounds for m held-out rows, whose indices are ``rows``."""
+
+    rows: Int[Tensor, " m"]
+    outputs: Float[Tensor, "t m c"]
+    weights: Float[Tensor, " m"] | None = None
+
+    @property
+    def weights_or_ones(self) -> Float[Tensor, " m"]:
+        """The weights of the rows, or ones where there are none."""
+        return self.outputs.new_ones(len(self.rows)) if self.weights is None else self.weights
+
+
+@dataclass(frozen=True)
+class Member:
+    """One member of an ensemble: a round of a run, and its weight in the average."""
+
+    run: int
+    round: int
+    share: float
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """The selected members, best first, and mean squared errors ``scores[run][round]`` on held-out rows."""
+
+    members: tuple[Member, ...]
+    scores: list[list[float]]
+
+
+def squared_errors(
+    predictions: Sequence[RoundPredictions], Y: Float[Tensor, "n c"]
+) -> tuple[Float[Tensor, "t m"], Float[Tensor, " m"]]:
+    """Return the squared error of each held-out row after each round, and the rows' weights."""
+    rows = torch.cat([one.rows for one in predictions])
+    outputs = torch.cat([one.outputs for one in predictions], dim=1)
+    errors = (outputs - Y[rows].to(outputs.dtype)).square().mean(dim=2)
+    return errors, torch.cat([one.weights_or_ones for one in predictions]).to(errors.dtype)
+
+
+def held_out_errors(outputs: Float[Tensor, "m c"], rows: Rows) -> Float[Tensor, " m"]:
+    """Return the squared error of each row of outputs."""
+    every = torch.arange(len(rows), device=rows.X.device)
+    errors, _ = squared_errors([RoundPredictions(every, outputs[None], rows.weights)], rows.Y)
+    return errors.squeeze(0)
+
+
+def mean_squared_error(outputs: Float[Tensor, "m c"], rows: Rows) -> float:
+    """Return the weighted mean over rows of the squared error of outputs."""
+    errors = held_out_errors(outputs, rows)
+    weights = torch.ones_like(errors) if rows.weights is None else rows.weights.to(errors)
+    return float(errors @ (weights / weights.sum()))
+
+
+@dataclass(frozen=True, eq=False)
+class RunComparison:
+    """Errors ``(t, m)`` of each run on held-out rows with their weights, and the predictions behind them.
+
+    A run that was left behind is not in ``selectable``, and may have fewer rows than the others.
+    """
+
+    errors: list[Float[Tensor, "_ _"]]
+    weights: list[Float[Tensor, " _"]]
+    predictions: list[list[RoundPredictions]]
+    selectable: tuple[int, ...]
+
+    @classmethod
+    def of(
+        cls,
+        predictions: list[list[RoundPredictions]],
+        Y: Float[Tensor, "n c"],
+        selectable: Sequence[int] | None = None,
+    ) -> RunComparison:
+        """Compare the predictions of all runs with the targets, to whose rows they point."""
+        found = [squared_errors(one, Y) for one in predictions]
+        kept = range(len(predictions)) if selectable is None else selectable
+        return cls([errors for errors, _ in found], [weights for _, weights in found], predictions, tuple(kept))
+
+
+def race(comparison: RunComparison, *, last: bool = False) -> list[int]:
+    """Return the runs that may still win: those whose best round is near the best of all.
+
+    Near is within two standard errors, or a tenth of the error.
+
+    >>> good, bad = torch.tensor([[[0.1], [0.2], [0.1]]]), torch.tensor([[[1.1], [1.2], [1.0]]])
+    >>> rows = torch.arange(3)
+    >>> race(RunComparison.of([[RoundPredictions(rows, good)], [RoundPredictions(rows, bad)]], torch.zeros(3, 1)))
+    [0]
+    """
+    shares = [weights / weights.sum() for weights in comparison.weights]
+    means = [errors @ share for errors, share in zip(comparison.errors, shares, strict=True)]
+    best = [len(mean) - 1 if last else int(mean.argmin()) for mean in means]
+    first = min(range(len(means)), key=lambda run: float(means[run][best[run]]))
+    reference = comparison.errors[first][best[first]]
+    return [
+        run
+        for run, errors in enumerate(comparison.errors)
+        if _is_near(errors[best[run]], reference, shares[run], _RACE_ERRORS)
+    ]
+
+
+def select(comparison: RunComparison, Y: Float[Tensor, "n c"], *, last: bool = False, most: int = 1) -> Selection:
+    """Select the predictors: one round of one run, or an average of up to ``most`` of them.
+
+    Alone, it is the earliest round within one standard error of the best of all, of the run with the smallest error. An
+    average takes the best round of each run that is within three standard errors of the best, or a tenth of its error
+    (with ``last`` the final rounds). The standard error is that of the *difference* between two predictors, row by row.
+    Shares are those of :func:`blend`.
+
+    Parameters
+    ----------
+    comparison : RunComparison
+    Y : Tensor (n, c)
+        Targets, to whose rows the predictions point.
+
+    >>> outputs = torch.tensor([[[1.0], [1.1]], [[0.1], [0.2]], [[0.1], [0.2]]])
+    >>> Y = torch.zeros(2, 1)
+    >>> select(RunComparison.of([[RoundPredictions(torch.arange(2), outputs)]], Y), Y).members
+    (Member(run=0, round=1, share=1.0),)
+    """
+    errors = comparison.errors
+    shares = [weights / weights.sum() for weights in comparison.weights]
+    scores = [(error @ share).tolist() for error, share in zip(errors, shares, strict=True)]
+    best = []
+    for run in comparison.selectable:
+        score = scores[run]
+        at = len(score) - 1 if last else score.index(min(score))
+        best.append((score[at], at, run))
+    best.sort()
+    _, at, run = best[0]
+    reference, share = errors[run][at], shares[run]
+    if most == 1:
+        if not last:
+            at = next(t for t in range(at + 1) if within_standard_error(errors[run][t], reference, share))
+        return Selection((Member(run, at, 1.0),), scores)
+    near = [one for one in best if _is_near(errors[one[2]][one[1]], reference, share, _BLEND_ERRORS)]
+    near = near[:most]
+    outputs = torch.stack(
+        [torch.cat([part.outputs for part in comparison.predictions[run]], dim=1)[at] for _, at, run in near]
+    )
+    rows = torch.cat([part.rows for part in comparison.predictions[near[0][2]]])
+    weights = blend(outputs.to(Y.dtype), Y[rows], share.to(Y.dtype))
+    members = [Member(run, at, float(w)) for (_, at, run), w in zip(near, weights, strict=True) if w > 0]
+    members.sort(key=lambda member: -member.share)
+    return Selection(tuple(members), scores)
+
+
+def _is_near(errors: Float[Tensor, " m"], best: Float[Tensor, " m"], share: Float[Tensor, " m"], times: float) -> bool:
+    close = float(errors @ share) <= _NEAR_SHARE * float(best @ share)
+    return close or within_standard_error(errors, best, share, times=times)
+
+
+def blend(outputs: Float[Tensor, "k m c"], Y: Float[Tensor, "m c"], share: Float[Tensor, " m"]) -> Float[Tensor, " k"]:
+    """Return the shares of k predictors in their average: non-negative, with sum 1, and 0 instead of less than 0.05.
+
+    They minimise the squared error of the average on held-out rows plus ``σ² k/m ‖w − 1/k‖²``, where σ² is the squared
+    error of the plain average and m the effective number of rows: with few rows the shares are nearly equal.
+
+    >>> Y = torch.tensor([[0.0], [1.0], [2.0], [3.0]], dtype=torch.float64)
+    >>> blend(torch.stack([Y, 10 - 5 * Y]), Y, torch.full((4,), 0.25, dtype=torch.float64))
+    tensor([0.9000, 0.1000], dtype=torch.float64)
+    """
+    k = len(outputs)
+    root = share.sqrt()[:, None]
+    A = torch.stack([(root * one).flatten() for one in outputs], dim=1).cpu().numpy()
+    y = (root * Y).flatten().cpu().numpy()
+    variance = float(((outputs.mean(dim=0) - Y).square().sum(dim=1) @ share) * share.square().sum())
+    pull = np.sqrt(variance * k)
+    equal, one = np.full(k, 1 / k), np.ones((1, k))
+    scale = _SUM_PENALTY * max(1.0, float(np.abs(A).max()))
+    system = np.vstack([A, pull * np.eye(k), scale * one])
+    found, _ = nnls(system, np.concatenate([y, pull * equal, [scale]]))
+    found = np.where(found / found.sum() < _LEAST_SHARE, 0.0, found)
+    return torch.from_numpy(found / found.sum()).to(outputs)
+
+
+def average_predictions(
+    selection: Selection, comparison: RunComparison
+) -> tuple[Int[Tensor, " m"], Float[Tensor, "m c"], Float[Tensor, " m"]]:
+    """Average the members' predictions of held-out rows; return the rows' indices, the averages and the weights."""
+    parts = [
+        member.share * torch.cat([one.outputs for one in comparison.predictions[member.run]], dim=1)[member.round]
+        for member in selection.members
+    ]
+    best = selection.members[0].run
+    rows = torch.cat([one.rows for one in comparison.predictions[best]])
+    return rows, sum(parts[1:], start=parts[0]), comparison.weights[best]

@@ -1,0 +1,107 @@
+"""Splits of the training rows: parts to fit candidates to, and other rows to compare them on.
+
+Rows that occur several times in the user's table are one row with several *copies*. Splits are drawn over the copies,
+so that a row may be fitted and held out at the same time, as often as it is in the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from numpy.typing import NDArray
+from torch import Tensor
+
+from gramian.core.rows import Rows
+
+FIFTHS = 5
+_Indices = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Indices of rows to fit to and of rows that are held out, and how many copies of each are (None: one of each)."""
+
+    train: Int[Tensor, " p"]
+    held_out: Int[Tensor, " q"]
+    train_copies: Float[Tensor, " p"] | None = None
+    held_out_copies: Float[Tensor, " q"] | None = None
+
+    def fitted(self, data: Rows) -> Rows:
+        """Return the rows to fit to, each with the weight of its copies."""
+        return _with_copies(data[self.train.to(data.X.device)], self.train_copies)
+
+    def compared(self, data: Rows) -> Rows:
+        """Return the held-out rows, each with the weight of its copies."""
+        return _with_copies(data[self.held_out.to(data.X.device)], self.held_out_copies)
+
+
+def draw_splits(
+    n: int,
+    count: int,
+    *,
+    train_rows: int = 0,
+    held_out_rows: int = 0,
+    seed: int = 0,
+    strata: NDArray[np.intp] | None = None,
+    copies: NDArray[np.intp] | None = None,
+) -> Iterator[Split]:
+    """Yield ``count`` splits: fifths of the rows held out in turn, or parts of ``train_rows`` rows where that is less.
+
+    Parts follow one another in a random order of the rows, and the rows after each part are held out, at most
+    ``held_out_rows``. With ``strata`` (labels) every part has its share of each label.
+
+    >>> rows = [split.held_out for split in draw_splits(10, 5)]
+    >>> sorted(torch.cat(rows).tolist()) == list(range(10))
+    True
+    >>> split = next(draw_splits(100, 3, train_rows=30, held_out_rows=50))
+    >>> len(split.train), len(split.held_out)
+    (30, 50)
+    """
+    owner = np.arange(n) if copies is None else np.repeat(np.arange(n), copies)
+    labels = None if strata is None else strata[owner]
+    fifths = not train_rows or train_rows * FIFTHS >= len(owner) * (FIFTHS - 1)
+    order = _stratified_order(len(owner), seed, labels, interleaved=not fifths)
+    total = len(owner)
+    for number in range(count):
+        if fifths:
+            at = np.arange(total)
+            train, held_out = order[at % FIFTHS != number], order[at % FIFTHS == number]
+        else:
+            turned = np.roll(order, -number * train_rows)
+            train, held_out = turned[:train_rows], turned[train_rows : train_rows + held_out_rows]
+        if copies is None:
+            yield Split(torch.from_numpy(np.sort(train)), torch.from_numpy(np.sort(held_out)))
+        else:
+            (fitted_rows, train_copies), (out_rows, out_copies) = (_counted(owner[part]) for part in (train, held_out))
+            yield Split(fitted_rows, out_rows, train_copies, out_copies)
+
+
+def _stratified_order(n: int, seed: int, labels: _Indices | None, *, interleaved: bool) -> _Indices:
+    """Return a random order: sorted by label, or with the labels spread evenly where it is ``interleaved``."""
+    order = np.random.default_rng(seed).permutation(n)
+    if labels is None:
+        return order
+    grouped = order[np.argsort(labels[order], kind="stable")]
+    if not interleaved:
+        return grouped
+    sizes = np.bincount(labels)
+    within = np.arange(n) - np.repeat(np.cumsum(sizes) - sizes, sizes)  # position inside the label's group
+    return grouped[np.argsort((within + 0.5) / np.repeat(sizes, sizes), kind="stable")]
+
+
+def _counted(owners: _Indices) -> tuple[Tensor, Tensor]:
+    rows, counts = np.unique(owners, return_counts=True)
+    return torch.from_numpy(rows), torch.from_numpy(counts.astype(np.float64))
+
+
+def _with_copies(rows: Rows, copies: Float[Tensor, " n"] | None) -> Rows:
+    """Return rows of which only some copies are present: weights are proportional to them."""
+    if copies is None or rows.copies is None:
+        return rows
+    copies = copies.to(rows.Y)
+    weights = torch.ones_like(copies) if rows.weights is None else rows.weights
+    return Rows(rows.X, rows.Y, weights * (copies / rows.copies), rows.start, copies)
