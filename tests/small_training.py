@@ -53,9 +53,9 @@ def make_plan(data: Rows, task: Task, solver=None, streamed=False, **changes) ->
 
 
 def make_split_plan(data: Rows, task: Task, screen_rows=40, holdout_rows=20, **changes) -> Plan:
-    """The plan of more than 4,000 rows, on a few: screen on a part, compare on another, refit on all rows."""
-    split = {"validation": "split", "n_folds": 0, "refit": "all rows"}
-    return make_plan(data, task, **split, screen_rows=screen_rows, holdout_rows=holdout_rows, **changes)
+    """The plan of more than 2,000 rows, on a few: compare on splits into a part and other rows, refit on all rows."""
+    splits = {"validation": "splits", "n_splits": 3, "refit": "all rows"}
+    return make_plan(data, task, **(splits | changes), screen_rows=screen_rows, holdout_rows=holdout_rows)
 
 
 def train_on(data: Rows, task: Task, plan: Plan | None = None, context: FitContext | None = None):

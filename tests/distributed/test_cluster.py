@@ -1,7 +1,5 @@
 """Fits on a cluster of two processes: the same results, also when one of them is killed."""
 
-import importlib
-
 import numpy as np
 import pytest
 import torch
@@ -13,11 +11,9 @@ from gramian.core.pool import Pool, Serial
 from gramian.distributed import Cluster, current
 from gramian.kernels import KernelOperator, Laplace
 from gramian.rfm.machine import KernelMachine
-from gramian.rfm.training import pooled_moments
+from gramian.rfm.training import pooled_moments, validation
 from gramian.rfm.training.context import FitObserver
 from gramian.rfm.training.pooled_moments import PooledMachine
-
-TRAIN = importlib.import_module("gramian.rfm.training.train")  # the package has a function of that name
 
 
 def data(n=150):
@@ -80,29 +76,36 @@ class TestFit:
         np.testing.assert_allclose(there.predict(X), here.predict(X), rtol=1e-9)
         np.testing.assert_allclose([r.score for r in there.rounds_], [r.score for r in here.rounds_], rtol=1e-9)
 
-    def test_folds_are_fitted_by_the_workers(self, client, monkeypatch):
+    def test_further_splits_are_fitted_by_the_workers(self, client, monkeypatch):
         X, y = data()
+        run, repeat = Serial.run, validation.repeat_on_splits
+        ticks, expected = [], []
 
-        def forbidden(*args):
-            raise AssertionError("a fold was fitted in this process")
+        def other_work(self, function, shared, items):
+            assert function is not validation.run_split, "a split was fitted in this process"
+            return run(self, function, shared, items)
 
-        ticks = []
-        monkeypatch.setattr(FitObserver, "after_fold_round", lambda self: ticks.append(1))
-        monkeypatch.setattr(Serial, "run", forbidden)
+        def counted(runs, rows, splits, *rest, **options):
+            expected.append(len(splits) * sum(len(one.path) for one in runs))
+            return repeat(runs, rows, splits, *rest, **options)
+
+        monkeypatch.setattr(FitObserver, "after_split_round", lambda self: ticks.append(1))
+        monkeypatch.setattr(Serial, "run", other_work)
+        monkeypatch.setattr(validation, "repeat_on_splits", counted)
         with client.as_current():
             RFMClassifier(preset="fast").fit(X, y > 0)
-        assert len(ticks) == 5 * 6, "progress counts every round of every fold"
+        assert [len(ticks)] == expected, "progress counts every round of every split"
 
     def test_a_worker_killed_in_the_middle_of_a_fit(self, failing_cluster, monkeypatch):
         X, y = data(600)
-        real = TRAIN.cross_validate
+        real = validation.repeat_on_splits
 
-        def cross_validate(*args, **options):
+        def repeat_on_splits(*args, **options):
             with failing_cluster.one_worker_dies(after=0.1):
                 return real(*args, **options)
 
         here = RFMRegressor(preset="fast", cluster=None).fit(X, y)
-        monkeypatch.setattr(TRAIN, "cross_validate", cross_validate)
+        monkeypatch.setattr(validation, "repeat_on_splits", repeat_on_splits)
         with failing_cluster.client.as_current():
             there = RFMRegressor(preset="fast").fit(X, y)
         np.testing.assert_allclose(there.predict(X), here.predict(X), rtol=1e-9)

@@ -18,7 +18,7 @@ def regressor() -> RFMRegressor:
     """A model of a target with a joint effect of two of six columns and the effect of a third one."""
     import pandas as pd
 
-    X = np.random.default_rng(0).normal(size=(120, 6))
+    X = np.random.default_rng(0).normal(size=(150, 6))
     y = (X[:, 1] + X[:, 4]) ** 2 - 0.5 * X[:, 3]
     return RFMRegressor(kernel="gaussian", update="agop", n_rounds=2).fit(pd.DataFrame(X, columns=NAMES), y)
 

@@ -63,10 +63,10 @@ def test_class_weights_do_not_change_the_coverage_of_sets():
     assert 0.7 < sets[np.arange(200), LABELS[200:]].mean() <= 0.95
 
 
-def test_the_unit_of_weights_does_not_change_the_temperature():
+def test_the_unit_of_weights_does_not_change_the_link():
     plain = RFMClassifier(preset="fast").fit(X[:100], LABELS[:100])
     small = RFMClassifier(preset="fast").fit(X[:100], LABELS[:100], sample_weight=np.full(100, 0.01))
-    assert small.temperature_ == pytest.approx(plain.temperature_, rel=0.05)
+    assert small.link_.temperature == pytest.approx(plain.link_.temperature, rel=0.05)
 
 
 def test_labels_of_any_type():
@@ -94,7 +94,8 @@ def test_probabilities_sum_to_1_and_agree_with_predictions():
         truth = labels[1::2].astype(int)
         log_loss = -np.log(p[np.arange(75), truth]).mean()
         assert log_loss < 0.3  # a coin or die has 0.69 and 1.10
-        assert model.temperature_ > 0
+        scores = decision[:, None] if len(model.classes_) == 2 else decision
+        np.testing.assert_allclose(model.link_.log_probabilities(scores), np.log(p), rtol=1e-6, atol=1e-9)
 
 
 def test_probabilities_of_few_rows_are_not_extreme():

@@ -105,7 +105,7 @@ def test_probabilities_use_the_calibration_of_the_whole_model():
     labels = np.digitize(y, [-0.5, 0.5])
     model = RFMClassifier(preset="fast").fit(X, labels)
     small = model.compressed(150)
-    assert small.temperature_ == model.temperature_
+    assert small.link_ == model.link_
     np.testing.assert_allclose(small.predict_proba(X), model.predict_proba(X), atol=1e-5)
     few = model.compressed(60, X)
     assert (few.predict(X) == model.predict(X)).mean() > 0.9

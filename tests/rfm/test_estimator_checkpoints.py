@@ -81,7 +81,7 @@ def test_frames_labels_and_weights(tmp_path, monkeypatch):
     weights = 1.0 + (X[:, 0] > 0)
     whole = RFMClassifier(**options).fit(frame, y > 0, sample_weight=weights)
     crash(monkeypatch, RFMClassifier(checkpoint=tmp_path, **options), frame, y > 0, weights, at=9)
-    assert any(path.name.startswith("fold") for path in tmp_path.glob("*/*"))
+    assert any(path.name.startswith("split") for path in tmp_path.glob("*/*"))
     again = RFMClassifier(checkpoint=tmp_path, **options).fit(frame, y > 0, sample_weight=weights)
     np.testing.assert_array_equal(whole.predict_proba(frame), again.predict_proba(frame))
 

@@ -165,10 +165,11 @@ STAGES = [
     ("gramian.tables.prepare.Scaler", "fit"),
     ("gramian.rfm.training.fit", "make_task_and_plan"),
     ("gramian.rfm.training.fit", "train"),
-    ("gramian.rfm.training.train", "draw_folds"),
+    ("gramian.rfm.training.train", "draw_splits"),
     ("gramian.rfm.training.train", "screen"),
-    ("gramian.rfm.training.train", "cross_validate"),
-    ("gramian.rfm.training.train", "compare_runs"),
+    ("gramian.rfm.training.train", "compare_on_splits"),
+    ("gramian.rfm.training.validation", "race"),
+    ("gramian.rfm.training.train", "refit_on_all_rows"),
     ("gramian.rfm.training.train", "select"),
     ("gramian.rfm.training.train.Ensemble", "__init__"),
     ("gramian.rfm.training.train.Evolution", "of"),
@@ -221,7 +222,7 @@ def test_an_interrupt_in_the_calibration_leaves_the_classifier_as_it_was(monkeyp
     def interrupted(*args):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("gramian.rfm.model.fit_temperature", interrupted)
+    monkeypatch.setattr("gramian.rfm.model.fit_link", interrupted)
     with pytest.raises(KeyboardInterrupt):
         model.fit(frame(100.0), target(RFMClassifier, -Y))
     before.check()

@@ -116,7 +116,7 @@ def test_a_checkpoint_of_another_plan_is_not_used(tmp_path, monkeypatch):
     assert np.array_equal(resumed.predict(X), fresh.predict(X))
 
 
-def test_folds_of_a_screening_that_a_callback_ended_are_not_stored(tmp_path, monkeypatch):
+def test_splits_of_a_screening_that_a_callback_ended_are_not_stored(tmp_path, monkeypatch):
     options = {"preset": "fast", "n_rounds": 1, "checkpoint": tmp_path}
     fresh = RFMRegressor(**{**options, "checkpoint": None}).fit(X, Y)
     with monkeypatch.context() as patched:
@@ -125,5 +125,5 @@ def test_folds_of_a_screening_that_a_callback_ended_are_not_stored(tmp_path, mon
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             RFMRegressor(**options).fit(X, Y)
-    assert not list(tmp_path.rglob("fold-*"))
+    assert not list(tmp_path.rglob("split-*"))
     assert np.array_equal(RFMRegressor(**options).fit(X, Y).predict(X), fresh.predict(X))

@@ -106,6 +106,42 @@ def test_a_weight_of_two_is_a_repeated_row(data):
     )
 
 
+@pytest.mark.parametrize("classes", [0, 3], ids=["regression", "classification"])
+@pytest.mark.parametrize("preset", ["fast", "default"])
+def test_a_table_with_every_row_doubled_is_one_with_weights_of_two(data, classes, preset):
+    """Splits, leave-one-out and refits see the user's rows: how they are written down makes no difference."""
+    X, y, Xt, _ = data
+    counts = np.arange(len(X)) % 3 + 1  # rows that were there several times before
+    X, y = X.repeat(counts, axis=0), y.repeat(counts)
+    if classes:
+        y = np.digitize(y, np.quantile(y, [1 / 3, 2 / 3]))
+    estimator, method = (RFMClassifier, "predict_proba") if classes else (RFMRegressor, "predict")
+    doubled = estimator(preset=preset).fit(np.vstack([X, X]), np.concatenate([y, y]))
+    weighted = estimator(preset=preset).fit(X, y, sample_weight=np.full(len(X), 2.0))
+    one, other = (getattr(model, method)(Xt) for model in (doubled, weighted))
+    np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
+
+
+def test_leave_one_out_is_over_the_rows_of_the_users_table(data):
+    """The error of the record by brute force: each row of the table is left out alone, and its copies stay."""
+    X, y, _, _ = data
+    counts = np.arange(len(X)) % 4 + 1
+    y = y + 0.5 * np.random.default_rng(1).normal(size=len(y))
+    X, y = X.repeat(counts, axis=0), y.repeat(counts)
+    options = {"kernel": Laplace(2.0), "n_rounds": 0, "standardize": False, "dtype": "float64"}
+    model = RFMRegressor(**options).fit(X, y)
+    K = np.exp(-pairwise.euclidean_distances(X) / 2)
+    target = model.model_.target_scaler.transform(y[:, None])[:, 0]
+
+    def error(ridge):
+        inverse = np.linalg.inv(K + ridge * np.eye(len(K)))
+        return np.mean((inverse @ target / np.diag(inverse)) ** 2)
+
+    record = model.rounds_[0]
+    assert record.loo == pytest.approx(error(record.ridge), rel=1e-4)
+    assert error(record.ridge) <= 1.01 * min(error(ridge) for ridge in RIDGES)
+
+
 def test_the_offset_and_the_scale_of_the_target_change_nothing(data):
     X, y, Xt, _ = data
     plain, moved = RFMRegressor(preset="fast").fit(X, y), RFMRegressor(preset="fast").fit(X, 1e6 + 1e3 * y)

@@ -173,14 +173,16 @@ class TestValue:
         np.testing.assert_allclose(classified.probabilities.sum(axis=1), 1)
         assert classified.source == "folds"
 
-    def test_a_regression_has_no_classes_and_no_temperature(self, model):
+    def test_a_regression_has_no_classes_and_no_link(self, model):
         assert model.classes is None
-        assert model.temperature is None
+        assert model.fitted_link is None
 
-    def test_a_model_without_a_temperature_fits_it_to_its_holdout_predictions(self):
-        fitted = RFMClassifier(**OPTIONS).fit(X, Y > 0).model_
-        again = dataclasses.replace(fitted, temperature=None)
-        assert again.softmax_temperature == pytest.approx(fitted.temperature)
+    @pytest.mark.parametrize("classes", [2, 3])
+    def test_a_model_without_a_link_fits_it_to_its_holdout_predictions(self, classes):
+        fitted = RFMClassifier(**OPTIONS).fit(X, np.digitize(Y, np.quantile(Y, np.arange(1, classes) / classes))).model_
+        again = dataclasses.replace(fitted, fitted_link=None)
+        assert fitted.fitted_link is not None
+        assert again.link == fitted.link == fitted.fitted_link
 
     def test_a_large_table_is_predicted_in_batches(self, model, monkeypatch):
         whole = model.outputs(X)

@@ -51,19 +51,17 @@ def test_targets_that_cannot_be_transformed_are_refused_in_words():
 
 
 def test_a_time_limit_ends_the_fit_with_what_is_finished():
-    with pytest.warns(
-        UserWarning, match=r"time_limit=1e-09: 1 of 5 candidates were screened, the last one up to round 0"
-    ):
+    with pytest.warns(UserWarning, match=r"time_limit=1e-09: 1 of 25 rounds of 5 candidates were screened"):
         model = RFMRegressor(time_limit=1e-9).fit(X[:160], Y[:160])
     assert len(model.rounds_) == 1
     assert np.isfinite(model.predict(X)).all()
 
 
 def test_a_selected_ridge_is_the_one_that_was_added(monkeypatch):
-    monkeypatch.setattr("gramian.rfm.training.plan.SCREEN_ROWS", 40)
+    monkeypatch.setattr("gramian.rfm.training.plan.SPLIT_ROWS", 40)
     options = {"kernel": "laplace", "update": "agop", "n_rounds": 1, "ridge": 0.01, "ridge_scaling": "n"}
     model = RFMRegressor(**options).fit(X[:120], Y[:120])
-    assert (model.plan_.validation, model.plan_.refit) == ("split", "all rows")
+    assert (model.plan_.validation, model.plan_.refit) == ("splits", "all rows")
     machine, scaler = model.machine_, model.model_.target_scaler
     left = scaler.transform(Y[model.row_index_][:, None]) - machine.operator.matmul(machine.coef).numpy()
     np.testing.assert_allclose(left, model.ridge_ * machine.coef.numpy(), atol=1e-8)

@@ -62,7 +62,7 @@ def test_everything_a_model_knows_is_in_its_file(path, estimator, options):
     assert np.array_equal(one.outputs, other.outputs)
     if estimator is gramian.RFMClassifier:
         assert np.array_equal(back.predict_proba(X), model.predict_proba(X))
-        assert back.temperature_ == model.temperature_
+        assert back.link_ == model.link_
 
 
 def test_a_compressed_model_has_its_record_in_its_file(path):

@@ -35,7 +35,7 @@ class RFMClassifier(ClassifierMixin, BaseRFM):  # type: ignore[misc]
     """Recursive feature machine for classification, with two or more classes.
 
     Least squares on class codes (±1 for two classes, one-hot for more) with a kernel that learns its own features;
-    probabilities come from a temperature fitted on held-out rows. Takes raw frames, and needs no validation set.
+    probabilities come from a link fitted on held-out rows. Takes raw frames, and needs no validation set.
 
     Parameters
     ----------
@@ -48,9 +48,9 @@ class RFMClassifier(ClassifierMixin, BaseRFM):  # type: ignore[misc]
     {attributes}
     classes_ : ndarray
         The labels, sorted.
-    temperature_ : float
-        Divides the scores before the softmax. Fitted on the evaluation set or on held-out folds; where there are none,
-        on leave-one-out scores given M.
+    link_ : SoftmaxLink or PowerLink
+        The map from scores to probabilities. Fitted on the evaluation set or on held-out rows; where there are none, on
+        leave-one-out scores given M.
     held_out_losses_ : dict
         Log loss, Brier score, calibration error and error of the probabilities on held-out rows.
 
@@ -68,9 +68,7 @@ class RFMClassifier(ClassifierMixin, BaseRFM):  # type: ignore[misc]
     class_weight: Literal["balanced"] | dict[Label, float] | None
 
     classes_ = FittedAttribute(lambda model: _target(model).classes, "The labels, sorted.")
-    temperature_ = FittedAttribute(
-        lambda model: model.softmax_temperature, "The temperature that divides the scores before the softmax."
-    )
+    link_ = FittedAttribute(lambda model: model.link, "The map from scores to probabilities.")
     held_out_losses_ = FittedAttribute(
         lambda model: _holdout_losses(model), "Log loss, Brier score, calibration error and error on held-out rows."
     )
@@ -237,6 +235,6 @@ def _target(model: FittedRFM) -> ClassTarget:
 
 
 def _holdout_losses(model: FittedRFM) -> dict[str, float]:
-    """Return losses of the probabilities on held-out rows; the temperature, one number, was fitted on the same rows."""
+    """Return losses of the probabilities on held-out rows, to which the one or two numbers of the link were fitted."""
     held = model.holdout
     return probability_losses(model.log_probabilities(held.outputs), ClassTarget.indices(held.targets), held.weights)

@@ -23,10 +23,10 @@ from gramian.rfm.machine import KernelMachine, sampled_agop
 from gramian.rfm.training.plan import Plan
 from gramian.rfm.training.rounds import Evolution, Rounds
 from gramian.rfm.tree import TreeMachine
-from gramian.rfm.uncertainty.calibration import fit_temperature, log_probabilities
 from gramian.rfm.uncertainty.holdout import HoldoutPredictions, ScoredRows, leave_one_out
 from gramian.tables.blocks import Block, as_blocks
 from gramian.tables.column_map import ColumnMap
+from gramian.tables.links import Link, fit_link
 from gramian.tables.preprocessing import Preprocessing
 from gramian.tables.scaling import Array, Scaler
 from gramian.tables.targets import ClassTarget, Target
@@ -158,8 +158,8 @@ class FittedRFM:
         The position of each centre in the training table.
     held_out : HoldoutPredictions or None
         Predictions for held-out rows; None where the fit held none out.
-    temperature : float or None
-        Divides a classifier's scores before the softmax; see :attr:`softmax_temperature`.
+    fitted_link : Link or None
+        A classifier's map from scores to probabilities; see :attr:`link`.
     n_threads : int or None
         Torch threads of predictions; None leaves torch's own.
     compression : Compression or None
@@ -173,7 +173,7 @@ class FittedRFM:
     history: FitHistory
     row_index: NDArray[np.intp]
     held_out: HoldoutPredictions | None = None
-    temperature: float | None = None
+    fitted_link: Link | None = None
     n_threads: int | None = None
     compression: Compression | None = None
 
@@ -211,16 +211,16 @@ class FittedRFM:
 
     def log_probabilities(self, outputs: Array) -> Array:
         """Return a classifier's log probabilities ``(m, classes)`` for outputs ``(m, c)``."""
-        return log_probabilities(outputs, 1 / self.softmax_temperature)
+        return self.link.log_probabilities(outputs)
 
     @cached_property
-    def softmax_temperature(self) -> float:
-        """The temperature of a classifier; fitted to the holdout predictions where that is not done yet."""
-        if self.temperature is not None:
-            return self.temperature
-        assert isinstance(self.target, ClassTarget), "only a classifier has a temperature"
+    def link(self) -> Link:
+        """A classifier's map from scores to probabilities; fitted to the holdout predictions if it is not yet."""
+        if self.fitted_link is not None:
+            return self.fitted_link
+        assert isinstance(self.target, ClassTarget), "only a classifier has probabilities"
         held = self.holdout
-        return 1 / fit_temperature(held.outputs, self.target.indices(held.targets), held.weights)
+        return fit_link(held.outputs, self.target.indices(held.targets), held.weights)
 
     def outputs(self, X: TableLike) -> Array:
         """Return outputs ``(n, c)`` in the units of the target codes for a table, which may be outside memory."""

@@ -103,7 +103,7 @@ class Preset:
 
 PRESETS: dict[str, Preset] = {
     "fast": Preset((Laplace(),), (Agop(), Agop(diagonal=True)), n_rounds=2, max_members=1),
-    "default": Preset((Laplace(), Lp(), Gaussian()), (Agop(), Agop(diagonal=True)), n_rounds=3, max_members=5),
+    "default": Preset((Laplace(), Lp(), Gaussian()), (Agop(), Agop(diagonal=True)), n_rounds=4, max_members=4),
     "best": Preset(
         (Laplace(), Lp(), Gaussian(), Exponential(exponent=0.7), Lp(exponent=0.7)),
         (Agop(), Agop(diagonal=True), Agop(power=0.5), Agop(diagonal=True, shrink=0.3)),

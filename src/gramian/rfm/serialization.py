@@ -8,6 +8,7 @@ import torch
 
 from gramian import features, kernels, solvers
 from gramian.core import resolve_device
+from gramian.core.selection import RoundPredictions
 from gramian.files import ModelFileError, read, register
 from gramian.rfm.classifier import RFMClassifier
 from gramian.rfm.estimator import BaseRFM
@@ -16,13 +17,14 @@ from gramian.rfm.model import Compression, Ensemble, FitHistory, FittedRFM, Lear
 from gramian.rfm.options import TreePartition
 from gramian.rfm.regressor import RFMRegressor
 from gramian.rfm.training.plan import Plan
-from gramian.rfm.training.rounds import Evolution, Round, RoundPredictions, Rounds
+from gramian.rfm.training.rounds import Evolution, Round, Rounds
 from gramian.rfm.training.solver_choice import MemoryForecast
 from gramian.rfm.training.tuning import RoundParams
 from gramian.rfm.tree import Splits, TreeMachine
 from gramian.rfm.uncertainty.holdout import HoldoutPredictions
 from gramian.tables import ColumnRecord, TableEncoder
 from gramian.tables.encodings import Category, Date, Number, Ordered
+from gramian.tables.links import PowerLink, SoftmaxLink
 from gramian.tables.preprocessing import Preprocessing, TableReader
 from gramian.tables.scaling import Scaler
 from gramian.tables.targets import ClassTarget, NumericTarget, TargetTransform
@@ -50,7 +52,7 @@ register("tables", Category, ColumnRecord, Date, Number, Ordered, TableEncoder)
 register("tables", ClassTarget, NumericTarget, Preprocessing, Scaler, TableReader, TargetTransform)
 register("rfm", RFMClassifier, RFMRegressor, FittedRFM, Ensemble, LearnedFeatures, FitHistory, Evolution, Compression)
 register("rfm", KernelMachine, Splits, TreeMachine, HoldoutPredictions, Plan, MemoryForecast, TreePartition)
-register("rfm", Round, Rounds)
+register("rfm", Round, Rounds, PowerLink, SoftmaxLink)
 register("rfm", RoundParams, RoundPredictions)  # in checkpoints
 
 

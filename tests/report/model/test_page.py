@@ -25,7 +25,9 @@ def sections(checked):
 def test_the_page_of_a_regressor_with_new_rows_has_every_section(tmp_path):
     X, y = rows()
     model = RFMRegressor(preset="fast", n_rounds=2).fit(X[:60], y[:60])
-    text, checked = read(model, tmp_path, X=X[60:], y=y[60:], title="A <b>title</b>", card={"authors": "me & you"})
+    new = y[60:].copy()
+    new[np.argsort(model.predict(X[60:]))[5]] += 100  # the row of the largest error is not an example already
+    text, checked = read(model, tmp_path, X=X[60:], y=new, title="A <b>title</b>", card={"authors": "me & you"})
     assert sections(checked) == TITLES.split()
     assert "A &lt;b&gt;title&lt;/b&gt;" in text
     assert "me & you" in checked.text

@@ -11,11 +11,11 @@ import gramian.rfm.training.context as context_module
 from gramian.core.clock import Clock, TimeLimitReached
 from gramian.core.pool import Serial
 from gramian.core.rows import Rows
+from gramian.core.selection import RoundPredictions
 from gramian.features import Agop
 from gramian.files import ModelFileError, read
 from gramian.rfm.training import validation
 from gramian.rfm.training.context import Checkpoint, FitContext, FitObserver, SklearnCallbacks
-from gramian.rfm.training.rounds import RoundPredictions
 from small_training import Stops, make_candidate, make_rows, make_run, make_split_plan, make_task, train_on
 
 ROUNDS = importlib.import_module("gramian.rfm.training.rounds")
@@ -55,15 +55,17 @@ class TestCheckpoint:
         ((_, machine),), _ = checkpoint.steps("run-0", data)
         torch.testing.assert_close(machine.X, data.X[:10])
 
-    def test_a_fold_is_found_again(self, tmp_path):
+    def test_a_split_is_found_again(self, tmp_path):
         data = make_rows(30)
         machines = make_run(data).machines
-        predictions = RoundPredictions(torch.arange(3), torch.rand(2, 3, 1, generator=torch.Generator()).double())
+        outputs = torch.rand(2, 3, 1, generator=torch.Generator()).double()
+        predictions = RoundPredictions(torch.arange(3), outputs, torch.tensor([1.0, 2.0, 1.0]))
         checkpoint = Checkpoint.open(tmp_path, "a fit")
-        assert checkpoint.fold(2, data) is None
-        checkpoint.store_fold(2, [(predictions, machines)], data)
-        ((found, copies),) = checkpoint.fold(2, data)
+        assert checkpoint.split(2, data) is None
+        checkpoint.store_split(2, [(predictions, machines)], data)
+        ((found, copies),) = checkpoint.split(2, data)
         assert torch.equal(found.outputs, predictions.outputs)
+        assert torch.equal(found.weights, predictions.weights)
         assert all(torch.equal(a.coef, b.coef) for a, b in zip(copies, machines, strict=True))
 
     def test_another_fit_has_another_folder(self, tmp_path):
@@ -134,53 +136,63 @@ class TestResumed:
         context = FitContext(checkpoint=Checkpoint.open(tmp_path, "a fit"))
         return train_on(data, task, plan, context)
 
-    # Screening: rounds 0 to 2 of two candidates, round 0 shared (calls 1 to 4); then five folds of four calls each.
-    @pytest.mark.parametrize("at", [1, 3, 4, 7, 12])
+    # Screening: rounds 0 to 2 of two candidates, round 0 shared (calls 1 to 5); then four splits of five solves each,
+    # and the refits of the members.
+    @pytest.mark.parametrize("at", [1, 3, 4, 6, 8, 12, 26, 28])
     def test_after_a_crash_only_the_lost_work_is_repeated(self, at, tmp_path, monkeypatch):
-        data, task = make_rows(60), make_task(n_rounds=2, max_members=3, **TWO)
+        data, task = make_rows(60), make_task(n_rounds=2, max_members=3, select_last=True, **TWO)
         solves = Stops(monkeypatch, ROUNDS, "solve_round")
         whole = train_on(data, task)
         everything = solves.calls
-        crash = Stops(monkeypatch, ROUNDS, "next_metric", at, RuntimeError("power failure"))
+        assert everything >= 28
+        crash = Stops(monkeypatch, ROUNDS, "solve_round", at, RuntimeError("power failure"))
         with pytest.raises(RuntimeError, match="power failure"):
             self.resume(data, task, None, tmp_path)
         before = solves.calls - everything
         crash.restore()
         same(whole, self.resume(data, task, None, tmp_path))
         after = solves.calls - everything - before
-        # The round that crashed is lost, and within a fold at most that fold.
-        assert after <= everything - before + (1 if at <= 4 else 5)
+        # Only the round that crashed is lost, and within a split at most that split.
+        assert after <= everything - before + (4 if 6 < at < 26 else 0)
         assert not list(tmp_path.iterdir()), "a complete fit leaves nothing behind"
 
-    def test_a_refit_on_all_rows_goes_on_too(self, tmp_path, monkeypatch):
-        data, task = make_rows(90), make_task(n_rounds=2, select_last=True, **TWO)
+    @pytest.mark.parametrize("at", [2, 6, 12])
+    def test_splits_of_many_rows_go_on_too(self, at, tmp_path, monkeypatch):
+        """Rounds end early where they get worse; a fit that goes on ends them at the same round."""
+        data, task = make_rows(90, noise=1.0), make_task(n_rounds=4, max_members=3, **TWO)
         plan = make_split_plan(data, task)
-        solves = Stops(monkeypatch, ROUNDS, "solve_round")
         whole = train_on(data, task, plan)
-        everything = solves.calls
-        crash = Stops(monkeypatch, ROUNDS, "next_metric", 6, RuntimeError)
+        crash = Stops(monkeypatch, ROUNDS, "solve_round", at, RuntimeError)
         with pytest.raises(RuntimeError):
             self.resume(data, task, plan, tmp_path)
-        assert any(path.name.startswith("all-") for path in tmp_path.glob("*/*"))
         crash.restore()
-        before = solves.calls - everything
         same(whole, self.resume(data, task, plan, tmp_path))
-        assert solves.calls - everything - before == everything - before + 1, "the round that crashed, and no other"
+
+    def test_a_fit_that_crashed_between_two_splits_goes_on_after_rounds_that_ended_early(self, tmp_path, monkeypatch):
+        data, task = make_rows(60, noise=1.0), make_task(n_rounds=6, max_members=3, **TWO)
+        whole = train_on(data, task)
+        crash = Stops(monkeypatch, validation, "run_split", 3, RuntimeError)
+        with pytest.raises(RuntimeError):
+            self.resume(data, task, None, tmp_path)
+        crash.restore()
+        again = Stops(monkeypatch, validation, "run_split")
+        same(whole, self.resume(data, task, None, tmp_path))
+        assert again.calls == 2
 
     def test_the_machines_of_bagging_are_found_again(self, tmp_path, monkeypatch):
         data, task = make_rows(60), make_task(bagging=True, strata=np.arange(60) % 2, **TWO)
         whole = train_on(data, task)
-        crash = Stops(monkeypatch, validation, "run_fold", 3, RuntimeError)
+        crash = Stops(monkeypatch, validation, "run_split", 3, RuntimeError)
         with pytest.raises(RuntimeError):
             self.resume(data, task, None, tmp_path)
-        assert any(path.name.startswith("fold") for path in tmp_path.glob("*/*"))
+        assert any(path.name.startswith("split") for path in tmp_path.glob("*/*"))
         crash.restore()
         same(whole, self.resume(data, task, None, tmp_path))
 
     def test_a_damaged_round_is_repeated(self, tmp_path, monkeypatch):
         data, task = make_rows(60), make_task(n_rounds=2)
         whole = train_on(data, task)
-        crash = Stops(monkeypatch, ROUNDS, "next_metric", 3, RuntimeError)
+        crash = Stops(monkeypatch, ROUNDS, "solve_round", 3, RuntimeError)
         with pytest.raises(RuntimeError):
             self.resume(data, task, None, tmp_path)
         crash.restore()
@@ -194,8 +206,8 @@ class TestResumed:
         solves = Stops(monkeypatch, ROUNDS, "solve_round")
         whole = train_on(data, task)
         everything = solves.calls
-        interrupt = Stops(monkeypatch, ROUNDS, "next_metric", 2)
-        with pytest.warns(UserWarning, match="interrupted after 1 of 3 rounds"):
+        interrupt = Stops(monkeypatch, ROUNDS, "solve_round", 2)
+        with pytest.warns(UserWarning, match="interrupted: 1 of 3 rounds of 1 candidate were screened"):
             short = self.resume(data, task, None, tmp_path)
         assert len(short.records) == 1
         interrupt.restore()
@@ -251,7 +263,7 @@ class TestSklearnCallbacks:
         train_on(make_rows(40), make_task(**TWO), context=FitContext(observer=observer))
         observer.end()
         log = observer.estimator.log
-        rounds = 2 * 2 * (1 + 5)
+        rounds = 2 * 2 * 5
         assert observer.estimator.max_subtasks == rounds
         assert [entry[:2] for entry in log] == [
             ("begin", "fit"),
@@ -260,14 +272,14 @@ class TestSklearnCallbacks:
         ]
         assert log[0][2] == {"X": "X", "y": "y", "metadata": None}
 
-    def test_rounds_of_the_screening_pass_on_data_and_a_snapshot_and_those_of_folds_nothing(self):
+    def test_rounds_of_the_screening_pass_on_data_and_a_snapshot_and_those_of_further_splits_nothing(self):
         observer = self.observer()
         train_on(make_rows(40), make_task(), context=FitContext(observer=observer))
         ends = [passed for event, name, passed in observer.estimator.log if (event, name) == ("end", "round")]
-        screened, folds = ends[:2], ends[2:]
+        screened, others = ends[:2], ends[2:]
         assert [passed["reconstruction_attributes"]()["rounds"] for passed in screened] == [1, 2]
         assert all(passed["X"] == "X" for passed in screened)
-        assert folds == [{}] * 10
+        assert others == [{}] * 8
 
     def test_a_callback_may_stop_the_fit(self):
         observer = self.observer(stop_after=3)  # begin fit, begin round, end round
@@ -291,7 +303,7 @@ def test_the_default_observer_ignores_everything():
     observer = FitObserver()
     observer.begin(3, None)
     assert observer.after_round(make_candidate(), []) is False
-    observer.after_fold_round()
+    observer.after_split_round()
     observer.end()
 
 
@@ -301,7 +313,7 @@ def test_a_context_has_no_limit_and_works_in_this_thread_by_default():
     assert isinstance(context.pool, Serial)
     assert not context.interrupted
     with context.steps(3, None):
-        context.fold_round()
+        context.split_round()
     with pytest.raises(TimeLimitReached):
         FitContext(Clock(0.0)).clock.check(1.0)
 

@@ -88,10 +88,10 @@ class TestModel:
 
     def test_a_classifier_is_calibrated_in_the_fit_so_that_predictions_change_nothing(self):
         model, _ = fit(RFMClassifier(**OPTIONS), Y > 0)
-        assert model.temperature == model.softmax_temperature > 0
+        assert model.fitted_link is model.link
         assert model.held_out is not None
         regression, _ = fit(RFMRegressor(**OPTIONS))
-        assert regression.temperature is None
+        assert regression.fitted_link is None
 
     def test_the_row_index_is_the_position_in_the_users_table(self):
         model, _ = fit(RFMRegressor(standardize=False, **OPTIONS))

@@ -9,6 +9,7 @@ import torch
 
 from gramian.core.clock import Clock
 from gramian.core.rows import MemoryRows, Rows
+from gramian.core.selection import Member
 from gramian.kernels import Identity, Laplace
 from gramian.rfm.options import TreePartition
 from gramian.rfm.training import parts
@@ -17,7 +18,6 @@ from gramian.rfm.training.parts import LeafSolver, PartsLearner, mean_squared_er
 from gramian.rfm.training.plan import Plan
 from gramian.rfm.training.rounds import next_metric, solve_round
 from gramian.rfm.training.tuning import FixedParams, RoundParams, median_distance
-from gramian.rfm.training.validation import Member
 from gramian.rfm.tree import TreeMachine
 from gramian.solvers import Nystrom, Workspace
 from small_training import Stops, make_candidate, make_plan, make_rows, make_run, make_task, naive_coef

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from gramian import RFMClassifier, RFMRegressor
+from gramian.core.rows import Rows
 from gramian.kernels import Laplace
 from gramian.rfm.options import TreePartition
 from gramian.rfm.training import train as pipeline
@@ -18,6 +19,8 @@ from gramian.rfm.training.plan import (
     MIN_FOLD_ROWS,
     ONE_THREAD_ROWS,
     SCREEN_ROWS,
+    SPLIT_HOLDOUT_ROWS,
+    SPLIT_ROWS,
     Plan,
     streams,
     threads_for,
@@ -25,10 +28,30 @@ from gramian.rfm.training.plan import (
 from gramian.rfm.training.solver_choice import AGOP_ROWS, LARGE_ROWS, PART_ROWS
 from gramian.solvers import ConjugateGradient, Direct, EigenPro, Nystrom, Solver
 
-SIZES = (5, 9, 10, 60, 1000, 2000, 2001, 4000, 4001, 10_000, 30_000, 30_001, 49_000, 100_000, 10**6, 10**7)
+SIZES = (
+    5,
+    9,
+    10,
+    60,
+    600,
+    601,
+    1000,
+    2000,
+    2001,
+    2002,
+    4000,
+    4001,
+    10_000,
+    30_000,
+    30_001,
+    49_000,
+    100_000,
+    10**6,
+    10**7,
+)
 SHAPES = list(itertools.product((1, 20, 500), (1, 10)))
 BUDGETS = (10**7, 10**8, 10**9, 10**10, 10**12)
-STAGES = ("none", "folds", "split", "holdout")
+STAGES = ("none", "folds", "splits", "holdout")
 """Ways to compare candidates, in the order in which they are used as n grows."""
 REFITS = ("none", "all rows", "growing parts")
 
@@ -61,16 +84,16 @@ def test_plans_over_all_sizes_are_as_documented(d, outputs, budget):
             assert (plan.validation, plan.refit) == ("holdout", "growing parts")
             assert plan.holdout_rows == min(HOLDOUT_ROWS, n // 10)
             assert plan.screen_rows == min(SCREEN_ROWS, n - plan.holdout_rows)
-        elif n > SCREEN_ROWS:
-            assert (plan.validation, plan.refit) == ("split", "all rows")
-            assert plan.screen_rows == min(SCREEN_ROWS, n - n // 5)
-            assert plan.holdout_rows == min(SCREEN_ROWS, n - plan.screen_rows)
+        elif n >= MIN_FOLD_ROWS:
+            assert plan.refit == "all rows"
+            assert plan.validation == ("folds" if n * 4 // 5 <= SPLIT_ROWS else "splits")
+            assert plan.screen_rows == min(SPLIT_ROWS, n * 4 // 5)
+            assert plan.holdout_rows == min(SPLIT_HOLDOUT_ROWS, n - plan.screen_rows)
+            assert plan.n_splits == (5 if n <= FIVE_FOLD_ROWS else 3)
         else:
-            assert plan.refit == "none", "the screening used all rows"
+            assert (plan.validation, plan.refit) == ("none", "none"), "all rows are used, and nothing is compared"
             assert plan.screen_rows == plan.holdout_rows == 0
-            assert plan.validation == ("folds" if n >= MIN_FOLD_ROWS else "none")
-        folds = 5 if n <= FIVE_FOLD_ROWS else 3
-        assert plan.n_folds == (folds if plan.validation == "folds" else 0)
+        assert bool(plan.n_splits) == (plan.validation in ("folds", "splits"))
         assert plan.screen_rows + plan.holdout_rows <= n
         assert plan.agop_rows == (AGOP_ROWS if n > 2 * AGOP_ROWS else None)
         assert plan.why
@@ -100,10 +123,10 @@ def test_more_memory_never_forces_a_solver(n, d, outputs):
 
 
 @pytest.mark.parametrize("n", [5, 1000, 5000, 50_000])
-def test_an_evaluation_set_replaces_folds_split_and_holdout(n):
+def test_an_evaluation_set_replaces_folds_splits_and_holdout(n):
     plan = Plan.for_size(n, 5, 1, 10**12, evaluation_set=True)
     assert plan.validation == "evaluation set"
-    assert plan.n_folds == plan.holdout_rows == 0
+    assert plan.n_splits == plan.holdout_rows == 0
     assert plan.refit == ("growing parts" if n > LARGE_ROWS else "none")
     assert plan.screen_rows == (SCREEN_ROWS if n > LARGE_ROWS else 0)
 
@@ -111,7 +134,7 @@ def test_an_evaluation_set_replaces_folds_split_and_holdout(n):
 @pytest.mark.parametrize("n", [5, 1000, 5000])
 def test_nothing_is_compared_where_there_is_one_round_of_one_candidate(n):
     plan = Plan.for_size(n, 5, 1, 10**12, compare=False)
-    assert (plan.validation, plan.n_folds, plan.screen_rows, plan.refit) == ("none", 0, 0, "none")
+    assert (plan.validation, plan.n_splits, plan.screen_rows, plan.refit) == ("none", 0, 0, "none")
     # A large fit measures the error of its final model anyway.
     assert Plan.for_size(50_000, 5, 1, 10**12, compare=False).validation == "holdout"
 
@@ -170,7 +193,7 @@ def test_growing_parts_are_a_geometric_sequence():
 def test_parts_that_are_solved_at_the_same_time_share_the_budget():
     plan = Plan.for_size(50_000, 5, 1, 10**9, solver=TreePartition(leaf_rows=3000))
     rows = torch.zeros(3000, 5)
-    data = pipeline.Rows(rows, torch.zeros(3000, 1, dtype=torch.float64))
+    data = Rows(rows, torch.zeros(3000, 1, dtype=torch.float64))
     alone, _ = plan.part_solvers(data)
     assert isinstance(alone, Direct)
     crowded, _ = replace(plan, part_bytes=8 * 10**7).part_solvers(data, at_once=2)
@@ -179,16 +202,25 @@ def test_parts_that_are_solved_at_the_same_time_share_the_budget():
 
 
 def test_screening_solves_coarsely_only_where_the_selected_round_is_solved_again():
-    plan = Plan.for_size(10_000, 5, 1, 10**10)
-    data = pipeline.Rows(torch.zeros(100, 5), torch.zeros(100, 1, dtype=torch.float64))
+    plan = Plan.for_size(10_000, 5, 1, 10**10, evaluation_set=True)
+    data = Rows(torch.zeros(100, 5), torch.zeros(100, 1, dtype=torch.float64))
     assert plan.screen_solvers(data, coarse=False) == (plan.solver, plan.feature_solver)
     assert plan.screen_solvers(data, coarse=True) == (plan.feature_solver, plan.feature_solver)
     assert plan.feature_solver.tol > plan.solver.tol
 
 
+def test_splits_are_solved_as_their_number_of_rows_asks_for():
+    plan = Plan.for_size(10_000, 5, 1, 10**10)
+    data = Rows(torch.zeros(1600, 5), torch.zeros(1600, 1, dtype=torch.float64))
+    assert isinstance(plan.solver, ConjugateGradient)
+    assert all(isinstance(solver, Direct) for solver in plan.screen_solvers(data, coarse=False))
+
+
 def test_the_time_for_the_screening_leaves_time_for_what_follows():
-    shares = {n: Plan.for_size(n, 5, 1, 10**12).screen_time_share for n in (1000, 10_000, 100_000)}
-    assert shares == {1000: 0.4, 10_000: 0.6, 100_000: 0.3}
+    for n in (1000, 10_000, 100_000):
+        plan = Plan.for_size(n, 5, 1, 10**12)
+        assert 0 < plan.screen_time_share < plan.split_time_share < 1, "splits and the refit come after it"
+    assert Plan.for_size(1000, 5, 1, 10**12, evaluation_set=True).screen_time_share == 0.6
 
 
 def test_a_table_outside_memory_is_streamed_where_it_does_not_fit_or_is_on_a_cluster():
@@ -229,20 +261,20 @@ class Watch:
     """Records how the stages of a fit are called."""
 
     def __init__(self, monkeypatch):
-        self.screened, self.folds, self.solvers = [], [], []
-        screen, cross_validate = pipeline.screen, pipeline.cross_validate
+        self.screened, self.held_out, self.solvers = [], [], []
+        screen, compare_on_splits = pipeline.screen, pipeline.compare_on_splits
 
         def watched_screen(candidates, tuner, data, *rest):
             self.screened.append(len(data))
             self.solvers.append(candidates[0].solver)
             return screen(candidates, tuner, data, *rest)
 
-        def watched_folds(runs, data, folds, *rest, **options):
-            self.folds.append([len(held_out) for _, held_out in folds])
-            return cross_validate(runs, data, folds, *rest, **options)
+        def watched_splits(runs, data, splits, *rest, **options):
+            self.held_out.append([len(split.held_out) for split in splits])
+            return compare_on_splits(runs, data, splits, *rest, **options)
 
         monkeypatch.setattr(pipeline, "screen", watched_screen)
-        monkeypatch.setattr(pipeline, "cross_validate", watched_folds)
+        monkeypatch.setattr(pipeline, "compare_on_splits", watched_splits)
 
 
 OPTIONS = {"kernel": Laplace(2.0), "update": "agop", "n_rounds": 1, "ridge": 1e-2}
@@ -263,23 +295,27 @@ def test_a_small_fit_does_what_its_plan_says(estimator, monkeypatch):
     assert plan == Plan.for_size(60, 3, 1, plan.max_bytes, dtype=torch.float64, compare=True), (
         "the plan of a fit is the plan of its size"
     )
-    assert (watch.screened, watch.solvers) == ([plan.n], [plan.solver])
-    assert watch.folds == [[12] * plan.n_folds]
+    assert (watch.screened, watch.solvers) == ([plan.screen_rows], [plan.solver])
+    assert watch.held_out == [[12] * plan.n_splits]
+    assert (plan.screen_rows, plan.holdout_rows) == (48, 12)
+    assert model.machine_.n == 60, "the selected model is fitted to all rows"
     assert model.model_.holdout.source == "folds"
     assert len(model.model_.holdout.targets) == 60
 
 
 def test_a_fit_that_screens_on_a_part_does_what_its_plan_says(monkeypatch):
-    """The plan of 4,001 rows, on 120: the numbers of the plan and nothing else decide what is done."""
-    monkeypatch.setattr("gramian.rfm.training.plan.SCREEN_ROWS", 80)
+    """The plan of 2,002 rows, on 120: the numbers of the plan and nothing else decide what is done."""
+    monkeypatch.setattr("gramian.rfm.training.plan.SPLIT_ROWS", 40)
+    monkeypatch.setattr("gramian.rfm.training.plan.SPLIT_HOLDOUT_ROWS", 30)
+    monkeypatch.setattr("gramian.rfm.training.plan.FIVE_FOLD_ROWS", 100)
     watch = Watch(monkeypatch)
     X, y = table(120)
     model = RFMRegressor(**OPTIONS).fit(X, y)
     plan = model.plan_
-    assert (plan.validation, plan.refit) == ("split", "all rows")
-    assert watch.screened == [plan.screen_rows] == [80]
-    assert watch.folds == []
-    assert len(model.model_.holdout.targets) == plan.holdout_rows == 40
+    assert (plan.validation, plan.refit) == ("splits", "all rows")
+    assert watch.screened == [plan.screen_rows] == [40]
+    assert watch.held_out == [[plan.holdout_rows] * plan.n_splits] == [[30] * 3]
+    assert len(model.model_.holdout.targets) == 90
     assert model.model_.holdout.source == "split"
     assert model.machine_.n == 120
 

@@ -9,6 +9,7 @@ import torch
 
 from gramian.core.pool import Threads
 from gramian.core.rows import MemoryRows, Rows
+from gramian.core.splits import draw_splits
 from gramian.features import Agop
 from gramian.kernels import Gaussian, Identity, Laplace
 from gramian.rfm.training import refit, validation
@@ -40,7 +41,7 @@ def evaluation_task(**changes):
 
 
 class TestFolds:
-    """Up to 4,000 rows: all rows are screened, and folds compare."""
+    """Up to 2,000 rows: candidates are compared on fifths of the rows, and the selected ones are fitted to all."""
 
     def test_without_rounds_it_is_kernel_ridge_regression(self):
         data = make_rows(50, outputs=2, weighted=True)
@@ -62,13 +63,41 @@ class TestFolds:
     def test_scores_and_holdout_predictions_are_those_of_the_folds(self):
         data = make_rows(60, weighted=True)
         trained = train_on(data, make_task(n_rounds=2))
-        rows, outputs = trained.holdout
+        rows, outputs, weights = trained.holdout
         assert torch.equal(rows.sort().values, torch.arange(60))
+        assert torch.equal(weights, data.weights[rows])
         errors = (outputs - data.Y[rows]).square().mean(dim=1)
-        share = data.weights[rows] / data.weights.sum()
+        share = weights / weights.sum()
         assert trained.records[trained.best_round].score == pytest.approx(float(errors @ share), rel=1e-9)
         scores = [record.score for record in trained.records]
         assert scores[trained.best_round] <= scores[0]
+
+    def test_candidates_that_cannot_win_are_compared_on_the_first_fold_only(self, monkeypatch):
+        """A kernel without a length scale of any use loses the race, and the other goes on alone."""
+        data = make_rows(60)
+        seen = []
+        real = validation.run_split
+        monkeypatch.setattr(
+            validation, "run_split", lambda task, split: seen.append(len(task.paths)) or real(task, split)
+        )
+        trained = train_on(data, make_task(kernels=(Laplace(2.0), Laplace(1e-3)), max_members=4))
+        assert seen == [1, 1, 1, 1]
+        assert trained.candidate.kernel == Laplace(2.0)
+        assert len(trained.ensemble.machines) == 1
+
+    def test_rounds_end_early_where_they_get_worse_unless_the_last_is_asked_for(self):
+        data = make_rows(60, noise=3.0)
+        assert len(train_on(data, make_task(n_rounds=20)).records) < 21
+        assert len(train_on(data, make_task(n_rounds=4, select_last=True)).records) == 5
+
+    def test_copies_of_a_row_are_compared_like_rows(self):
+        """The model of merged rows is that of the table with all its copies, with their own folds."""
+        counts = torch.arange(40) % 4 + 1
+        few = make_rows(40, noise=0.5)
+        merged = Rows(few.X, few.Y, counts.double(), copies=counts.double())
+        rows, _, weights = train_on(merged, make_task(n_rounds=1)).holdout
+        held_out = torch.zeros(40, dtype=torch.float64).index_add(0, rows, weights)
+        assert torch.equal(held_out, counts.double()), "every copy is held out once"
 
     def test_predictors_that_are_equally_good_predict_together(self):
         data = make_rows(60, noise=0.5)
@@ -84,7 +113,7 @@ class TestFolds:
     def test_members_that_are_the_same_round_0_are_one_machine(self):
         """Candidates with one kernel share round 0; it gets the shares of all of them."""
         data = make_rows(60, noise=3.0)
-        trained = train_on(data, make_task(n_rounds=1, max_members=5, **TWO))
+        trained = train_on(data, make_task(n_rounds=1, max_members=5, ridge=1.0, **TWO))
         assert trained.best_round == 0
         assert len(trained.ensemble.machines) == 1
         assert trained.ensemble.shares == (1.0,)
@@ -112,11 +141,15 @@ class TestFolds:
 
     def test_labels_stratify_the_folds(self, monkeypatch):
         seen = []
-        real = pipeline.draw_folds
-        monkeypatch.setattr(pipeline, "draw_folds", lambda *args: seen.append(args) or real(*args))
+        real = pipeline.draw_splits
+        monkeypatch.setattr(
+            pipeline, "draw_splits", lambda *args, **options: seen.append(options) or real(*args, **options)
+        )
         strata = np.arange(60) % 2
         train_on(make_rows(60), make_task(strata=strata, seed=3))
-        assert seen == [(60, 5, 3, strata)]
+        (options,) = seen
+        assert options["strata"] is strata
+        assert options["seed"] == 3
 
     @pytest.mark.parametrize("bagging", [False, True])
     def test_threads_change_no_bit(self, bagging):
@@ -134,7 +167,9 @@ class TestFolds:
 
         watch = Watch()
         train_on(make_rows(60), make_task(**TWO), context=FitContext(observer=watch))
-        assert watch.begun == (2 * 2 * (1 + 5), None)
+        steps, part = watch.begun
+        assert steps == 2 * 2 * 5
+        assert torch.equal(part, next(draw_splits(60, 1)).train)
 
 
 class TestThreshold:
@@ -158,30 +193,59 @@ class TestThreshold:
         assert trained.support.tolist()[2:] == [False, False]
 
 
-class TestSplit:
-    """4,001 to 30,000 rows: candidates are screened on a part, compared on another, and refitted on all rows."""
+class TestSplits:
+    """2,001 to 30,000 rows: candidates are compared on splits into a part and other rows, and refitted on all rows."""
 
-    def test_rounds_of_the_selected_candidate_are_repeated_on_all_rows(self):
+    def splits(self, data, task, plan):
+        sizes = {"train_rows": plan.screen_rows, "held_out_rows": plan.holdout_rows}
+        return list(draw_splits(len(data), plan.n_splits, **sizes, seed=task.seed))
+
+    def test_the_selected_candidate_is_fitted_to_all_rows(self):
         data, task = make_rows(90), make_task(n_rounds=2, select_last=True, **TWO)
         trained = train_on(data, task, make_split_plan(data, task))
-        *_, (_, machine) = rounds(trained.candidate, data, FixedParams(1e-2))
-        assert torch.equal(trained.ensemble.best.coef, machine.coef)
+        machine = trained.ensemble.best
+        assert torch.equal(machine.X, data.X)
         torch.testing.assert_close(machine.coef, naive_coef(machine, data, 1e-2), rtol=1e-7, atol=1e-9)
+        assert torch.equal(trained.matrix, machine.matrix())
 
-    def test_the_holdout_is_predicted_by_the_screened_models(self):
-        data, task = make_rows(90), make_task(n_rounds=1, select_last=True)
+    def test_m_of_the_last_round_is_learned_on_more_rows_than_the_part(self):
+        """Features of the part are the start; the gradients of the last update are those of a fit to all rows."""
+        data, task = make_rows(90), make_task(n_rounds=2, select_last=True, **TWO)
         plan = make_split_plan(data, task)
         trained = train_on(data, task, plan)
-        screened, held_out = validation.draw_split(90, plan.screen_rows, plan.holdout_rows, task.seed)
-        rows, outputs = trained.holdout
-        assert torch.equal(rows, held_out)
-        *_, (_, machine) = rounds(trained.candidate, data[screened], FixedParams(1e-2))
-        torch.testing.assert_close(outputs, machine.predict(data.X[held_out]))
-        error = float((outputs - data.Y[held_out]).square().mean())
+        part = self.splits(data, task, plan)[0].fitted(data)
+        *_, (_, before), _ = rounds(trained.candidate, part, FixedParams(1e-2))
+        start, _ = exact_machine(data, Laplace(2.0), 1e-2, before.metric)
+        expected = ROUNDS.next_metric(trained.candidate, start, 1, None).matrix()
+        torch.testing.assert_close(trained.matrix, expected, rtol=1e-6, atol=1e-8)
+
+    def test_held_out_rows_are_predicted_by_the_models_of_their_splits(self):
+        data, task = make_rows(150), make_task(n_rounds=1, select_last=True, **TWO)
+        plan = make_split_plan(data, task)
+        trained = train_on(data, task, plan)
+        rows, outputs, weights = trained.holdout
+        splits = self.splits(data, task, plan)
+        assert torch.equal(rows, torch.cat([split.held_out for split in splits]))
+        expected = []
+        for split in splits:
+            *_, (_, machine) = rounds(trained.candidate, data[split.train], FixedParams(1e-2))
+            expected.append(machine.predict(data.X[split.held_out]))
+        torch.testing.assert_close(outputs, torch.cat(expected))
+        error = float((outputs - data.Y[rows]).square().mean())
         assert trained.records[1].score == pytest.approx(error, rel=1e-9)
+        assert torch.equal(weights, torch.ones(60, dtype=torch.float64))
+
+    def test_ridge_and_bandwidth_are_found_on_the_first_part(self):
+        data, task = make_rows(150, noise=0.3), make_task(kernels=(Laplace(),), ridge=None, n_rounds=1)
+        plan = make_split_plan(data, task, screen_rows=60)
+        trained = train_on(data, task, plan)
+        part = self.splits(data, task, plan)[0].fitted(data)
+        (first, _), *_ = rounds(replace(trained.candidate, n_rounds=0), part, task.tuner(Laplace()))
+        assert trained.records[0].ridge == first.ridge
+        assert trained.records[0].bandwidth == first.bandwidth
 
     def test_a_ridge_per_row_grows_and_is_the_one_that_was_added(self):
-        data, task = make_rows(120), make_task(ridge_per_row=True, select_last=True)
+        data, task = make_rows(120), make_task(ridge_per_row=True, select_last=True, **TWO)
         trained = train_on(data, task, make_split_plan(data, task))
         machine = trained.ensemble.best
         assert trained.ridge == pytest.approx(1.2)
@@ -190,7 +254,7 @@ class TestSplit:
 
     def test_ctrl_c_in_the_refit_falls_back_to_the_screened_model(self, monkeypatch):
         data, task = make_rows(90), make_task(select_last=True, **TWO)
-        Stops(monkeypatch, refit, "rounds", 1)
+        Stops(monkeypatch, refit, "solve_round", 1)
         with pytest.warns(UserWarning, match="interrupted: the model is fitted to 40 of 90 rows"):
             trained = train_on(data, task, make_split_plan(data, task))
         assert int((trained.ensemble.best.coef == 0).all(dim=1).sum()) == 50
@@ -253,7 +317,7 @@ class TestLarge:
     def test_held_out_rows_are_no_part_of_the_fit(self):
         data, task = make_rows(300), make_task()
         trained = train_on(data, task, make_plan(data, task, solver=Nystrom(centers=40)))
-        rows, outputs = trained.holdout
+        rows, outputs, _ = trained.holdout
         assert len(rows) == 30
         assert not set(rows.tolist()) & set(trained.rows.tolist())
         torch.testing.assert_close(outputs, trained.ensemble.predict(data.X[rows]), rtol=1e-6, atol=1e-6)

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 import torch
 
+from gramian.core import selection
 from gramian.core.clock import Clock, TimeLimitReached
 from gramian.features import Agop
-from gramian.rfm.training import validation
+from gramian.kernels import Laplace
+from gramian.rfm.training import refit, validation
 from gramian.rfm.training.context import FitContext
 from gramian.solvers import Nystrom
 from small_training import Stops, make_plan, make_rows, make_task, train_on
@@ -18,51 +20,93 @@ TWO = {"updates": (Agop(), Agop(diagonal=True))}
 
 
 @pytest.mark.parametrize("at", [2, 3])
-def test_ctrl_c_in_the_screening_selects_the_last_finished_round(at, monkeypatch):
-    data, task = make_rows(60), make_task(n_rounds=3)
-    Stops(monkeypatch, ROUNDS, "next_metric", at)
+def test_ctrl_c_in_the_screening_selects_among_the_finished_rounds(at, monkeypatch):
+    data, task = make_rows(60), make_task(n_rounds=3, select_last=True, **TWO)
+    Stops(monkeypatch, ROUNDS, "solve_round", at)
     context = FitContext()
-    with pytest.warns(UserWarning, match=f"no validation scores yet, so round {at - 2} of the first") as caught:
+    with pytest.warns(UserWarning, match=f"interrupted: {at} of 8 rounds of 2 candidates were screened"):
         trained = train_on(data, task, context=context)
-    assert any(f"interrupted after {at - 1} of 4 rounds" in str(warning.message) for warning in caught)
-    assert trained.best_round == at - 2 == len(trained.records) - 1
+    assert len(trained.records) in (1, at - 1)
+    assert np.isfinite([record.score for record in trained.records]).all()
+    assert torch.isfinite(trained.ensemble.predict(data.X)).all()
     assert context.interrupted
 
 
 def test_ctrl_c_before_round_0_is_an_interrupt(monkeypatch):
-    Stops(monkeypatch, ROUNDS, "next_metric", 1)
+    Stops(monkeypatch, ROUNDS, "solve_round", 1)
     with pytest.raises(KeyboardInterrupt):
         train_on(make_rows(60), make_task())
 
 
-def test_ctrl_c_in_the_folds_selects_on_the_finished_ones(monkeypatch):
-    Stops(monkeypatch, validation, "run_fold", 3)
-    with pytest.warns(UserWarning, match="interrupted: the round is selected on 2 of 5 folds"):
+@pytest.mark.parametrize(("at", "finished"), [(1, 1), (3, 3)])
+def test_ctrl_c_in_the_splits_selects_on_the_finished_ones(at, finished, monkeypatch):
+    Stops(monkeypatch, validation, "run_split", at)
+    with pytest.warns(UserWarning, match=f"interrupted: candidates are compared on {finished} of 5 splits"):
         trained = train_on(make_rows(60), make_task())
     assert np.isfinite([record.score for record in trained.records]).all()
-    assert len(trained.holdout[0]) == 24
+    assert len(trained.holdout[0]) == 12 * finished
+
+
+@pytest.mark.parametrize("bagging", [False, True])
+def test_ctrl_c_in_the_splits_leaves_all_candidates_in_the_comparison(bagging, monkeypatch):
+    """A candidate that lost the race on the first split may still be a member, if no other split is finished."""
+    monkeypatch.setattr(selection, "_RACE_ERRORS", -100.0)
+    monkeypatch.setattr(selection, "_NEAR_SHARE", 0.0)
+    monkeypatch.setattr(selection, "_BLEND_ERRORS", 100.0)
+    Stops(monkeypatch, validation, "run_split", 1)
+    data, task = make_rows(60), make_task(kernels=(Laplace(2.0), Laplace(1.0)), max_members=2, bagging=bagging)
+    with pytest.warns(UserWarning, match="interrupted: candidates are compared on 1 of 5 splits"):
+        trained = train_on(data, task)
+    assert torch.isfinite(trained.ensemble.predict(data.X)).all()
+    assert sum(trained.ensemble.shares) == pytest.approx(1)
+
+
+def test_ctrl_c_in_the_refit_falls_back_to_the_models_of_the_first_split(monkeypatch):
+    Stops(monkeypatch, refit, "rounds", 1)
+    with pytest.warns(UserWarning, match="interrupted: the model is fitted to 48 of 60 rows"):
+        trained = train_on(make_rows(60), make_task())
+    assert int((trained.ensemble.best.coef == 0).all(dim=1).sum()) == 12
 
 
 def test_a_time_limit_gives_a_model_from_round_0():
-    match = "time_limit=1e-09: 1 of 2 candidates were screened, the last one up to round 0"
-    with pytest.warns(UserWarning, match=match):
+    with pytest.warns(UserWarning, match="time_limit=1e-09: 1 of 4 rounds of 2 candidates were screened"):
         trained = train_on(make_rows(60), make_task(**TWO), context=FitContext(Clock(1e-9)))
     assert len(trained.records) == 1
 
 
-def test_candidates_are_compared_after_the_time_for_screening_is_over():
+class PassedFrom(Clock):
+    """A clock on which shares of the limit below a bound are used up."""
+
+    def __init__(self, bound):
+        super().__init__(100.0)
+        self.bound = bound
+
+    def check(self, share=1.0):
+        if share < self.bound:
+            raise TimeLimitReached
+
+
+def test_candidates_are_compared_and_refitted_after_the_time_for_screening_is_over():
     """The screening has a share of the time limit; what is left is there to compare what is finished."""
-
-    class ScreeningOver(Clock):
-        def check(self, share=1.0):
-            if share < 0.5:
-                raise TimeLimitReached
-
-    context = FitContext(ScreeningOver(100.0))
-    with pytest.warns(UserWarning, match="time_limit=100: 1 of 2 candidates were screened"):
-        trained = train_on(make_rows(60), make_task(**TWO), context=context)
+    data, context = make_rows(60), FitContext(PassedFrom(0.4))
+    with pytest.warns(UserWarning, match="time_limit=100: 1 of 4 rounds of 2 candidates were screened"):
+        trained = train_on(data, make_task(**TWO), context=context)
     assert np.isfinite(trained.records[0].score)
     assert len(trained.holdout[0]) == 60
+    assert not bool((trained.ensemble.best.coef == 0).all(dim=1).any()), "fitted to all rows"
+
+
+def test_the_selected_candidates_are_refitted_after_the_time_for_splits_is_over():
+    class SplitsOver(PassedFrom):
+        def check(self, share=1.0):
+            if 0.4 < share < 1:
+                raise TimeLimitReached
+
+    data, context = make_rows(60), FitContext(SplitsOver(1.0))
+    with pytest.warns(UserWarning, match="time_limit=100: candidates are compared on 2 of 5 splits"):
+        trained = train_on(data, make_task(**TWO), context=context)
+    assert len(trained.records) == 2
+    assert not bool((trained.ensemble.best.coef == 0).all(dim=1).any()), "fitted to all rows"
 
 
 def test_a_time_limit_gives_a_model_from_a_large_fit_too():

@@ -59,7 +59,8 @@ def plot_explanation(result: Explanation | list[Explanation], ax: Axes | None = 
     ax.margins(x=0.04, y=0.02)
     ax.xaxis.set_major_locator(MaxNLocator(5))
     ax.set_title(_headline(result), fontsize=9, loc="left")
-    ax.set_xlabel(f"contribution\n(reference {result.reference_score:.4g}, not resolved {result.gap:+.1g})")
+    gap = f", not resolved {result.gap:+.1g}" if result.has_gap else ""
+    ax.set_xlabel(f"contribution\n(reference {result.reference_score:.4g}{gap})")
     finish(ax, grid="x")
     return ax
 

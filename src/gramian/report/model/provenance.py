@@ -65,7 +65,7 @@ def settings_section(estimator: RFMClassifier | RFMRegressor, model: FittedRFM) 
         ("weights of the averaged models", " + ".join(f"{share:.0%}" for share in model.ensemble.shares)),
     ]
     if model.classes is not None:
-        selected.append(("temperature of probabilities", number(float(model.softmax_temperature))))
+        selected.append(("probabilities proportional to", model.link.description()))
     columns: list[str | Column] = ["argument", Column("value", "left")]
     first = table(Table(columns, given), title="Given arguments") if given else note("No argument was given.")
     rest = folded(f"{len(others)} arguments with their defaults", table(Table(columns, others))) if others else ""

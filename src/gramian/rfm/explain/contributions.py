@@ -119,10 +119,14 @@ class Explanation(Renderable):
         if len(left):
             rows.append([more_columns(len(left)), "", "", format_signed(float(self.contributions[left].sum())), ""])
         total = float(self.contributions.sum())
-        unresolved = abs(self.gap) > _ROUND_OFF * max(abs(total), abs(self.score))
-        sums = format_signed(total) + (f" and {format_signed(self.gap)} not resolved" if unresolved else "")
+        sums = format_signed(total) + (f" and {format_signed(self.gap)} not resolved" if self.has_gap else "")
         note = f"reference {format_number(self.reference_score)}, columns {sums}: {format_number(self.score)}"
         return Section(self._title(), Table(["column", "value", "", "contribution", "sensitivity"], rows), note)
+
+    @property
+    def has_gap(self) -> bool:
+        """True if the part of the difference that no column explains is more than rounding."""
+        return abs(self.gap) > _ROUND_OFF * max(abs(float(self.contributions.sum())), abs(self.score))
 
     def _row_section(self) -> Section:
         near = self.neighbours

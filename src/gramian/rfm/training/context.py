@@ -26,12 +26,13 @@ from jaxtyping import Int
 from torch import Tensor
 
 from gramian.core.clock import Clock, TimeLimitReached
-from gramian.core.pool import Pool, Serial
+from gramian.core.pool import Pool, Serial, side_by_side
 from gramian.core.progress import Tick, progress
 from gramian.core.rows import Rows
+from gramian.core.selection import RoundPredictions
 from gramian.files import ModelFileError, fingerprint, read, write
 from gramian.rfm.machine import KernelMachine
-from gramian.rfm.training.rounds import Candidate, RoundPredictions, Step
+from gramian.rfm.training.rounds import Candidate, Step
 from gramian.rfm.training.tuning import RoundParams
 from gramian.solvers import Workspace
 from gramian.tables.types import TableLike, TargetLike, WeightsLike
@@ -57,7 +58,12 @@ Snapshot = Callable[[Candidate, Sequence[Step], Tensor | None], dict[str, object
 
 
 class FitObserver:
-    """Is notified of the rounds of a fit; this one ignores them."""
+    """Is notified of the rounds of a fit; this one ignores them.
+
+    ``in_order`` asks for one round after the other, instead of candidates side by side.
+    """
+
+    in_order = False
 
     def begin(self, steps: int, part: Int[Tensor, " p"] | None) -> None:
         """At most ``steps`` rounds follow, on the rows ``part`` or (None) on all rows."""
@@ -66,8 +72,8 @@ class FitObserver:
         """The last of these rounds is finished; True asks to stop and to select among the finished rounds."""
         return False
 
-    def after_fold_round(self) -> None:
-        """A round of a fold is finished."""
+    def after_split_round(self) -> None:
+        """A round of a further split is finished."""
 
     def end(self) -> None:
         """The estimator is fitted."""
@@ -77,8 +83,10 @@ class SklearnCallbacks(FitObserver):
     """Notifies the callbacks of an estimator: a task "fit" whose subtasks are the rounds, in the order they are run.
 
     A round passes on the training data and the attributes of an estimator as if the fit had ended there. Rounds of
-    folds pass on nothing; they are only counted. Folds may run in several threads, so notifications take a lock.
+    further splits pass on nothing and are only counted. They may run in several threads, so notifications take a lock.
     """
+
+    in_order = True
 
     def __init__(self, estimator: Any, X: TableLike, y: TargetLike, sample_weight: WeightsLike) -> None:
         self.estimator = estimator
@@ -101,8 +109,8 @@ class SklearnCallbacks(FitObserver):
         assert snapshot is not None, "the estimator provides snapshots before it trains"
         return self._close(**self.data, reconstruction_attributes=lambda: snapshot(candidate, done, self.part))
 
-    def after_fold_round(self) -> None:
-        """Close the subtask of a round of a fold."""
+    def after_split_round(self) -> None:
+        """Close the subtask of a round of a further split."""
         self._close()
 
     def end(self) -> None:
@@ -126,8 +134,8 @@ class SklearnCallbacks(FitObserver):
         return bool(stop)
 
 
-FoldResult = list[tuple[RoundPredictions, tuple[KernelMachine, ...]]]
-"""The result of one fold: for each run its predictions of the held-out rows and, for bagging, its machines."""
+SplitResult = list[tuple[RoundPredictions, tuple[KernelMachine, ...]]]
+"""The result of one split: for each run its predictions of the held-out rows and, for bagging, its machines."""
 
 
 @dataclass(frozen=True)
@@ -174,20 +182,20 @@ class Checkpoint:
             record, machine = step
             self.store(f"{run}-round-{record.index}", (record, _without_rows(machine, data), params))
 
-    def fold(self, number: int, data: Rows) -> FoldResult | None:
-        """Return a finished fold, or None."""
-        found = self.recall(f"fold-{number}")
+    def split(self, number: int, data: Rows) -> SplitResult | None:
+        """Return a finished split, or None."""
+        found = self.recall(f"split-{number}")
         if found is None:
             return None
         return [(predictions, tuple(_with_rows(m, data) for m in machines)) for predictions, machines in found]
 
-    def store_fold(self, number: int, fold: FoldResult, data: Rows) -> None:
-        """Store a finished fold, unless it is stored already."""
+    def store_split(self, number: int, split: SplitResult, data: Rows) -> None:
+        """Store a finished split, unless it is stored already."""
         if self.folder is not None:
             stripped = [
-                (predictions, tuple(_without_rows(m, data) for m in machines)) for predictions, machines in fold
+                (predictions, tuple(_without_rows(m, data) for m in machines)) for predictions, machines in split
             ]
-            self.store(f"fold-{number}", stripped)
+            self.store(f"split-{number}", stripped)
 
     def close(self) -> None:
         """Delete the checkpoint of a complete fit."""
@@ -234,8 +242,8 @@ def _with_rows(machine: KernelMachine, data: Rows) -> KernelMachine:
 class FitContext:
     """Time limit, workspace, progress, callbacks, checkpoint and worker pool of one fit.
 
-    ``interrupted`` is True once Ctrl-C or the time limit has ended a stage early, ``folds_cancelled`` once the folds
-    that are still running are to end.
+    ``interrupted`` is True once Ctrl-C or the time limit has ended a stage early, ``stopped`` once a callback has,
+    ``splits_cancelled`` once the splits that are still running are to end.
     """
 
     clock: Clock = field(default_factory=Clock)
@@ -246,7 +254,8 @@ class FitContext:
     show_progress: bool = False
     tick: Tick = field(default_factory=Tick)
     interrupted: bool = False
-    folds_cancelled: bool = False
+    stopped: bool = False
+    splits_cancelled: bool = False
 
     @contextmanager
     def steps(self, count: int, part: Int[Tensor, " p"] | None) -> Iterator[None]:
@@ -255,12 +264,32 @@ class FitContext:
             self.observer.begin(count, part)
             yield
 
-    def fold_round(self) -> None:
-        """Count a finished round of a fold; once folds are cancelled, those in other threads end here."""
-        if self.folds_cancelled:
+    @contextmanager
+    def side_by_side(self) -> Iterator[Pool]:
+        """Yield the pool of this process for many small pieces of work, each on one thread."""
+        if self.observer.in_order or self.pool.remote:
+            yield Serial()
+        else:
+            with side_by_side(self.pool) as pool:
+                yield pool
+
+    def own_workspace(self) -> Workspace:
+        """Return the memory for solvers of the calling thread."""
+        return self.workspace if threading.current_thread() is threading.main_thread() else Workspace()
+
+    def after_round(self, candidate: Candidate, steps: Sequence[Step]) -> bool:
+        """Count a finished round; True asks to stop and to select among the finished rounds."""
+        self.tick()
+        stop = self.observer.after_round(candidate, steps)
+        self.stopped = self.stopped or stop
+        return stop
+
+    def split_round(self) -> None:
+        """Count a finished round of a split; once splits are cancelled, those in other threads end here."""
+        if self.splits_cancelled:
             raise TimeLimitReached
         self.tick()
-        self.observer.after_fold_round()
+        self.observer.after_split_round()
 
     def close(self) -> None:
         """Delete the checkpoint, unless something is left to continue from it."""

@@ -7,12 +7,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
+import torch
 from jaxtyping import Int
 from torch import Tensor
 
 from gramian.core import threads
 from gramian.core.clock import Clock
-from gramian.core.pool import Pool
+from gramian.core.pool import Pool, Serial, Threads
 from gramian.core.rows import MemoryRows, RowSource
 from gramian.rfm.machine import KernelMachine
 from gramian.rfm.model import Ensemble, FitHistory, FittedRFM, LearnedFeatures
@@ -39,19 +40,21 @@ def fit_model(
     if plan.forced:
         warn_numbers(f"{plan.n} rows: {plan.why}")
     log.info("solver %s", plan.why)
+    pool = options.compute.pool()
+    if options.compute.n_jobs is None and isinstance(pool, Serial) and plan.workers > 1:
+        pool = Threads(plan.workers)
     with threads(threads_for(plan.n, options.n_threads, options.compute.n_jobs)):
-        pool = options.compute.pool()
         source = _on_workers(prepared.source, pool) if plan.large else prepared.source
         clock = Clock(options.time_limit)
         checkpoint = Checkpoint()
         if options.checkpoint is not None:  # another plan draws other rows, so its rounds are of no use
-            stages = (plan.validation, plan.n_folds, plan.screen_rows, plan.holdout_rows, plan.refit)
+            stages = (plan.validation, plan.n_splits, plan.screen_rows, plan.holdout_rows, plan.refit)
             checkpoint = Checkpoint.open(options.checkpoint, (*identity, stages))
         context = FitContext(clock, Workspace(), observer, checkpoint, pool, options.show_progress)
         trained = train(task, plan, source, context)
         model = _package(options, prepared, plan, trained)
     if isinstance(model.target, ClassTarget):  # calibrated now, so that predictions change nothing
-        return replace(model, held_out=model.holdout, temperature=model.softmax_temperature)
+        return replace(model, held_out=model.holdout, fitted_link=model.link)
     return model
 
 
@@ -84,6 +87,8 @@ def make_task_and_plan(options: FitOptions, prepared: Prepared) -> tuple[Task, P
         compare=task.compares,
         evaluation_set=prepared.evaluation is not None,
         streamed=prepared.streamed,
+        # By default candidates are fitted side by side on all threads.
+        workers=options.n_threads or torch.get_num_threads() if options.compute.n_jobs is None else 1,
     )
     return replace(task, updates=resolve_updates(options.update, options.preset, d, plan.agop_rows)), plan
 
@@ -129,7 +134,7 @@ def _holdout(prepared: Prepared, plan: Plan, trained: Trained) -> HoldoutPredict
         return HoldoutPredictions(in_units(trained.evaluated), targets, np.ones(len(targets)), "evaluation set")
     if trained.holdout is None:
         return None
-    rows, outputs = trained.holdout
+    rows, outputs, counted = trained.holdout
     at = rows.cpu().numpy()
     if prepared.codes is not None and prepared.weights is not None:
         targets, weights = prepared.codes[at], prepared.weights[at]
@@ -137,6 +142,8 @@ def _holdout(prepared: Prepared, plan: Plan, trained: Trained) -> HoldoutPredict
         taken = prepared.source.take(rows)
         targets = in_units(taken.Y)
         weights = np.ones(len(taken)) if taken.weights is None else taken.weights.numpy()
+    if counted is not None:  # only some copies of a row are held out
+        weights = counted.cpu().numpy().astype(np.float64)
     weights = prepared.target.unweighted(weights, targets)
     return HoldoutPredictions(in_units(outputs), targets, weights, "folds" if plan.validation == "folds" else "split")
 

@@ -17,6 +17,7 @@ from torch import Tensor
 
 from gramian.core.clock import TimeLimitReached
 from gramian.core.rows import Rows, RowSource, SelectedColumns, SelectedRows
+from gramian.core.selection import Member, mean_squared_error
 from gramian.kernels import Identity, Kernel, Metric
 from gramian.rfm.machine import KernelMachine
 from gramian.rfm.model import Ensemble
@@ -25,9 +26,8 @@ from gramian.rfm.training.context import FitContext
 from gramian.rfm.training.grow_tree import fit_tree
 from gramian.rfm.training.plan import Plan
 from gramian.rfm.training.refit import Refitted, select_columns
-from gramian.rfm.training.rounds import Candidate, Round, RoundPredictions, Run, make_record, next_metric, solve_round
+from gramian.rfm.training.rounds import Candidate, Round, Run, make_record, next_metric, solve_round
 from gramian.rfm.training.tuning import ReplayedParams, RoundParams, RoundTuner, with_median_bandwidth
-from gramian.rfm.training.validation import Member, squared_errors
 from gramian.rfm.tree import TreeMachine
 from gramian.solvers import SolveInfo, StreamedSystem, Workspace
 
@@ -203,13 +203,6 @@ class LeafSolver:
         params = replace(self.params, kernel=base.times(self.params.bandwidth_scale), ridge=part * self.params.ridge)
         solver, _ = self.plan.part_solvers(rows, self.at_once)
         return solve_round(solver, self.candidate.max_bytes, rows, params, self.metric, None, Workspace())
-
-
-def mean_squared_error(outputs: Float[Tensor, "m c"], rows: Rows) -> float:
-    """Return the weighted mean over rows of the squared error of outputs."""
-    every = torch.arange(len(rows), device=rows.X.device)
-    (errors,), weights = squared_errors([RoundPredictions(every, outputs[None])], rows.Y, rows.weights)
-    return float(errors @ (weights / weights.sum()))
 
 
 def _total_weight(source: RowSource) -> float:

@@ -33,18 +33,26 @@ from gramian.solvers import Solver
 
 MIN_FOLD_ROWS = 10
 """With fewer rows no round can be compared with another, and kernel ridge regression (round 0) is selected."""
-FIVE_FOLD_ROWS = 2000
-"""Up to this many rows all five folds are cheap; beyond it three of the five are used."""
+FIVE_FOLD_ROWS = 600
+"""Up to this many rows all five folds are cheap; beyond it there are three splits."""
+SPLIT_ROWS = 1600
+"""Training rows of a split, at most: more rows change the order of the candidates little, and cost their cube."""
+SPLIT_HOLDOUT_ROWS = 3000
+"""Held-out rows of a split, at most."""
+FEATURE_ROWS = 4000
+"""Rows on which M of the last round is learned after splits, at most."""
 SCREEN_ROWS = 4000
-"""Beyond this many rows candidates are screened on this many, compared on others, and the best are refitted."""
+"""Rows on which the candidates of a large fit are screened."""
 HOLDOUT_ROWS = 5000
 """Rows that a large fit holds out, at most; a tenth of fewer than 50,000."""
 PROBE_ROWS = 1500
 """Rows of a tree's node on which the direction of its split is found."""
-LOO_ROWS = 1000
+LOO_ROWS = 400
 """Rows on which the leave-one-out error selects ridge and bandwidth, at most."""
-MEDIAN_ROWS = 500
+MEDIAN_ROWS = 300
 """Rows from which the median distance is taken, at most."""
+SIDE_BY_SIDE_ROWS = 4000
+"""Up to this many rows models are fitted side by side, each on one thread; beyond it one model uses all threads."""
 ONE_THREAD_ROWS = 1000
 """Up to this many rows a second thread costs more than it saves, and on a busy machine a hundred times more."""
 IN_MEMORY_ROWS = 30_000
@@ -54,7 +62,7 @@ ENCODER_ROWS = 20_000
 _TABLE_COPIES = 4
 """Copies of a table, in float64, that exist while it is read and standardised; with one to spare."""
 
-Validation = Literal["folds", "split", "holdout", "evaluation set", "none"]
+Validation = Literal["folds", "splits", "holdout", "evaluation set", "none"]
 Refit = Literal["none", "all rows", "growing parts"]
 
 
@@ -74,16 +82,19 @@ class Plan(Renderable):
         For the final model, and for rounds that only learn M.
     why : str
         The reason for the solver.
-    validation : "folds", "split", "holdout", "evaluation set" or "none"
-        How rounds and candidates are compared.
-    n_folds, screen_rows, holdout_rows : int
-        Folds; rows on which candidates are screened (0: all); rows held out of the screening.
+    validation : "folds", "splits", "holdout", "evaluation set" or "none"
+        How rounds and candidates are compared: on fifths of the rows, on other rows than small parts, on rows held out
+        of the whole fit, on the user's own rows, or not at all.
+    n_splits, screen_rows, holdout_rows : int
+        Folds or splits; rows to which candidates are fitted for the comparison (0: all); rows held out of each split.
     refit : "none", "all rows" or "growing parts"
-        How the selected candidates are fitted after the screening: not at all where it used all rows, else with their
-        rounds repeated on all rows, or with M learned on growing parts and one last solve on all rows.
+        How the selected candidates are fitted after the comparison: not at all where they were fitted to all rows, else
+        with their rounds repeated on all rows, or with M learned on growing parts and one last solve on all rows.
     agop_rows : int or None
         Rows over which automatic updates average gradients; None: all.
     memory : MemoryForecast
+    workers : int
+        Models that are fitted side by side, each on one thread.
 
     >>> plan = Plan.for_size(100_000, 50, 1, budget=10**9)
     >>> plan.validation, plan.refit, plan.solver
@@ -101,12 +112,13 @@ class Plan(Renderable):
     why: str
     forced: bool
     validation: Validation
-    n_folds: int
+    n_splits: int
     screen_rows: int
     holdout_rows: int
     refit: Refit
     agop_rows: int | None
     memory: MemoryForecast
+    workers: int = 1
 
     @classmethod
     def for_size(
@@ -121,6 +133,7 @@ class Plan(Renderable):
         compare: bool = True,
         evaluation_set: bool = False,
         streamed: bool = False,
+        workers: int = 1,
     ) -> Plan:
         """Decide what is done with n rows of d columns and ``outputs`` targets within ``budget`` bytes.
 
@@ -134,6 +147,8 @@ class Plan(Renderable):
             The user's own rows compare them.
         streamed : bool
             The rows are read in blocks from outside memory.
+        workers : int
+            Threads that may fit models side by side; fewer are used where their memory does not fit.
         """
         if solver is None:
             choose = choose_streamed_solver if streamed else choose_solver
@@ -147,20 +162,28 @@ class Plan(Renderable):
         rows_bytes = forecast(solver, min(n, PART_ROWS) if streamed else n, d, outputs, dtype).rows
         large = streamed or n > LARGE_ROWS or isinstance(solver, TreePartition) or solver.n_centers(n) < n
         validation: Validation = "none"
-        n_folds = screen_rows = holdout_rows = 0
+        n_splits = screen_rows = holdout_rows = 0
         if evaluation_set:
             validation = "evaluation set"
         elif large:
             validation, holdout_rows = "holdout", min(HOLDOUT_ROWS, n // 10)
-        elif compare and n > SCREEN_ROWS:
-            validation, holdout_rows = "split", SCREEN_ROWS
         elif compare and n >= MIN_FOLD_ROWS:
-            validation, n_folds = "folds", 5 if n <= FIVE_FOLD_ROWS else 3
+            fifths = n - -(-n // 5)
+            validation, n_splits = "folds", 5 if n <= FIVE_FOLD_ROWS else 3
+            screen_rows, holdout_rows = fifths, n - fifths
+            if fifths > SPLIT_ROWS:
+                validation, screen_rows = "splits", SPLIT_ROWS
+                holdout_rows = min(SPLIT_HOLDOUT_ROWS, n - screen_rows)
         if large:
             screen_rows = min(SCREEN_ROWS, n - holdout_rows)
-        elif validation == "split":
-            screen_rows = min(SCREEN_ROWS, n - n // 5)
-            holdout_rows = min(holdout_rows, n - screen_rows)
+        if large or streamed:
+            workers = 1
+        else:
+            piece = n if n <= SIDE_BY_SIDE_ROWS else min(n, SPLIT_ROWS)
+            one = forecast(leaf_solver(piece), piece, d, outputs, dtype)
+            while workers > 1 and memory.side_by_side(one, workers).peak > budget:
+                workers -= 1
+            memory = memory.side_by_side(one, workers)
         plan = cls(
             n=n,
             d=d,
@@ -173,12 +196,13 @@ class Plan(Renderable):
             why=chosen.why,
             forced=chosen.forced,
             validation=validation,
-            n_folds=n_folds,
+            n_splits=n_splits,
             screen_rows=screen_rows,
             holdout_rows=holdout_rows,
-            refit="growing parts" if large else "all rows" if validation == "split" else "none",
+            refit="growing parts" if large else "all rows" if n_splits else "none",
             agop_rows=AGOP_ROWS if n > 2 * AGOP_ROWS else None,
             memory=memory,
+            workers=workers,
         )
         if streamed:
             plan.check_streamed_rows()
@@ -192,7 +216,12 @@ class Plan(Renderable):
     @property
     def screen_time_share(self) -> float:
         """Share of a time limit after which no further candidate is screened."""
-        return 0.3 if self.large else 0.4 if self.validation == "folds" else 0.6
+        return 0.3 if self.large or self.n_splits else 0.6
+
+    @property
+    def split_time_share(self) -> float:
+        """Share of a time limit after which candidates are not compared on further splits."""
+        return 0.5
 
     @property
     def final_solver(self) -> Solver:
@@ -205,7 +234,7 @@ class Plan(Renderable):
 
         ``coarse`` uses the latter for all rounds: the selected one alone is solved to the end afterwards.
         """
-        if self.large:
+        if self.large or self.n_splits:
             return self.part_solvers(rows)
         assert isinstance(self.feature_solver, Solver), "a tree is fitted leaf by leaf"
         return self.feature_solver if coarse else self.final_solver, self.feature_solver
@@ -240,15 +269,17 @@ class Plan(Renderable):
         """Describe the plan in words: pairs of a stage and what it does."""
         screened = f"{self.screen_rows:,} random rows" if self.screen_rows else "all rows"
         compared = {
-            "folds": f"{self.n_folds} folds of a fifth of the rows",
-            "split": f"{self.holdout_rows:,} other rows",
+            "folds": f"{self.n_splits} folds of a fifth of the rows",
+            "splits": f"{self.holdout_rows:,} other rows, {self.n_splits} times",
             "holdout": f"{self.holdout_rows:,} rows held out of the whole fit",
             "evaluation set": "the evaluation set",
             "none": "not at all",
         }
         refitted = {
             "none": "the screened models, which used all rows",
-            "all rows": "rounds of the selected candidates repeated on all rows",
+            "all rows": "rounds of the selected candidates repeated on all rows"
+            if self.validation == "folds"
+            else f"M of the last round learned on {min(FEATURE_ROWS, self.n):,} rows, one last solve on all rows",
             "growing parts": f"M learned on parts of up to {min(PART_ROWS, self.n):,} rows, one last solve on all rows",
         }
         return [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from dataclasses import dataclass, replace
 
@@ -11,13 +12,25 @@ from torch import Tensor
 
 from gramian.core.clock import TimeLimitReached
 from gramian.core.rows import Rows
-from gramian.kernels import Kernel, Metric
+from gramian.core.selection import Member, Selection
+from gramian.core.splits import Split
+from gramian.kernels import Metric
 from gramian.rfm.machine import KernelMachine
 from gramian.rfm.model import Ensemble
 from gramian.rfm.training.context import FitContext
-from gramian.rfm.training.rounds import Round, Run, Step, rounds, solve_fully
-from gramian.rfm.training.tuning import ReplayedParams
-from gramian.rfm.training.validation import Member, Selection
+from gramian.rfm.training.plan import FEATURE_ROWS, SIDE_BY_SIDE_ROWS, Plan
+from gramian.rfm.training.rounds import (
+    Candidate,
+    Round,
+    Run,
+    Step,
+    make_record,
+    next_metric,
+    rounds,
+    solve_fully,
+    solve_round,
+)
+from gramian.rfm.training.tuning import ReplayedParams, RoundTuner
 from gramian.solvers import Solver
 
 
@@ -27,7 +40,8 @@ class Refitted:
 
     ``support (d,)`` are the columns in use, if not all; ``record`` replaces the record of the selected round;
     ``rows`` are the training rows that are centres, if not all; ``holdout_outputs`` are its own predictions of
-    held-out rows, where the screened models' predictions do not describe it.
+    held-out rows, where the screened models' predictions do not describe it. ``records`` and ``metrics`` are those of
+    the best member's rounds on all rows, where they were repeated.
     """
 
     ensemble: Ensemble
@@ -37,6 +51,16 @@ class Refitted:
     record: Round | None = None
     rows: Int[Tensor, " k"] | None = None
     holdout_outputs: Float[Tensor, "m c"] | None = None
+    records: tuple[Round, ...] = ()
+    metrics: tuple[Metric, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Refit:
+    """The machines of a member's rounds, and the records of those that were repeated on all rows."""
+
+    machines: tuple[KernelMachine, ...]
+    records: tuple[Round, ...]
 
 
 def select_columns(M: Float[Tensor, "d d"], threshold: float) -> Bool[Tensor, " d"]:
@@ -55,52 +79,112 @@ def select_columns(M: Float[Tensor, "d d"], threshold: float) -> Bool[Tensor, " 
     return support
 
 
-def weight_growth(data: Rows, part: Int[Tensor, " p"]) -> float:
-    """Return the factor by which a ridge per row grows from a part of the rows to all of them."""
-    return data.total_weight / data[part.to(data.X.device)].total_weight
+def weight_growth(data: Rows, split: Split) -> float:
+    """Return the factor by which a ridge per row grows from the training rows of a split to all rows."""
+    return data.total_weight / split.fitted(data).total_weight
 
 
 def refit_on_all_rows(
-    selection: Selection, runs: list[Run], part: Int[Tensor, " p"], data: Rows, growth: float, context: FitContext
-) -> list[KernelMachine]:
-    """Repeat the rounds of each member on all rows, with the parameters found on a part of them."""
-    first_rounds: dict[Kernel, Step] = {}
-    return [
-        _refit_member(member, runs[member.run], part, data, growth, context, first_rounds)
-        for member in selection.members
-    ]
-
-
-def _refit_member(
-    member: Member,
-    run: Run,
-    part: Int[Tensor, " p"],
+    selection: Selection,
+    runs: list[Run],
+    split: Split,
     data: Rows,
-    growth: float,
+    plan: Plan,
+    growth: float | None,
     context: FitContext,
-    first_rounds: dict[Kernel, Step],
-) -> KernelMachine:
-    part, last, name = part.to(data.X.device), member.round, f"all-{member.run}-to-{member.round}"
-    done = context.checkpoint.steps(name, data)[0][: last + 1]
-    if not done and last and run.candidate.kernel in first_rounds:  # a selected round 0 is solved to the end
-        done = [first_rounds[run.candidate.kernel]]
-    tuner = ReplayedParams(run.path[: last + 1], run.candidate.seed, growth)
-    candidate = replace(run.candidate, n_rounds=last)
+) -> list[Refit]:
+    """Fit each member to all rows, with the parameters found on the training rows of a split.
+
+    After folds all rounds are repeated. After splits, whose parts are smaller, the features of the screening are the
+    start: M of the last round is learned on more rows, and the last solve uses all of them. ``growth`` multiplies a
+    ridge that is proportional to the rows' weight; None for any other.
+    """
+    task = _RefitTask(runs, split, data, plan, growth, context)
+    members = selection.members
+    if len(data) > SIDE_BY_SIDE_ROWS:
+        return [task.member(member) for member in members]
+    found: dict[int, Refit] = {}
     try:
-        for step in rounds(candidate, data, tuner, context.workspace, done, context.pool):
-            if step[0].index == 0:
-                first_rounds.setdefault(candidate.kernel, step)
-            machine = step[1]
-            context.checkpoint.store_step(name, step, run.path[step[0].index], data)
-            if step[0].index < last:
-                context.clock.check(1.0)
-    except (KeyboardInterrupt, TimeLimitReached) as error:
-        context.interrupted = True
-        warnings.warn(
-            f"{context.clock.reason(error)}: the model is fitted to {len(part)} of {len(data)} rows", stacklevel=2
+        with context.side_by_side() as pool:
+            for at, refit in pool.run(_RefitTask.member, task, members):
+                found[at] = refit
+    except KeyboardInterrupt as error:  # in the main thread, while others work
+        return [found[i] if i in found else task.ended(member, error) for i, member in enumerate(members)]
+    return [found[i] for i in range(len(members))]
+
+
+@dataclass(frozen=True, eq=False)
+class _RefitTask:
+    """The part of the work that all members share."""
+
+    runs: list[Run]
+    split: Split
+    data: Rows
+    plan: Plan
+    growth: float | None
+    context: FitContext
+
+    def member(self, member: Member) -> Refit:
+        """Fit one member to all rows; where the time is up, its machine from the split is the result."""
+        run, last = self.runs[member.run], member.round
+        assert isinstance(self.plan.feature_solver, Solver), "a tree is fitted leaf by leaf"
+        candidate = replace(
+            run.candidate, n_rounds=last, solver=self.plan.final_solver, feature_solver=self.plan.feature_solver
         )
-        machine = run.machines[last].embedded(data.X, part, data.weights)
-    return machine
+        tuner = ReplayedParams(run.path[: last + 1], candidate.seed, self.growth or 1.0)
+        steps: list[Step] = []
+        try:
+            if last and self.plan.validation == "splits":
+                steps = [*self.screened_steps(run, last), self.continued(candidate, tuner, run, last)]
+            else:
+                steps = self.repeated(candidate, tuner, run, f"all-{member.run}-to-{last}")
+        except (KeyboardInterrupt, TimeLimitReached) as error:
+            return self.ended(member, error)
+        # Leave-one-out errors are those with which the screening selected ridge and bandwidth.
+        records = tuple(replace(record, loo=run.records[record.index].loo) for record, _ in steps)
+        return Refit(tuple(machine for _, machine in steps), records)
+
+    def ended(self, member: Member, error: BaseException) -> Refit:
+        """Return the machine that a member has from the split, with a warning."""
+        run, data = self.runs[member.run], self.data
+        self.context.interrupted = True
+        fitted = f"{len(self.split.train)} of {len(data)} rows"
+        warnings.warn(f"{self.context.clock.reason(error)}: the model is fitted to {fitted}", stacklevel=2)
+        machine = run.machines[member.round].embedded(data.X, self.split.train, data.weights)
+        return Refit((*run.machines[: member.round], machine), ())
+
+    def repeated(self, candidate: Candidate, tuner: RoundTuner, run: Run, name: str) -> list[Step]:
+        """Repeat all rounds on all rows."""
+        context, steps = self.context, []
+        done = context.checkpoint.steps(name, self.data)[0][: candidate.n_rounds + 1]
+        for step in rounds(candidate, self.data, tuner, context.own_workspace(), done, context.pool):
+            steps.append(step)
+            context.checkpoint.store_step(name, step, run.path[step[0].index], self.data)
+            if step[0].index < candidate.n_rounds:
+                context.clock.check(1.0)
+        return steps
+
+    def screened_steps(self, run: Run, last: int) -> list[Step]:
+        """Return the rounds of the screening before round ``last``."""
+        return list(zip(run.records[:last], run.machines[:last], strict=True))
+
+    def continued(self, candidate: Candidate, tuner: RoundTuner, run: Run, last: int) -> Step:
+        """Go on from the screening: learn M of the last round on more rows, then solve for all rows."""
+        data, context, workspace = self.data, self.context, self.context.own_workspace()
+        begin = time.perf_counter()
+        metric = run.machines[last - 1].metric
+        rng = torch.Generator().manual_seed(candidate.seed)
+        part = data[torch.randperm(len(data), generator=rng)[:FEATURE_ROWS].sort().values.to(data.X.device)]
+        grown = 1.0 if self.growth is None else self.growth * part.total_weight / data.total_weight
+        before = ReplayedParams(run.path, candidate.seed, grown)
+        params = before.tune(last - 1, candidate.kernel, metric, part, workspace)
+        _, solver = self.plan.part_solvers(part)
+        machine, _ = solve_round(solver, candidate.max_bytes, part, params, metric, None, workspace)
+        metric = next_metric(candidate, machine, last - 1, context.pool) or run.machines[last].metric
+        context.clock.check(1.0)
+        params = tuner.tune(last, candidate.kernel, metric, data, workspace)
+        machine, info = solve_round(candidate.solver, candidate.max_bytes, data, params, metric, None, workspace)
+        return make_record(last, params, metric, info, time.perf_counter() - begin), machine.released()
 
 
 def solve_selected_fully(

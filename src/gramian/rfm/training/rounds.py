@@ -188,14 +188,6 @@ class Run:
     machines: tuple[KernelMachine, ...]
 
 
-@dataclass(frozen=True, eq=False)
-class RoundPredictions:
-    """Predictions ``outputs (t, m, c)`` of t rounds for m held-out rows, whose indices are ``rows``."""
-
-    rows: Int[Tensor, " m"]
-    outputs: Float[Tensor, "t m c"]
-
-
 def rounds(
     candidate: Candidate,
     data: Rows,

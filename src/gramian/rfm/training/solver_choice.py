@@ -52,6 +52,18 @@ class MemoryForecast:
         """The largest sum at any time."""
         return max(self.reading, self.rows + self.solver + self.features + self.tiles)
 
+    def side_by_side(self, piece: MemoryForecast, workers: int) -> MemoryForecast:
+        """Return the forecast where several fits of a part of the rows are in progress at a time.
+
+        >>> few, part = MemoryForecast(0, 10, 100, 10, 5), MemoryForecast(0, 10, 60, 10, 5)
+        >>> few.side_by_side(part, 1).peak, few.side_by_side(part, 3).peak
+        (125, 235)
+        """
+        if workers == 1:
+            return self
+        together = workers * (piece.solver + piece.features + piece.tiles)
+        return replace(self, features=max(self.features, together - self.solver - self.tiles))
+
 
 @dataclass(frozen=True)
 class SolverChoice:

@@ -7,7 +7,6 @@ All fits take this path. Small, large, streamed and distributed fits differ in t
 from __future__ import annotations
 
 import itertools
-import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,35 +15,27 @@ from jaxtyping import Bool, Float, Int
 from numpy.typing import NDArray
 from torch import Tensor
 
-from gramian.core.rows import Rows, RowSource
+from gramian.core.rows import MemoryRows, Rows, RowSource
+from gramian.core.selection import Member, Selection, average_predictions, select
+from gramian.core.splits import Split, draw_splits
 from gramian.features import Update
 from gramian.kernels import Kernel
 from gramian.rfm.machine import KernelMachine
 from gramian.rfm.model import Ensemble
-from gramian.rfm.training.context import FitContext, FoldResult
+from gramian.rfm.training.context import FitContext
 from gramian.rfm.training.parts import PartsLearner
 from gramian.rfm.training.plan import Plan
 from gramian.rfm.training.refit import (
+    Refit,
     Refitted,
     refit_on_all_rows,
     select_columns,
     solve_selected_fully,
     weight_growth,
 )
-from gramian.rfm.training.rounds import Candidate, Evolution, Round, Run, rounds
+from gramian.rfm.training.rounds import Candidate, Evolution, Round, rounds
 from gramian.rfm.training.tuning import FixedParams, LeaveOneOutTuner, RoundTuner
-from gramian.rfm.training.validation import (
-    Member,
-    RunComparison,
-    Selection,
-    average_predictions,
-    compare_runs,
-    cross_validate,
-    draw_folds,
-    draw_split,
-    screen,
-    select,
-)
+from gramian.rfm.training.validation import ComparedRuns, compare_on_splits, screen
 from gramian.solvers import Solver
 
 
@@ -123,6 +114,10 @@ class Task:
         return LeaveOneOutTuner(self.ridge, self.seed, self.ridge_per_row, self.cautious)
 
 
+Holdout = tuple[Int[Tensor, " m"], Float[Tensor, "m c"], Float[Tensor, " m"] | None]
+"""Indices of held-out training rows, predictions for them, and the weights with which they count (None: their own)."""
+
+
 @dataclass(frozen=True, eq=False)
 class Trained:
     """The result of :func:`train`, in the scaled units of the targets.
@@ -138,26 +133,27 @@ class Trained:
     best_round: int
     candidate: Candidate
     records: tuple[Round, ...]
-    holdout: tuple[Int[Tensor, " m"], Float[Tensor, "m c"]] | None
+    holdout: Holdout | None
     evaluated: Float[Tensor, "m c"] | None
     evolution: Evolution
     rows: Int[Tensor, " k"] | None = None
 
 
 @dataclass(frozen=True, eq=False)
-class RowSplit:
-    """Random parts of the rows: those to screen on (None: all), those held out, and a random order of the others."""
+class RowParts:
+    """Random parts of the rows: splits of them, or the rows of a large fit that are held out of it and the others."""
 
-    screened: Int[Tensor, " p"] | None
-    held_out: Int[Tensor, " q"] | None
-    order: Int[Tensor, " r"] | None
+    splits: tuple[Split, ...] = ()
+    screened: Int[Tensor, " p"] | None = None
+    held_out: Int[Tensor, " q"] | None = None
+    order: Int[Tensor, " r"] | None = None
 
 
 def train(task: Task, plan: Plan, source: RowSource, context: FitContext) -> Trained:
     """Run the rounds of every candidate, compare them, and fit the selected ones: one model or an average.
 
     Ctrl-C or the time limit ends a stage early, with a warning; the selection then uses what is finished. The
-    checkpoint stores finished rounds and folds, and is deleted once the fit is complete.
+    checkpoint stores finished rounds and splits, and is deleted once the fit is complete.
 
     Parameters
     ----------
@@ -169,145 +165,157 @@ def train(task: Task, plan: Plan, source: RowSource, context: FitContext) -> Tra
     context : FitContext
         Time limit, workspace, progress, callbacks, checkpoint, worker pool.
     """
-    split = _draw(task, plan, source.n_rows)
-    data = source.load() if split.screened is None else source.take(split.screened)
+    parts = _draw(task, plan, source)
+    if parts.splits:
+        data = parts.splits[0].fitted(source.load())
+    else:
+        data = source.load() if parts.screened is None else source.take(parts.screened)
     coarse = plan.validation == "evaluation set" and task.compares
     solver, feature_solver = plan.screen_solvers(data, coarse)
     candidates = task.candidates(solver, feature_solver, plan.max_bytes)
-    folds = list(draw_folds(source.n_rows, plan.n_folds, task.seed, task.strata)) if plan.n_folds else []
-    steps = len(candidates) * (task.n_rounds + 1) * (1 + len(folds)) + (2 if plan.large else 0)
-    with context.steps(steps, split.screened):
-        runs, compare = screen(candidates, task.tuner, data, context, plan.screen_time_share)
-        results: list[FoldResult] = []
-        if folds and compare:
-            results = cross_validate(
+    steps = len(candidates) * (task.n_rounds + 1) * max(1, plan.n_splits) + (2 if plan.large else 0)
+    with context.steps(steps, parts.splits[0].train if parts.splits else parts.screened):
+        holdout = task.evaluation if parts.held_out is None else source.take(parts.held_out)
+        judges = parts.splits[0].compared(source.load()) if parts.splits else holdout
+        runs = screen(
+            candidates, task.tuner, data, context, plan.screen_time_share, None if task.select_last else judges
+        )
+        if parts.splits:
+            compared = compare_on_splits(
                 runs,
-                data,
-                folds,
+                source.load(),
+                parts.splits,
                 context,
+                plan.split_time_share,
+                last=task.select_last,
                 per_row_ridge=task.ridge_grows,
                 with_machines=task.bagging,
-                all_candidates=len(runs) == len(candidates),
             )
-        holdout = task.evaluation if split.held_out is None else source.take(split.held_out)
-        comparison = compare_runs(runs, data, holdout, results)
-        selection = _select(task, plan, runs, comparison)
-        if not plan.large and solver != plan.solver and compare:
-            runs = solve_selected_fully(selection, runs, data, plan.final_solver, context)
-        refitted = _refit(task, plan, selection, runs, source, data, split, holdout, results, context)
+        else:
+            compared = ComparedRuns.on(runs, holdout)
+        selection = _select(task, plan, compared, source if holdout is None else MemoryRows(holdout))
+        if not plan.large and solver != plan.solver and holdout is not None:
+            compared = replace(compared, runs=solve_selected_fully(selection, runs, data, plan.final_solver, context))
+        refitted = _refit(task, plan, selection, compared, source, data, parts, holdout, context)
     context.close()
-    return _package(task, split, selection, runs, comparison, refitted)
+    return _package(task, parts, selection, compared, refitted)
 
 
-def _draw(task: Task, plan: Plan, n: int) -> RowSplit:
+def _draw(task: Task, plan: Plan, source: RowSource) -> RowParts:
+    n = source.n_rows
     if plan.large:
         order = torch.randperm(n, generator=torch.Generator().manual_seed(task.seed))
         held_out, order = order[: plan.holdout_rows].sort().values, order[plan.holdout_rows :]
         screened = order[: plan.screen_rows].sort().values
-        return RowSplit(screened, held_out if plan.validation == "holdout" else None, order)
-    if plan.validation == "split":
-        return RowSplit(*draw_split(n, plan.screen_rows, plan.holdout_rows, task.seed), order=None)
-    return RowSplit(None, None, None)
+        return RowParts((), screened, held_out if plan.validation == "holdout" else None, order)
+    if not plan.n_splits:
+        return RowParts()
+    copies = source.load().copies
+    splits = draw_splits(
+        n,
+        plan.n_splits,
+        train_rows=plan.screen_rows if plan.validation == "splits" else 0,
+        held_out_rows=plan.holdout_rows,
+        seed=task.seed,
+        strata=task.strata,
+        copies=None if copies is None else copies.cpu().numpy().astype(np.intp),
+    )
+    return RowParts(tuple(splits))
 
 
-def _select(task: Task, plan: Plan, runs: list[Run], comparison: RunComparison | None) -> Selection:
+def _select(task: Task, plan: Plan, compared: ComparedRuns, held_out: RowSource) -> Selection:
+    runs, comparison = compared.runs, compared.comparison
     if comparison is None:
         too_few_rows = plan.validation == "none" and task.compares and not task.select_last
         at = 0 if too_few_rows else len(runs[0].records) - 1
-        if plan.validation != "none":
-            warnings.warn(f"no validation scores yet, so round {at} of the first candidate is selected", stacklevel=2)
         return Selection((Member(0, at, 1.0),), [[float("nan")] * len(run.records) for run in runs])
     # Each member of a large ensemble would have to be fitted to all rows.
     most = 1 if plan.large else task.max_members
-    return select(comparison.errors, comparison.weights, last=task.select_last, most=most)
+    return select(comparison, held_out.load().Y, last=task.select_last, most=most)
 
 
 def _refit(
     task: Task,
     plan: Plan,
     selection: Selection,
-    runs: list[Run],
+    compared: ComparedRuns,
     source: RowSource,
     data: Rows,
-    split: RowSplit,
+    parts: RowParts,
     holdout: Rows | None,
-    folds: list[FoldResult],
     context: FitContext,
 ) -> Refitted:
     """Fit the selected members as the plan says, and keep the columns that M selects where RFM-T asks for it."""
-    best = selection.members[0]
+    best, runs = selection.members[0], compared.runs
     run = runs[best.run]
     if plan.large:
-        assert split.screened is not None
-        assert split.order is not None
+        assert parts.screened is not None
+        assert parts.order is not None
         assert holdout is not None
         learner = PartsLearner(
-            plan, run, best, task.tuner, task.feature_threshold, task.ridge_grows, source, split.order, context
+            plan, run, best, task.tuner, task.feature_threshold, task.ridge_grows, source, parts.order, context
         )
-        return learner.refit(split.screened, split.held_out, holdout, selection.scores[best.run][best.round])
+        return learner.refit(parts.screened, parts.held_out, holdout, selection.scores[best.run][best.round])
+    growth, refits = None, [Refit(runs[member.run].machines[: member.round + 1], ()) for member in selection.members]
     if plan.refit == "all rows":
-        assert split.screened is not None
-        data, screened = source.load(), split.screened
-        growth = weight_growth(data, screened) if task.ridge_grows else 1.0
-        machines = refit_on_all_rows(selection, runs, screened, data, growth, context)
-    else:
-        growth = 1.0
-        machines = [runs[member.run].machines[member.round] for member in selection.members]
-    ensemble = _average_members(selection, runs, machines, folds if task.bagging else [])
-    machine, ridge = ensemble.machines[0], growth * run.records[best.round].ridge
+        data = source.load()
+        growth = weight_growth(data, parts.splits[0]) if task.ridge_grows else None
+        refits = refit_on_all_rows(selection, runs, parts.splits[0], data, plan, growth, context)
+    machines = [refit.machines[-1] for refit in refits]
+    ensemble = _average_members(selection, compared, machines)
+    machine, ridge = ensemble.machines[0], (growth or 1.0) * run.records[best.round].ridge
     assert isinstance(machine, KernelMachine)
     if task.feature_threshold is None:
-        return Refitted(ensemble, machine.metric, ridge)
+        return Refitted(
+            ensemble,
+            machine.metric,
+            ridge,
+            records=refits[0].records,
+            metrics=tuple(m.metric for m in refits[0].machines),
+        )
     # A predictor of round 0 has learned no features, but it has gradients.
     support = select_columns(machine.matrix() if best.round else machine.agop, task.feature_threshold)
-    few = Rows(data.X[:, support], data.Y, data.weights)
+    few = Rows(data.X[:, support], data.Y, data.weights, copies=data.copies)
     candidate = replace(run.candidate, n_rounds=0)
     (record, plain), *_ = rounds(candidate, few, task.tuner(candidate.kernel), context.workspace)
     return Refitted(Ensemble((plain,), (1.0,)), machine.metric, record.ridge, support)
 
 
-def _average_members(
-    selection: Selection, runs: list[Run], machines: list[KernelMachine], folds: list[FoldResult]
-) -> Ensemble:
-    """Average the members' machines; with bagging, each together with its copies from the folds."""
+def _average_members(selection: Selection, compared: ComparedRuns, machines: list[KernelMachine]) -> Ensemble:
+    """Average the members' machines; with bagging, each together with those of the splits."""
     found: dict[object, tuple[KernelMachine, float]] = {}
     for member, machine in zip(selection.members, machines, strict=True):
-        copies = [fold[member.run][1] for fold in folds]
-        same = [machine, *(copy[min(member.round, len(copy) - 1)] for copy in copies)]
+        others = compared.machines[member.run]
+        same = [machine, *(other[min(member.round, len(other) - 1)] for other in others)]
         for i, one in enumerate(same):
             # Runs with one kernel share round 0: two members that are that round are one machine with both shares.
-            key = (runs[member.run].candidate.kernel, i) if member.round == 0 else (member.run, i)
+            key = (compared.runs[member.run].candidate.kernel, i) if member.round == 0 else (member.run, i)
             share = member.share / len(same)
             found[key] = (one, share + (found[key][1] if key in found else 0.0))
     kept, shares = zip(*found.values(), strict=True)
     return Ensemble(kept, shares)
 
 
-def _package(
-    task: Task,
-    split: RowSplit,
-    selection: Selection,
-    runs: list[Run],
-    comparison: RunComparison | None,
-    refitted: Refitted,
-) -> Trained:
+def _package(task: Task, parts: RowParts, selection: Selection, compared: ComparedRuns, refitted: Refitted) -> Trained:
     """Collect the fitted ensemble, the records of its rounds, and its predictions of held-out rows."""
     best = selection.members[0]
-    run = runs[best.run]
-    scored = zip(run.records, selection.scores[best.run], strict=True)
-    records = [replace(record, score=score) for record, score in scored]
+    run = compared.runs[best.run]
+    records = [*refitted.records, *run.records[len(refitted.records) :]]
+    records = [replace(record, score=score) for record, score in zip(records, selection.scores[best.run], strict=True)]
     if refitted.record is not None:
         records[best.round] = refitted.record
-    metrics = [machine.metric for machine in run.machines]
+    metrics = [*refitted.metrics, *(machine.metric for machine in run.machines[len(refitted.metrics) :])]
     metrics[best.round] = refitted.metric  # perhaps learned on more rows than those of the screening
-    predicted = evaluated = None
+    predicted: Holdout | None = None
+    evaluated = None
     if task.evaluation is not None:
         X = task.evaluation.X
         evaluated = refitted.ensemble.predict(X if refitted.support is None else X[:, refitted.support])
-    elif split.held_out is not None and refitted.holdout_outputs is not None:
-        predicted = split.held_out, refitted.holdout_outputs
-    elif comparison is not None and refitted.support is None:  # thresholded models differ from those that predicted
-        predicted = average_predictions(selection, comparison, split.held_out)
+    elif parts.held_out is not None:
+        if refitted.holdout_outputs is not None:
+            predicted = parts.held_out, refitted.holdout_outputs, None
+    elif compared.comparison is not None and refitted.support is None:  # thresholded models predict something else
+        predicted = average_predictions(selection, compared.comparison)
     return Trained(
         ensemble=refitted.ensemble,
         matrix=refitted.metric.matrix(),

@@ -60,7 +60,7 @@ class RoundTuner(ABC):
 
 
 def median_distance(kernel: Kernel, metric: Metric, X: Float[Tensor, "n d"], seed: int) -> float:
-    """Return the median distance of two rows under the metric, from at most 500 random rows; 1 if all rows coincide.
+    """Return the median distance of two rows under the metric, from at most 300 random rows; 1 if all rows coincide.
 
     >>> from gramian.kernels import Identity, Laplace
     >>> median_distance(Laplace(), Identity(1), torch.tensor([[0.0], [2.0]]), seed=0)
@@ -70,7 +70,8 @@ def median_distance(kernel: Kernel, metric: Metric, X: Float[Tensor, "n d"], see
     sample = X[rows.to(X.device)]
     points = kernel.prepare(sample, metric, kernel.center(sample))
     distances = kernel.distance(points, points)
-    apart = distances[torch.triu(torch.ones_like(distances, dtype=torch.bool), 1)]
+    first, second = torch.triu_indices(len(sample), len(sample), offset=1, device=distances.device)
+    apart = distances[first, second]
     positive = apart[apart > 0]
     return float(positive.median()) if len(positive) else 1.0
 
@@ -121,7 +122,7 @@ class LeaveOneOutTuner(RoundTuner):
     """Selects ridge, bandwidth, or both, by the exact leave-one-out error given M.
 
     Round 0 compares bandwidths over the whole range, since the error has more than one local minimum. Rounds 1 and 2
-    move from the previous optimum in both directions while the error falls; later rounds repeat round 2. Beyond 1,000
+    move from the previous optimum in both directions while the error falls; later rounds repeat round 2. Beyond 400
     rows the error is computed on a random part of them: both numbers describe the function (its length scale, its
     noise) and not the sample size.
 
@@ -181,9 +182,13 @@ class RecordingTuner(RoundTuner):
 
     def __init__(self, tuner: RoundTuner, path: Sequence[RoundParams]) -> None:
         self.tuner = tuner
+        self.start(path)
+
+    def start(self, path: Sequence[RoundParams]) -> None:
+        """Continue after rounds with these parameters."""
         self.path = list(path)
         if path:
-            tuner.resume(path[-1])
+            self.tuner.resume(path[-1])
 
     def tune(self, index: int, kernel: Kernel, metric: Metric, data: Rows, workspace: Workspace) -> RoundParams:
         """Return and record what the other tuner selects."""
@@ -250,7 +255,10 @@ class _Search:
 
     def _errors(self, operator: KernelOperator, scale: int, indices: list[int]) -> dict[int, float]:
         values = {self.ridge_value(i): i for i in indices}
-        points = Direct().path(operator, self.data.Y, list(values), weights=self.data.weights, workspace=self.workspace)
+        weights, copies = self.data.weights, self.data.copies
+        points = Direct().path(
+            operator, self.data.Y, list(values), weights=weights, copies=copies, workspace=self.workspace
+        )
         for point in points:
             self.errors[scale, values[point.ridge]] = point.loo.square().mean(dim=1)
         return {values[p.ridge]: float(self.errors[scale, values[p.ridge]] @ self.share) for p in points}
