@@ -7,15 +7,16 @@ their number, so that every method gets the same rows.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import datasets as sklearn_datasets
 from sklearn.model_selection import train_test_split
 
+from gramian.bench.halves import Half, half_of
 from gramian.datasets import Dataset, Split, diamonds, grinsztajn, grinsztajn_names, uci, uci_names
 from gramian.datasets.base import names
 
@@ -193,5 +194,18 @@ _ALL = (
     ),
     Suite("sklearn", "sets that come with scikit-learn", "mixed", 4, lambda folder: list(_SKLEARN), _read_sklearn),
 )
-SUITES: dict[str, Suite] = {suite.key: suite for suite in _ALL}
+
+
+def _half_suite(suite: Suite, half: Half) -> Suite:
+    return replace(
+        suite,
+        key=f"{suite.key}-{half}",
+        title=f"{suite.title}; the {half} half",
+        names=lambda folder: half_of(suite.names(folder), half),
+    )
+
+
+_HALVED = [suite for suite in _ALL if suite.key in ("uci-small", "grinsztajn-reg", "grinsztajn-clf")]
+_HALVES = [_half_suite(suite, half) for suite in _HALVED for half in get_args(Half)]
+SUITES: dict[str, Suite] = {suite.key: suite for suite in (*_ALL, *_HALVES)}
 """Suites by name."""
