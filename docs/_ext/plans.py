@@ -14,7 +14,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from gramian.core import format_bytes
 from gramian.rfm.options import TreePartition
-from gramian.rfm.training.plan import PART_ROWS, Plan
+from gramian.rfm.training.plan import FEATURE_ROWS, PART_ROWS, Plan
 from gramian.solvers import ConjugateGradient, Direct, Nystrom
 
 GB = 10**9
@@ -49,13 +49,15 @@ def plan_table() -> str:
 def _cells(plan: Plan) -> list[str]:
     screened = f"{plan.screen_rows:,} rows" if plan.screen_rows else "all rows"
     compared = {
-        "folds": f"{plan.n_folds} folds of a fifth",
-        "split": f"{plan.holdout_rows:,} other rows",
+        "folds": f"{plan.n_splits} folds of a fifth",
+        "splits": f"{plan.holdout_rows:,} other rows, {plan.n_splits} times",
         "holdout": f"{plan.holdout_rows:,} rows held out of the fit",
     }
     refit = {
         "none": "the screened models",
-        "all rows": "rounds repeated on all rows",
+        "all rows": "rounds repeated on all rows"
+        if plan.validation == "folds"
+        else f"M learned on up to {min(FEATURE_ROWS, plan.n):,} rows, then one solve on all rows",
         "growing parts": f"M learned on up to {min(PART_ROWS, plan.n):,} rows, then one solve on all rows",
     }
     return [

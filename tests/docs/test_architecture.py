@@ -119,7 +119,7 @@ class Calls:
 
 
 def classifier(**options):
-    return RFMClassifier(kernel="laplace", update="agop", n_rounds=1, **options)
+    return RFMClassifier(kernel="laplace", update="agop", n_rounds=1, n_threads=1, **options)  # calls of one thread
 
 
 def observe_fit():
@@ -129,7 +129,7 @@ def observe_fit():
     with pytest.MonkeyPatch.context() as patched, Calls("fit") as calls:
         model = classifier().fit(X, y)
         classifier(solver=TreePartition(leaf_rows=40)).fit(X, y)
-        patched.setattr("gramian.rfm.training.plan.SCREEN_ROWS", 40)  # candidates are refitted beyond this many rows
+        patched.setattr("gramian.rfm.training.plan.SPLIT_ROWS", 30)  # candidates are fitted to this many rows at most
         classifier().fit(X, y)
     with Calls("predict") as predictions:
         model.predict(X)

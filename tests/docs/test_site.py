@@ -86,7 +86,7 @@ def test_the_table_of_many_rows_is_printed_from_the_plan(plans):
     for (n, budget), row in zip(plans.SIZES, rows, strict=False):
         found = Plan.for_size(n, plans.COLUMNS, 1, budget)
         assert (f"{found.screen_rows:,} rows" if found.screen_rows else "all rows") == row[2]
-        assert str(found.n_folds) in row[3] or f"{found.holdout_rows:,}" in row[3]
+        assert (str(found.n_splits) if found.n_splits else f"{found.holdout_rows:,}") in row[3]
 
 
 def test_every_constant_of_the_plan_is_listed_with_its_reason(plans):
