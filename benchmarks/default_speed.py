@@ -101,9 +101,9 @@ def run(out: Path) -> None:
                 out.write_text(json.dumps({"cores": os.cpu_count(), "fits": records}, indent=1) + "\n")
 
 
-def show(path: Path) -> str:
+def markdown(saved: dict[str, Any]) -> str:
     """The medians over tables of time and error relative to CatBoost, as a table in Markdown."""
-    records = json.loads(path.read_text())["fits"]
+    records = saved["fits"]
     at = {(r["asked"], r["suite"], r["table"], r["method"]): r for r in records}
     lines = [
         "| training rows | tables | seconds / CatBoost's | the same, fast preset | error / CatBoost's |",
@@ -135,4 +135,4 @@ if __name__ == "__main__":
     if given.command == "run":
         run(given.out)
     else:
-        print(show(given.path))
+        print(markdown(json.loads(given.path.read_text())))

@@ -77,6 +77,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "peer_rfm": lambda: script("peer_rfm").markdown(record("peer_rfm")),
     "nets_speed": lambda: script("nets_speed").markdown(record("nets_speed")),
     "whitened_training": lambda: script("whitened_training").markdown(record("whitened_training")),
+    "default_speed": lambda: script("default_speed").markdown(record("default_speed")),
     "scale": lambda: script("scale").table(),
     "verdicts": verdicts,
 }

@@ -41,6 +41,15 @@ class TestOutput:
         assert found["head"]["fact_cos"] is not None
         assert found["head"]["c_nfa_cos"] is not None
 
+    def test_layers_at_a_time_give_the_same_table_and_page(self, run, tmp_path):
+        torch.save(weights(1), "w.pt")
+        page = tmp_path / "net.html"
+        whole, parts = run("w.pt"), run("w.pt", "--layers-at-a-time", 1, "--html", page)
+        assert parts.exit_code == 0
+        assert whole.stdout.splitlines()[1:] == parts.stdout.splitlines()[1 : len(whole.stdout.splitlines())]
+        assert "head" in page.read_text()
+        assert run("w.pt", "--layers-at-a-time", 0).exit_code == 2
+
     def test_two_checkpoints_are_compared(self, run):
         torch.save(weights(1), "a.pt")
         torch.save(weights(2), "b.pt")

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from gramian.core.rows import Rows
-from gramian.core.splits import Split, draw_splits
+from gramian.core.splits import RowSplit, draw_splits
 from small_training import make_rows
 
 
@@ -122,7 +122,7 @@ class TestRowsOfASplit:
         data = make_rows(4)
         copies = torch.tensor([1.0, 4.0, 2.0, 1.0], dtype=torch.float64)
         data = Rows(data.X, data.Y, 0.5 * copies, copies=copies)
-        split = Split(torch.tensor([1, 2]), torch.tensor([0, 1]), torch.tensor([3.0, 2.0]), torch.tensor([1.0, 1.0]))
+        split = RowSplit(torch.tensor([1, 2]), torch.tensor([0, 1]), torch.tensor([3.0, 2.0]), torch.tensor([1.0, 1.0]))
         assert split.fitted(data).weights.tolist() == [1.5, 1.0]
         assert split.fitted(data).copies.tolist() == [3, 2]
         assert split.compared(data).weights.tolist() == [0.5, 0.5]

@@ -11,7 +11,8 @@ from gramian.experiments.store import ExperimentStore
 from gramian.experiments.verdict import judge
 
 EXPERIMENTS = papers.load()
-_QUICK = 1.0
+_QUICK = 0.2
+"""Seconds up to which a cell is run twice."""
 _LARGEST = 100_000
 """Bytes of a record, since records are committed."""
 

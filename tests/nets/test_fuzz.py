@@ -15,7 +15,7 @@ from gramian.nets import inspect
 from nets import naive
 from nets.fuzz import random_model
 
-COUNT = int(os.environ.get("GRAMIAN_FUZZ", "60"))
+COUNT = int(os.environ.get("GRAMIAN_FUZZ", "40"))
 LAM = 0.1
 MATRICES = ("nfm", "agop", "agop_centered", "ptk", "enfa", "benfa", "fact", "bfact", "vcs")
 

@@ -30,7 +30,14 @@ def bench() -> None:
 
 
 @bench.command()
-@click.option("--suite", type=click.Choice(list(SUITES)), default="sklearn", show_default=True, help="The data sets.")
+@click.option(
+    "--suite",
+    type=click.Choice(list(SUITES)),
+    default="sklearn",
+    show_default=True,
+    metavar="NAME",
+    help="The data sets; --list names all suites.",
+)
 @click.option(
     "--sets",
     "wanted",

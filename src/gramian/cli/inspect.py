@@ -74,6 +74,12 @@ def _outputs(ctx: click.Context, param: click.Parameter, value: str) -> str | in
     help="Only these layers, such as 'encoder.*'; may be given several times.",
 )
 @click.option(
+    "--layers-at-a-time",
+    type=click.IntRange(min=1),
+    metavar="NUMBER",
+    help="Hold this many layers in memory and read the data again for the next ones: for large networks.",
+)
+@click.option(
     "--outputs",
     default="all",
     show_default=True,
@@ -124,6 +130,7 @@ def inspect(
     max_length: int,
     image_size: tuple[int, int] | None,
     layers: tuple[str, ...],
+    layers_at_a_time: int | None,
     outputs: str | int,
     loss: str,
     weight_decay: float | None,
@@ -194,6 +201,7 @@ def inspect(
             batch_size=batch_size,
             device=device if device == "auto" else resolve_device(device),  # raises an error that names the devices
             seed=seed,
+            layers_at_a_time=layers_at_a_time,
         )
         if factory is None:
             result = measure_pretrained(request, text_column, max_length)

@@ -16,7 +16,7 @@ from gramian.cli.inspect_data import InspectData, as_loss, read_inspect_data, re
 from gramian.cli.inspect_output import InspectResult
 from gramian.cli.user_code import build_model, current_folder_first
 from gramian.datasets.sample_files import SampleOptions
-from gramian.nets import FeatureReport, inspect_checkpoints, inspect_weights
+from gramian.nets import FeatureReport, InspectOptions, inspect_checkpoints, inspect_weights
 from gramian.nets.checkpoints.pretrained import batches_for, load_pretrained, load_tokenizer
 from gramian.nets.checkpoints.steps import find_checkpoints
 from gramian.nets.trajectory import measure_run
@@ -37,6 +37,7 @@ class InspectRequest:
     batch_size: int
     device: str | torch.device
     seed: int
+    layers_at_a_time: int | None = None
 
     def inspect(self, model: nn.Module, given: InspectData, initial: Any = None) -> FeatureReport:
         """Measure one network on the data."""
@@ -52,6 +53,7 @@ class InspectRequest:
             max_samples=self.rows.n_samples,
             batch_size=self.batch_size,
             seed=self.seed,
+            options=InspectOptions(layers_at_a_time=self.layers_at_a_time),
         )
 
     def facts(self, model: str, given: InspectData) -> dict[str, Any]:

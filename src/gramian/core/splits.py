@@ -22,7 +22,7 @@ _Indices = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
-class Split:
+class RowSplit:
     """Indices of rows to fit to and of rows that are held out, and how many copies of each are (None: one of each)."""
 
     train: Int[Tensor, " p"]
@@ -48,7 +48,7 @@ def draw_splits(
     seed: int = 0,
     strata: NDArray[np.intp] | None = None,
     copies: NDArray[np.intp] | None = None,
-) -> Iterator[Split]:
+) -> Iterator[RowSplit]:
     """Yield ``count`` splits: fifths of the rows held out in turn, or parts of ``train_rows`` rows where that is less.
 
     Parts follow one another in a random order of the rows, and the rows after each part are held out, at most
@@ -74,10 +74,10 @@ def draw_splits(
             turned = np.roll(order, -number * train_rows)
             train, held_out = turned[:train_rows], turned[train_rows : train_rows + held_out_rows]
         if copies is None:
-            yield Split(torch.from_numpy(np.sort(train)), torch.from_numpy(np.sort(held_out)))
+            yield RowSplit(torch.from_numpy(np.sort(train)), torch.from_numpy(np.sort(held_out)))
         else:
             (fitted_rows, train_copies), (out_rows, out_copies) = (_counted(owner[part]) for part in (train, held_out))
-            yield Split(fitted_rows, out_rows, train_copies, out_copies)
+            yield RowSplit(fitted_rows, out_rows, train_copies, out_copies)
 
 
 def _stratified_order(n: int, seed: int, labels: _Indices | None, *, interleaved: bool) -> _Indices:

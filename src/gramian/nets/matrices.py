@@ -51,7 +51,9 @@ def _loss_missing(sums: LayerSums) -> str | None:
 
 
 def _gradient_missing(sums: LayerSums) -> str | None:
-    return None if sums.gradient is not None else f"needs the gradient of the loss: {_PASS_LOSS}"
+    if sums.gradient is not None or sums.no_fact_reason is not None:  # then that reason counts
+        return None
+    return f"needs the gradient of the loss: {_PASS_LOSS}"
 
 
 def _decay_missing(sums: LayerSums) -> str | None:

@@ -11,7 +11,7 @@ from gramian.core.clock import Clock
 from gramian.core.pool import Serial, Threads
 from gramian.core.rows import Rows
 from gramian.core.selection import Member, Selection
-from gramian.core.splits import Split
+from gramian.core.splits import RowSplit
 from gramian.features import Agop
 from gramian.rfm.training import refit
 from gramian.rfm.training.context import Checkpoint, FitContext
@@ -26,7 +26,7 @@ POOL = importlib.import_module("gramian.core.pool")
 ROUGH = ConjugateGradient(tol=1e-2, preconditioner_rank=20)
 EXACT = ConjugateGradient(tol=1e-8, preconditioner_rank=40)
 PART = torch.arange(60)
-SPLIT = Split(PART, torch.arange(60, 100))
+SPLIT = RowSplit(PART, torch.arange(60, 100))
 
 
 def refits(selection, runs, data, growth=1.0, context=None, **solvers):
@@ -54,7 +54,7 @@ class TestColumns:
 
 
 def test_a_ridge_per_row_grows_with_the_total_weight():
-    split = Split(torch.arange(30), torch.arange(30, 90))
+    split = RowSplit(torch.arange(30), torch.arange(30, 90))
     assert weight_growth(make_rows(90), split) == 3.0
     data = make_rows(90, weighted=True)
     assert weight_growth(data, split) == pytest.approx(float(data.weights.sum() / data.weights[:30].sum()))
@@ -63,7 +63,7 @@ def test_a_ridge_per_row_grows_with_the_total_weight():
 def test_a_ridge_per_row_grows_with_the_copies_that_the_split_left_out():
     copies = torch.tensor([1.0, 3.0, 2.0], dtype=torch.float64)
     data = replace(make_rows(3), weights=copies, copies=copies)
-    split = Split(torch.tensor([1, 2]), torch.tensor([0, 1]), torch.tensor([2.0, 2.0]), torch.tensor([1.0, 1.0]))
+    split = RowSplit(torch.tensor([1, 2]), torch.tensor([0, 1]), torch.tensor([2.0, 2.0]), torch.tensor([1.0, 1.0]))
     assert weight_growth(data, split) == pytest.approx(6 / 4)
 
 

@@ -5,13 +5,14 @@ import threading
 import time
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 
 from gramian.core.clock import Clock, TimeLimitReached
 from gramian.core.pool import Serial, Threads
 from gramian.core.rows import Rows
-from gramian.core.selection import RunComparison, mean_squared_error
+from gramian.core.selection import RunComparison
 from gramian.core.splits import draw_splits
 from gramian.features import Agop
 from gramian.kernels import Gaussian, Laplace
@@ -133,15 +134,18 @@ class TestScreening:
         assert len(observer.seen) == 16
         assert all(here for *_, here in observer.seen)
 
-    def test_a_candidate_ends_with_the_first_round_that_is_not_better_on_held_out_rows(self):
+    def test_a_candidate_ends_with_the_first_round_that_is_worse_by_a_standard_error_on_held_out_rows(self):
         data, held_out = make_rows(60, noise=1.0), make_rows(60, seed=1, noise=1.0)
         candidates = [replace(one, n_rounds=8) for one in FOUR]
         whole = screen(candidates, fixed, data, FitContext(), 1.0)
         ended = screen(candidates, fixed, data, FitContext(), 1.0, held_out)
         for run, all_rounds in zip(ended, whole, strict=True):
             assert len(all_rounds.records) == 9
-            errors = [mean_squared_error(machine.predict(held_out.X), held_out) for machine in all_rounds.machines]
-            worse = [t for t in range(1, 9) if errors[t] >= errors[t - 1]]
+            errors = np.stack(
+                [(machine.predict(held_out.X) - held_out.Y).square().mean(1).numpy() for machine in all_rounds.machines]
+            )
+            gaps = np.diff(errors, axis=0)
+            worse = [t + 1 for t, gap in enumerate(gaps) if gap.mean() > gap.std() / np.sqrt(len(gap))]
             assert len(run.records) == (worse[0] + 1 if worse else 9)
             assert all(torch.equal(a.coef, b.coef) for a, b in zip(run.machines, all_rounds.machines, strict=False))
         assert min(len(run.records) for run in ended) < 9

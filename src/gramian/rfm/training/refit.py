@@ -13,7 +13,7 @@ from torch import Tensor
 from gramian.core.clock import TimeLimitReached
 from gramian.core.rows import Rows
 from gramian.core.selection import Member, Selection
-from gramian.core.splits import Split
+from gramian.core.splits import RowSplit
 from gramian.kernels import Metric
 from gramian.rfm.machine import KernelMachine
 from gramian.rfm.model import Ensemble
@@ -79,7 +79,7 @@ def select_columns(M: Float[Tensor, "d d"], threshold: float) -> Bool[Tensor, " 
     return support
 
 
-def weight_growth(data: Rows, split: Split) -> float:
+def weight_growth(data: Rows, split: RowSplit) -> float:
     """Return the factor by which a ridge per row grows from the training rows of a split to all rows."""
     return data.total_weight / split.fitted(data).total_weight
 
@@ -87,7 +87,7 @@ def weight_growth(data: Rows, split: Split) -> float:
 def refit_on_all_rows(
     selection: Selection,
     runs: list[Run],
-    split: Split,
+    split: RowSplit,
     data: Rows,
     plan: Plan,
     growth: float | None,
@@ -118,7 +118,7 @@ class _RefitTask:
     """The part of the work that all members share."""
 
     runs: list[Run]
-    split: Split
+    split: RowSplit
     data: Rows
     plan: Plan
     growth: float | None

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from gramian.core.rows import MemoryRows, Rows, RowSource
 from gramian.core.selection import Member, Selection, average_predictions, select
-from gramian.core.splits import Split, draw_splits
+from gramian.core.splits import RowSplit, draw_splits
 from gramian.features import Update
 from gramian.kernels import Kernel
 from gramian.rfm.machine import KernelMachine
@@ -143,7 +143,7 @@ class Trained:
 class RowParts:
     """Random parts of the rows: splits of them, or the rows of a large fit that are held out of it and the others."""
 
-    splits: tuple[Split, ...] = ()
+    splits: tuple[RowSplit, ...] = ()
     screened: Int[Tensor, " p"] | None = None
     held_out: Int[Tensor, " q"] | None = None
     order: Int[Tensor, " r"] | None = None

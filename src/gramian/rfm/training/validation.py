@@ -15,7 +15,7 @@ from torch import Tensor
 from gramian.core.clock import TimeLimitReached
 from gramian.core.rows import Rows
 from gramian.core.selection import RoundPredictions, RunComparison, held_out_errors, race
-from gramian.core.splits import Split
+from gramian.core.splits import RowSplit
 from gramian.core.statistics import within_standard_error
 from gramian.kernels import Kernel
 from gramian.rfm.machine import KernelMachine
@@ -164,7 +164,7 @@ class SplitTask:
 def repeat_on_splits(
     runs: list[Run],
     data: Rows,
-    splits: list[Split],
+    splits: list[RowSplit],
     context: FitContext,
     share: float,
     *,
@@ -202,7 +202,7 @@ def repeat_on_splits(
     return [found[i] for i in sorted(found)]
 
 
-def run_split(task: SplitTask, split: Split) -> SplitResult:
+def run_split(task: SplitTask, split: RowSplit) -> SplitResult:
     """Repeat the rounds of all runs on the training rows of a split, and predict its held-out rows after each round.
 
     A run may stop early on a split (a constant predictor); its last round then replaces the missing ones.
@@ -255,7 +255,7 @@ class ComparedRuns:
 def compare_on_splits(
     runs: list[Run],
     data: Rows,
-    splits: tuple[Split, ...],
+    splits: tuple[RowSplit, ...],
     context: FitContext,
     time_share: float,
     *,
