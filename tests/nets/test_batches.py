@@ -1,5 +1,7 @@
 """Data in every form."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 import torch
@@ -8,7 +10,7 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 from gramian.nets import InspectOptions, inspect
-from gramian.nets.batches import batches
+from gramian.nets.batches import batches, output_tensor
 from nets.models import mlp, seeded
 
 G = torch.Generator().manual_seed(5)
@@ -158,3 +160,31 @@ def test_padding_masks_are_read():
     assert additive.mask is None
     both = {"x": torch.zeros(2, 2, 3), "attention_mask": mask, "decoder_input_ids": torch.zeros(2, 2)}
     assert next(iter(batches([both]))).unmasked_positions == 2
+
+
+@dataclasses.dataclass
+class Answer:
+    logits: torch.Tensor
+    loss: torch.Tensor | None = None
+
+
+class Answers(torch.nn.Module):
+    """Returns a dataclass, as models of some libraries do."""
+
+    def __init__(self):
+        super().__init__()
+        self.head = torch.nn.Linear(4, 3)
+
+    def forward(self, x, labels=None):
+        logits = self.head(x)
+        return Answer(logits, None if labels is None else torch.nn.functional.cross_entropy(logits, labels))
+
+
+def test_a_dataclass_with_logits_and_a_loss_is_read():
+    model, X = Answers(), torch.randn(12, 4, generator=torch.Generator().manual_seed(0))
+    plain = inspect(model.head, X)
+    np.testing.assert_allclose(inspect(model, X).matrix("head", "agop"), plain.matrix("model", "agop"))
+    batches = [{"x": X, "labels": torch.arange(12) % 3}]
+    assert inspect(model, batches, "model", weight_decay=0.1).matrix("head", "fact").shape == (4, 4)
+    with pytest.raises(ValueError, match="no floating-point tensor"):
+        output_tensor(object(), 2)

@@ -16,7 +16,7 @@ May import ``core``, ``display``, ``features`` and ``files`` only.
 
 from gramian.nets.checkpoints import WeightReport, inspect_weights
 from gramian.nets.compare import Comparison, compare
-from gramian.nets.geometry import balancedness, neural_collapse, surrogate, target_linearity
+from gramian.nets.geometry import FeatureMoments, balancedness, neural_collapse, surrogate, target_linearity
 from gramian.nets.inspection import inspect
 from gramian.nets.layer_forms import LayerForm, register_layer
 from gramian.nets.monitor import Monitor
@@ -26,6 +26,7 @@ from gramian.nets.trajectory import Trajectory, inspect_checkpoints
 
 __all__ = [
     "Comparison",
+    "FeatureMoments",
     "FeatureReport",
     "InspectOptions",
     "LayerForm",

@@ -238,7 +238,8 @@ def _tensors(value: object) -> Iterator[Tensor]:
 def output_tensor(output: object, size: int) -> Tensor:
     """The model's output as one tensor whose first dimension is the batch.
 
-    A mapping gives its logits (or last hidden state), a tuple its first tensor.
+    A mapping, or an object with attributes such as a dataclass, gives its logits (or last hidden state), a tuple its
+    first tensor.
 
     >>> output_tensor({"logits": torch.zeros(2, 3), "aux": None}, 2).shape
     torch.Size([2, 3])
@@ -249,6 +250,9 @@ def output_tensor(output: object, size: int) -> Tensor:
         chosen = output[key] if key is not None else next(_tensors(output), None)
     elif isinstance(output, tuple | list):
         chosen = next(_tensors(output), None)
+    elif not isinstance(output, Tensor):
+        found = (getattr(output, key, None) for key in OUTPUT_KEYS)
+        chosen = next((value for value in found if isinstance(value, Tensor)), None)
     if not isinstance(chosen, Tensor) or not chosen.is_floating_point():
         raise ValueError(
             f"the model returned {type(output).__name__}, in which no floating-point tensor was found; pass "
