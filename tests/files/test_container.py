@@ -3,11 +3,12 @@
 import os
 import pickle
 import stat
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
 import pytest
-from safetensors.numpy import save_file
+from safetensors.numpy import load_file, save_file
 
 import gramian
 from gramian.files import ModelFileError, container, read, write
@@ -32,6 +33,31 @@ def test_every_flipped_byte_is_noticed(path):
     refused(path, "checksum of .* is wrong.*Copy or download it again")
 
 
+def test_arrays_of_every_format_and_order_are_read_by_safetensors(tmp_path):
+    rng = np.random.default_rng(0)
+    kinds = ["f8", "f4", "f2", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1", "?"]
+    shapes = [(), (0, 3), (3, 5)]
+    arrays = {f"{kind} {shape}": np.asarray(9 * rng.random(shape), kind) for kind in kinds for shape in shapes}
+    arrays |= {"transposed": rng.random((4, 3)).T, "strided": rng.random(10)[::3]}
+    arrays["swapped"] = rng.random(3).astype(">f8")
+    path = tmp_path / "arrays.gramian"
+    container.pack(path, {"value": 1}, arrays)
+    found = load_file(path)
+    assert set(found) == set(arrays)
+    for name, array in arrays.items():
+        assert found[name].dtype == array.dtype.newbyteorder("=")
+        np.testing.assert_array_equal(found[name], array)
+
+
+def test_arrays_are_written_without_a_copy(tmp_path):
+    arrays = {"a": np.zeros(4_000_000), "b": np.ones((1000, 3000))}
+    tracemalloc.start()
+    container.pack(tmp_path / "large.gramian", {"value": 1}, arrays)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 2_000_000
+
+
 def test_bytes_after_the_end_are_noticed(path):
     path.write_bytes(path.read_bytes() + b"more")
     refused(path, "damaged")
@@ -51,7 +77,8 @@ def test_a_file_of_an_older_format_asks_for_the_version_that_wrote_it():
     """The file was written by gramian 0.1.0 before format 2 existed."""
     old = Path(__file__).parent / "data" / "format-old.gramian"
     assert manifest_of(old)["format"] == 1
-    refused(old, "has format 1, written by gramian 0.1.0 before format 2.*load it with .*, or fit the model again")
+    written = f"has format 1, written by gramian 0.1.0 before format {container.FORMAT}"
+    refused(old, f"{written}.*load it with .*, or fit the model again")
     with pytest.raises(ModelFileError, match="fit the model again"):
         gramian.load(old)
 

@@ -11,20 +11,34 @@ import json
 import os
 import uuid
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save
 
 from gramian.core.version import __version__
 
-FORMAT = 2
+FORMAT = 3
 """Number of the file format, which increases whenever older files or older versions of gramian become incompatible."""
 _KEY = "gramian"
 _MOST_HEADER = 100_000_000
 """Largest header that safetensors accepts."""
+_DTYPES = {
+    "f8": "F64",
+    "f4": "F32",
+    "f2": "F16",
+    "i8": "I64",
+    "i4": "I32",
+    "i2": "I16",
+    "i1": "I8",
+    "u8": "U64",
+    "u4": "U32",
+    "u2": "U16",
+    "u1": "U8",
+    "b1": "BOOL",
+}
+"""Formats of numbers by their name in numpy and in safetensors."""
 _PICKLES = (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05")
 
 
@@ -51,20 +65,39 @@ def pack(path: Path, manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) 
         raise ValueError(
             f"the model has {len(text) / 1e6:.0f} MB of text and labels, too much for a model file: use joblib.dump"
         )
-    # safetensors writes the memory of an array as it is, without regard to its strides.
-    content = save({name: np.asarray(array, order="C") for name, array in arrays.items()}, metadata={_KEY: text})
     target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {target.parent} to save {target.name} in: create it first")
     part = target.with_name(f".{target.name}.{uuid.uuid4().hex}.part")
     try:
         with part.open("xb") as file:
-            file.write(content)
+            _write_tensors(file, arrays, {_KEY: text})
             file.flush()
             os.fsync(file.fileno())
         part.replace(target)
     finally:
         part.unlink(missing_ok=True)
+
+
+def _write_tensors(file: BinaryIO, arrays: dict[str, NDArray[Any]], metadata: dict[str, str]) -> None:
+    """Write arrays in the format of safetensors, one after the other; its own writer holds all of them twice."""
+    # Larger numbers come first, so that every array begins at a multiple of its numbers' size.
+    ordered = sorted(arrays.items(), key=lambda item: (-item[1].itemsize, item[0]))
+    header: dict[str, Any] = {"__metadata__": metadata}
+    at = 0
+    for name, array in ordered:
+        header[name] = {
+            "dtype": _DTYPES[array.dtype.newbyteorder("=").str[1:]],
+            "shape": list(array.shape),
+            "data_offsets": [at, at + array.nbytes],
+        }
+        at += array.nbytes
+    text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    file.write(len(text).to_bytes(8, "little") + text)
+    for _, array in ordered:
+        # A contiguous copy in little-endian order, where the array is not one already.
+        file.write(np.ascontiguousarray(array, array.dtype.newbyteorder("<")).reshape(-1).view(np.uint8).data)
 
 
 def unpack(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
