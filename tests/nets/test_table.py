@@ -11,7 +11,7 @@ from torch import nn
 from gramian.display import to_text
 from gramian.nets import InspectOptions, inspect
 from gramian.nets.columns import COLUMNS
-from gramian.nets.table import SHOWN, headline, layer_table, measured_columns, report_section, skipped_lines
+from gramian.nets.table import SHOWN, headline, layer_table, measured_columns, report_section, skipped_by_reason
 from nets.models import INPUTS, LABELS, full_report, mlp, seeded
 
 X = torch.randn(20, 5, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
@@ -85,8 +85,8 @@ def test_the_headline_names_what_was_measured():
 
 
 def test_skipped_modules_are_grouped_by_reason():
-    lines = skipped_lines({**{f"m{i}": "shared" for i in range(6)}, "x": "unused"})
-    assert lines == ["m0, m1, m2, m3 and 2 more: shared", "x: unused"]
+    pairs = skipped_by_reason({**{f"m{i}": "shared" for i in range(6)}, "x": "unused"})
+    assert pairs == [("m0, m1, m2, m3 and 2 more", "shared"), ("x", "unused")]
     text = to_text([report_section(inspect(seeded(mlp), X).rows, {"x": "unused"}, {})])
     assert text.endswith("not measured  x: unused")
 

@@ -155,7 +155,7 @@ def report_section(
     rows: Sequence[Row], skipped: Mapping[str, str], settings: Mapping[str, Any], shown: Sequence[str] | None = None
 ) -> Section:
     """Return the table of a report with a headline, and with a note for the modules that were not measured."""
-    note = "\n".join(f"not measured  {line}" for line in skipped_lines(skipped))
+    note = "\n".join(f"not measured  {names}: {reason}" for names, reason in skipped_by_reason(skipped))
     return Section(headline(rows, settings), layer_table(rows, shown), note)
 
 
@@ -177,20 +177,20 @@ def headline(rows: Sequence[Row], settings: Mapping[str, Any]) -> str:
     return " · ".join(parts)
 
 
-def skipped_lines(skipped: Mapping[str, str]) -> list[str]:
-    """Return one line per reason, with the modules that were skipped for it.
+def skipped_by_reason(skipped: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Return pairs of modules and the reason why they were skipped, one for each reason.
 
-    >>> skipped_lines({"a": "its weights are not used", "b": "its weights are not used"})
-    ['a, b: its weights are not used']
+    >>> skipped_by_reason({"a": "its weights are not used", "b": "its weights are not used"})
+    [('a, b', 'its weights are not used')]
     """
     grouped: dict[str, list[str]] = {}
     for name, reason in skipped.items():
         grouped.setdefault(reason, []).append(name)
-    lines = []
+    found = []
     for reason, names in grouped.items():
         rest = f" and {len(names) - _NAMED_MODULES} more" if len(names) > _NAMED_MODULES else ""
-        lines.append(f"{', '.join(names[:_NAMED_MODULES])}{rest}: {reason}")
-    return lines
+        found.append((f"{', '.join(names[:_NAMED_MODULES])}{rest}", reason))
+    return found
 
 
 def _tone(good: bool, near: bool) -> Tone:

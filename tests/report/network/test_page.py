@@ -86,6 +86,13 @@ def test_skipped_layers_have_reasons_and_names_are_escaped():
     assert not any(tag == "b" and not found for tag, found in checker.elements)
 
 
+def test_modules_that_are_skipped_for_one_reason_share_a_line():
+    norms = build(lambda: nn.Sequential(nn.Linear(5, 4), *(nn.LayerNorm(4) for _ in range(9)), nn.Linear(4, 2)))
+    text = check(network_page(quiet_inspect(norms, X))).text
+    assert text.count("has no weight matrix") == 1
+    assert "1, 2, 3, 4 and 5 more" in text
+
+
 def test_many_layers_have_a_slider_and_a_note_names_the_rest():
     deep = build(lambda: nn.Sequential(*(nn.Linear(5, 5) for _ in range(26))))
     report = quiet_inspect(deep, X)

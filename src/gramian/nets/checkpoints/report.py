@@ -13,7 +13,7 @@ import numpy as np
 
 from gramian.display import Column, Entry, Renderable, Section, Table, format_fixed, format_number
 from gramian.files import read, write
-from gramian.nets.table import LayerColumn, skipped_lines
+from gramian.nets.table import LayerColumn, skipped_by_reason
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -180,7 +180,7 @@ class WeightReport(Renderable):
         return " · ".join(parts)
 
     def sections(self) -> list[Section]:
-        note = "\n".join(f"not measured  {line}" for line in skipped_lines(self.unusual()))
+        note = "\n".join(f"not measured  {names}: {reason}" for names, reason in skipped_by_reason(self.unusual()))
         return [Section(self.headline(), weight_table(self.rows), note)]
 
     def unusual(self) -> dict[str, str]:

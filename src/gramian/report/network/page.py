@@ -10,7 +10,7 @@ import numpy as np
 from gramian.core import version
 from gramian.display import Column, Table
 from gramian.nets import FeatureReport, Monitor
-from gramian.nets.table import PARTLY_ALIGNED, TABLE_COLUMNS, headline
+from gramian.nets.table import PARTLY_ALIGNED, TABLE_COLUMNS, headline, skipped_by_reason
 from gramian.report.figures.matrices import image_of
 from gramian.report.network.layers import across_layers, first_layer_directions, layer_panel, layers_table
 from gramian.report.network.sentences import CONVERGED, beyond_chance, describe_network
@@ -100,8 +100,8 @@ def _summary(report: FeatureReport) -> str:
 def _skipped(report: FeatureReport) -> str:
     if not report.skipped:
         return prose("Every layer with weights was measured.")
-    rows = [[name, reason] for name, reason in report.skipped.items()]
-    return table(Table(["module", Column("reason", "left")], rows))
+    rows = [list(pair) for pair in skipped_by_reason(report.skipped)]
+    return table(Table(["modules", Column("reason", "left")], rows))
 
 
 def _settings(report: FeatureReport) -> list[tuple[str, object]]:

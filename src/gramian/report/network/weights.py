@@ -11,7 +11,7 @@ from gramian.core import version
 from gramian.display import Column, Table
 from gramian.nets import WeightReport
 from gramian.nets.checkpoints.report import WEIGHT_COLUMNS, Row, weight_table
-from gramian.nets.table import skipped_lines
+from gramian.nets.table import skipped_by_reason
 from gramian.report.network.families import over_blocks
 from gramian.report.network.layers import explain_columns
 from gramian.report.network.page import MOST_LAYERS
@@ -193,10 +193,10 @@ def _panel(report: WeightReport, layer: str) -> str:
 
 
 def _skipped(report: WeightReport) -> str:
-    lines_ = [line.partition(": ") for line in skipped_lines(report.skipped)]
-    if not lines_:
+    rows = [list(pair) for pair in skipped_by_reason(report.skipped)]
+    if not rows:
         return prose("Every tensor was measured.")
-    return table(Table(["tensors", Column("reason", "left")], [[names, reason] for names, _, reason in lines_]))
+    return table(Table(["tensors", Column("reason", "left")], rows))
 
 
 def _settings(report: WeightReport) -> list[tuple[str, object]]:
