@@ -134,6 +134,21 @@ def test_works_under_no_grad_and_checkpointing():
     np.testing.assert_allclose(report.matrix("net.0", "agop"), plain.matrix("0", "agop"), rtol=1e-12)
 
 
+def test_reentrant_checkpointing_is_refused_with_the_way_out():
+    import torch.utils.checkpoint
+
+    class Reentrant(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.net = nn.Linear(5, 5), mlp()
+
+        def forward(self, x):
+            return torch.utils.checkpoint.checkpoint(self.net, self.first(x), use_reentrant=True)
+
+    with pytest.raises(ValueError, match="use_reentrant=False"):
+        inspect(seeded(Reentrant), data())
+
+
 def test_tied_weights_have_the_whole_gradient():
     class Tied(nn.Module):
         def __init__(self):

@@ -92,7 +92,16 @@ class ForwardPass:
     ) -> tuple[dict[str, list[Tensor]], Sequence[Tensor | None]]:
         edges: list[Any] = list({call.edge for uses in self.calls.values() for call in uses})
         wanted = edges + weights
-        found = torch.autograd.grad(scalar, wanted, retain_graph=retain, allow_unused=True) if wanted else ()
+        try:
+            found = torch.autograd.grad(scalar, wanted, retain_graph=retain, allow_unused=True) if wanted else ()
+        except RuntimeError as error:
+            if "use_reentrant" not in str(error):
+                raise
+            raise ValueError(
+                "the model uses reentrant activation checkpointing, through which no gradient at a layer can be taken: "
+                "pass use_reentrant=False to torch.utils.checkpoint, or switch checkpointing off "
+                "(model.gradient_checkpointing_disable() of Hugging Face models)"
+            ) from error
         at = dict(zip(edges, found, strict=False))
         rows: dict[str, list[Tensor]] = {}
         for layer in self.layers:
