@@ -153,6 +153,7 @@ class TestWithClient:
         assert model.classes_.tolist() == [0, 1, 2]
         assert model.score(X, labels) > 0.8
 
+    @pytest.mark.slow  # test_cluster kills a worker in every run
     def test_a_worker_killed_in_the_middle_of_a_fit(self, failing_cluster, monkeypatch):
         X, y = table()
         here = RFMRegressor(**options()).fit(X, y)

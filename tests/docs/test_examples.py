@@ -12,9 +12,11 @@ from gramian import report
 from gramian.report.style import Picture
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("plot_*.py"))
+# Training takes ten seconds, and the documentation runs this example too.
+CASES = [pytest.param(p, marks=pytest.mark.slow if p.stem == "plot_7_training" else ()) for p in EXAMPLES]
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
 def test_runs_and_draws(path, capsys):
     mpl.use("agg")
     import matplotlib.pyplot as plt

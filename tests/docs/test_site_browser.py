@@ -43,7 +43,7 @@ def view(request, browser) -> Iterator:
 
 
 def test_pages_are_quiet_offline_and_as_wide_as_the_window(view):
-    for name in PAGES:
+    for name in PAGES if view.scheme == "light" else PAGES[::3]:  # every page in one theme, and a third in the others
         view.goto((SITE / f"{name}.html").as_uri())
         assert view.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{name} is wider than the window"
         assert view.evaluate("document.documentElement.dataset.theme") == view.scheme
