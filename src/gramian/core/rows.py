@@ -52,6 +52,12 @@ class Rows:
         """The number of rows, or the sum of their weights."""
         return float(len(self) if self.weights is None else self.weights.sum())
 
+    @property
+    def shares(self) -> Float[Tensor, " n"]:
+        """Weights of the rows as parts of their sum, in the format of Y."""
+        weights = torch.ones_like(self.Y[:, 0]) if self.weights is None else self.weights.to(self.Y)
+        return weights / weights.sum()
+
 
 @runtime_checkable
 class RowSource(Protocol):

@@ -79,8 +79,7 @@ def held_out_errors(outputs: Float[Tensor, "m c"], rows: Rows) -> Float[Tensor, 
 def mean_squared_error(outputs: Float[Tensor, "m c"], rows: Rows) -> float:
     """Return the weighted mean over rows of the squared error of outputs."""
     errors = held_out_errors(outputs, rows)
-    weights = torch.ones_like(errors) if rows.weights is None else rows.weights.to(errors)
-    return float(errors @ (weights / weights.sum()))
+    return float(errors @ rows.shares.to(errors))
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +106,19 @@ class RunComparison:
         kept = range(len(predictions)) if selectable is None else selectable
         return cls([errors for errors, _ in found], [weights for _, weights in found], predictions, tuple(kept))
 
+    @property
+    def shares(self) -> list[Float[Tensor, " _"]]:
+        """The weights of each run's rows as parts of their sum."""
+        return [weights / weights.sum() for weights in self.weights]
+
+    def rows(self, run: int) -> Int[Tensor, " m"]:
+        """Return the indices of the rows that a run was compared on."""
+        return torch.cat([one.rows for one in self.predictions[run]])
+
+    def outputs(self, run: int, at: int) -> Float[Tensor, "m c"]:
+        """Return the predictions of these rows after round ``at``."""
+        return torch.cat([one.outputs[at] for one in self.predictions[run]])
+
 
 def race(comparison: RunComparison, *, last: bool = False) -> list[int]:
     """Return the runs that may still win: those whose best round is near the best of all.
@@ -118,7 +130,7 @@ def race(comparison: RunComparison, *, last: bool = False) -> list[int]:
     >>> race(RunComparison.of([[RoundPredictions(rows, good)], [RoundPredictions(rows, bad)]], torch.zeros(3, 1)))
     [0]
     """
-    shares = [weights / weights.sum() for weights in comparison.weights]
+    shares = comparison.shares
     means = [errors @ share for errors, share in zip(comparison.errors, shares, strict=True)]
     best = [len(mean) - 1 if last else int(mean.argmin()) for mean in means]
     first = min(range(len(means)), key=lambda run: float(means[run][best[run]]))
@@ -149,8 +161,7 @@ def select(comparison: RunComparison, Y: Float[Tensor, "n c"], *, last: bool = F
     >>> select(RunComparison.of([[RoundPredictions(torch.arange(2), outputs)]], Y), Y).members
     (Member(run=0, round=1, share=1.0),)
     """
-    errors = comparison.errors
-    shares = [weights / weights.sum() for weights in comparison.weights]
+    errors, shares = comparison.errors, comparison.shares
     scores = [(error @ share).tolist() for error, share in zip(errors, shares, strict=True)]
     best = []
     for run in comparison.selectable:
@@ -166,11 +177,8 @@ def select(comparison: RunComparison, Y: Float[Tensor, "n c"], *, last: bool = F
         return Selection((Member(run, at, 1.0),), scores)
     near = [one for one in best if _is_near(errors[one[2]][one[1]], reference, share, _BLEND_ERRORS)]
     near = near[:most]
-    outputs = torch.stack(
-        [torch.cat([part.outputs for part in comparison.predictions[run]], dim=1)[at] for _, at, run in near]
-    )
-    rows = torch.cat([part.rows for part in comparison.predictions[near[0][2]]])
-    weights = blend(outputs.to(Y.dtype), Y[rows], share.to(Y.dtype))
+    outputs = torch.stack([comparison.outputs(run, at) for _, at, run in near])
+    weights = blend(outputs.to(Y.dtype), Y[comparison.rows(run)], share.to(Y.dtype))
     members = [Member(run, at, float(w)) for (_, at, run), w in zip(near, weights, strict=True) if w > 0]
     members.sort(key=lambda member: -member.share)
     return Selection(tuple(members), scores)
@@ -209,10 +217,6 @@ def average_predictions(
     selection: Selection, comparison: RunComparison
 ) -> tuple[Int[Tensor, " m"], Float[Tensor, "m c"], Float[Tensor, " m"]]:
     """Average the members' predictions of held-out rows; return the rows' indices, the averages and the weights."""
-    parts = [
-        member.share * torch.cat([one.outputs for one in comparison.predictions[member.run]], dim=1)[member.round]
-        for member in selection.members
-    ]
+    parts = [member.share * comparison.outputs(member.run, member.round) for member in selection.members]
     best = selection.members[0].run
-    rows = torch.cat([one.rows for one in comparison.predictions[best]])
-    return rows, sum(parts[1:], start=parts[0]), comparison.weights[best]
+    return comparison.rows(best), sum(parts[1:], start=parts[0]), comparison.weights[best]

@@ -71,6 +71,10 @@ class Workspace:
         """Return an ``n × n`` matrix of undefined content, in that memory."""
         return self.flat(n * n, like, dtype).view(n, n)
 
+    def free(self) -> None:
+        """Free the memory, before a solve that does not use it."""
+        self._buffer = None
+
 
 @dataclass(frozen=True)
 class Solver(Options, ABC):

@@ -9,11 +9,14 @@ large n, and two pools of threads compete for the same cores. Right-hand sides a
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from gramian.core import wide_dtype
+from gramian.core.linalg import solve_factored
 from gramian.core.tiles import spans, upper_tiles
 from gramian.kernels.operator import add_tile
 
@@ -25,13 +28,44 @@ _CACHED = 384
 """Side of the tiles that a product reads: one of them fits into a core's cache in the wide format."""
 
 
-class CholeskyFactor:
-    """``A + shift·I = L Lᵀ`` with A and L in one buffer.
+class Factor(ABC):
+    """``A + shift·I = L Lᵀ`` of a symmetric matrix, for several shifts one after another.
 
     Parameters
     ----------
     A : Tensor (n, n)
         The full symmetric matrix; it is overwritten.
+    """
+
+    def __init__(self, A: Float[Tensor, "n n"]) -> None:
+        self.A = A
+        self.diagonal = A.diagonal().clone()
+        self.shift = 0.0
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return self.A.shape[0]
+
+    @abstractmethod
+    def factorize(self, shift: float) -> bool:
+        """Factorise ``A + shift·I``; False if it is not positive definite in this format. May be called repeatedly."""
+
+    @abstractmethod
+    def solve(self, B: Float[Tensor, "n c"]) -> Float[Tensor, "n c"]:
+        """``(A + shift·I)⁻¹ B`` in the factor's format."""
+
+    @abstractmethod
+    def matmul(self, V: Float[Tensor, "n c"]) -> Float[Tensor, "n c"]:
+        """``(A + shift·I) V``, accumulated in the wide format."""
+
+    @abstractmethod
+    def inverse_diagonal(self, rows: Int[Tensor, " m"] | None = None) -> Float[Tensor, " m"]:
+        """Diagonal of ``(A + shift·I)⁻¹`` at all rows, or at some."""
+
+
+class CholeskyFactor(Factor):
+    """A factor in place, with A and L in one buffer.
 
     >>> A = torch.tensor([[4.0, 2.0], [2.0, 3.0]])
     >>> factor = CholeskyFactor(A)
@@ -42,19 +76,11 @@ class CholeskyFactor:
     """
 
     def __init__(self, A: Float[Tensor, "n n"]) -> None:
-        self.A = A
-        self.diagonal = A.diagonal().clone()
-        self.shift = 0.0
+        super().__init__(A)
         self._inverses: list[Tensor] = []
         self._clean = True
 
-    @property
-    def n(self) -> int:
-        """Number of rows."""
-        return self.A.shape[0]
-
     def factorize(self, shift: float) -> bool:
-        """Factorise ``A + shift·I``; False if it is not positive definite in this format. May be called repeatedly."""
         if not self._clean:
             self._restore()
         self._clean, self.shift = False, shift
@@ -79,7 +105,6 @@ class CholeskyFactor:
         return True
 
     def solve(self, B: Float[Tensor, "n c"]) -> Float[Tensor, "n c"]:
-        """``(A + shift·I)⁻¹ B`` in the factor's format."""
         return self._backward(self._forward(B.mT.to(self.A.dtype).clone(memory_format=torch.contiguous_format))).mT
 
     def matmul(self, V: Float[Tensor, "n c"]) -> Float[Tensor, "n c"]:
@@ -138,10 +163,8 @@ class CholeskyFactor:
                 self.A[cols, rows] = self.A[rows, cols].mT
 
 
-class SmallCholeskyFactor:
-    """``A + shift·I = L Lᵀ`` by one call of LAPACK, with A and L in memory: faster than panels for few rows.
-
-    It has the methods of :class:`CholeskyFactor`.
+class SmallCholeskyFactor(Factor):
+    """A factor by one call of LAPACK, with A and L in memory: faster than panels for few rows.
 
     >>> factor = SmallCholeskyFactor(torch.tensor([[4.0, 2.0], [2.0, 3.0]]))
     >>> factor.factorize(shift=0.0)
@@ -150,30 +173,16 @@ class SmallCholeskyFactor:
     tensor([ 0.3750, -0.2500])
     """
 
-    def __init__(self, A: Float[Tensor, "n n"]) -> None:
-        self.A = A
-        self.diagonal = A.diagonal().clone()
-        self.shift = 0.0
-
-    @property
-    def n(self) -> int:
-        """Number of rows."""
-        return self.A.shape[0]
-
     def factorize(self, shift: float) -> bool:
-        """Factorise ``A + shift·I``; False if it is not positive definite in this format. May be called repeatedly."""
         self.shift = shift
         self.A.diagonal().copy_(self.diagonal + shift)
         self.L, failed = torch.linalg.cholesky_ex(self.A)
         return not int(failed) and bool(torch.isfinite(self.L.diagonal()).all())
 
     def solve(self, B: Float[Tensor, "n c"]) -> Float[Tensor, "n c"]:
-        """``(A + shift·I)⁻¹ B`` in the factor's format."""
-        solution: Tensor = torch.cholesky_solve(B.to(self.A.dtype), self.L)
-        return solution
+        return solve_factored(self.L, B.to(self.A.dtype))
 
     def matmul(self, V: Float[Tensor, "n c"]) -> Float[Tensor, "n c"]:
-        """``(A + shift·I) V``, accumulated in the wide format."""
         wide = wide_dtype(self.A.device)
         V = V.to(wide)
         out: Tensor = torch.cat([self.A[rows].to(wide) @ V for rows in spans(self.n, _TILE // 4)])
@@ -181,7 +190,6 @@ class SmallCholeskyFactor:
         return out + (self.diagonal.to(wide) + self.shift - self.A.diagonal().to(wide))[:, None] * V
 
     def inverse_diagonal(self, rows: Int[Tensor, " m"] | None = None) -> Float[Tensor, " m"]:
-        """Diagonal of ``(A + shift·I)⁻¹`` at all rows, or at some."""
         if rows is None:
             inverse: Tensor = torch.cholesky_inverse(self.L)
             return inverse.diagonal()
@@ -191,6 +199,6 @@ class SmallCholeskyFactor:
         return solved.square().sum(dim=0)
 
 
-def factor_of(A: Float[Tensor, "n n"]) -> CholeskyFactor | SmallCholeskyFactor:
+def factor_of(A: Float[Tensor, "n n"]) -> Factor:
     """Return the factor for a matrix of this size, which is overwritten."""
     return SmallCholeskyFactor(A) if len(A) <= SMALL_ROWS else CholeskyFactor(A)

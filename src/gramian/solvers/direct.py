@@ -25,7 +25,7 @@ from gramian.solvers.base import (
     relative_residual,
     warn_numbers,
 )
-from gramian.solvers.cholesky import CholeskyFactor, SmallCholeskyFactor, factor_of
+from gramian.solvers.cholesky import Factor, SmallCholeskyFactor, factor_of
 from gramian.solvers.spectral import SpectralFactor
 from gramian.solvers.system import RidgeSystem, StreamedSystem
 
@@ -194,9 +194,7 @@ class Direct(Solver):
         inverse = factor.inverse_diagonal(rows).to(operator.wide)
         return _unscaled(alpha[rows] / inverse[:, None], None if weights is None else weights[rows])
 
-    def _refine(
-        self, factor: CholeskyFactor | SmallCholeskyFactor, Y: Float[Tensor, "n c"]
-    ) -> tuple[Tensor, int, float]:
+    def _refine(self, factor: Factor, Y: Float[Tensor, "n c"]) -> tuple[Tensor, int, float]:
         """Run iterative refinement; return coefficients, steps taken and residual."""
         alpha = factor.solve(Y).to(Y.dtype)
         R = Y - factor.matmul(alpha)
@@ -287,16 +285,13 @@ def _plain_path(
     K: Float[Tensor, "n n"], Y: Float[Tensor, "n c"], ridges: list[float]
 ) -> list[tuple[float, Tensor, Tensor]]:
     """Return ridge, coefficients and diagonal of the inverse, by LAPACK, for the ridges with a positive matrix."""
-    narrow = K.to(torch.float32)
-    diagonal = K.diagonal().clone()
+    narrow, wide = SmallCholeskyFactor(K.to(torch.float32)), SmallCholeskyFactor(K)
+    enough = _FLOAT32_RIDGE * float(wide.diagonal.mean())
     points = []
     for ridge in ridges:
-        A = narrow if ridge >= _FLOAT32_RIDGE * float(diagonal.mean()) else K
-        A.diagonal().copy_(diagonal + ridge)
-        L, failed = torch.linalg.cholesky_ex(A)
-        if not int(failed):
-            inverse = torch.cholesky_inverse(L).diagonal()
-            points.append((ridge, torch.cholesky_solve(Y.to(L), L).to(Y), inverse.to(Y)))
+        factor = narrow if ridge >= enough else wide
+        if factor.factorize(ridge):
+            points.append((ridge, factor.solve(Y).to(Y), factor.inverse_diagonal().to(Y)))
     return points
 
 

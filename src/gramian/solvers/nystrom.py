@@ -20,6 +20,7 @@ from torch import Tensor
 
 from gramian.core import wide_dtype
 from gramian.core.clock import Clock
+from gramian.core.linalg import solve_factored
 from gramian.core.rows import Rows, RowSource
 from gramian.core.tiles import spans
 from gramian.kernels import KernelOperator
@@ -218,11 +219,11 @@ def _iterate(
     """
     a = torch.zeros(len(L), outputs, dtype=L.dtype, device=L.device)
     R = normal.residual(a)
-    size = _dot(R, torch.cholesky_solve(R, L))
+    size = _dot(R, solve_factored(L, R))
     size = torch.where(size > 0, size, 1)
     steps, before_restart = 0, float("inf")
     while True:
-        Z = torch.cholesky_solve(R, L)
+        Z = solve_factored(L, R)
         P, rz = Z, _dot(R, Z)
         begun = steps
         # One step is made even after the time limit: without it there would be no function at all.
@@ -232,11 +233,11 @@ def _iterate(
             alpha = torch.where(curvature > 0, rz / torch.where(curvature > 0, curvature, 1), 0)
             a, R = a + alpha * P, R - alpha * Q
             steps += 1
-            Z = torch.cholesky_solve(R, L)
+            Z = solve_factored(L, R)
             before, rz = rz, _dot(R, Z)
             P = Z + torch.where(before > 0, rz / torch.where(before > 0, before, 1), 0) * P
         R = normal.residual(a) if steps > begun else R
-        error = float((_dot(R, torch.cholesky_solve(R, L)) / size).clamp_min(0).max().sqrt())
+        error = float((_dot(R, solve_factored(L, R)) / size).clamp_min(0).max().sqrt())
         stalled = error > 0.5 * before_restart  # the format of the blocks allows no better result
         if error <= tol or steps >= max_steps or steps == begun or stalled or clock.passed:
             return _Run(a, steps, error)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_expit, log_softmax
 
+from gramian.core.statistics import effective_rows
 from gramian.tables.scaling import Array
 
 _OFFSETS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
@@ -86,7 +87,7 @@ def fit_link(scores: Array, labels: NDArray[np.intp], weights: Array) -> Link:
     np.float64(0.71)
     """
     classes = max(2, scores.shape[1])
-    total = float(weights.sum() ** 2 / (weights**2).sum())  # effective number of rows, whatever the unit of weights
+    total = effective_rows(weights)  # whatever the unit of weights
     targets = np.full((len(labels), classes), 1 / (total + classes))
     targets[np.arange(len(labels)), labels] = (total + 1) / (total + classes)
 

@@ -16,6 +16,7 @@ from gramian.core.selection import RunComparison
 from gramian.core.splits import draw_splits
 from gramian.features import Agop
 from gramian.kernels import Gaussian, Laplace
+from gramian.rfm.machine import KernelMachine
 from gramian.rfm.training import validation
 from gramian.rfm.training.context import Checkpoint, FitContext, FitObserver
 from gramian.rfm.training.rounds import rounds
@@ -411,7 +412,24 @@ class TestSplits:
 class TestComparedRuns:
     def compare(self, runs, data, splits, context=None, **options):
         options = {"last": False, "per_row_ridge": False, "with_machines": False} | options
-        return compare_on_splits(runs, data, tuple(splits), context or FitContext(), 1.0, **options)
+        held_out = splits[0].compared(data)
+        return compare_on_splits(runs, data, tuple(splits), held_out, context or FitContext(), 1.0, **options)
+
+    def test_rows_that_the_screening_predicted_are_not_predicted_again(self, monkeypatch):
+        data, splits = make_rows(60), tuple(draw_splits(60, 1))
+        candidates = [make_candidate(n_rounds=2), make_candidate(update=Agop(power=0.5), n_rounds=2)]
+        held_out, predict, calls = splits[0].compared(data), KernelMachine.predict, []
+        monkeypatch.setattr(
+            KernelMachine, "predict", lambda self, X, **options: calls.append(self) or predict(self, X, **options)
+        )
+        runs = screen(candidates, fixed, splits[0].fitted(data), FitContext(), 1.0, held_out)
+        machines = {id(machine) for run in runs for machine in run.machines}  # round 0 is one machine
+        options = {"last": False, "per_row_ridge": False, "with_machines": False}
+        found = compare_on_splits(runs, data, splits, held_out, FitContext(), 1.0, **options)
+        assert len(calls) == len(machines)
+        for run, (predictions,) in zip(runs, found.comparison.predictions, strict=True):
+            naive = [predict(machine, held_out.X, batch_invariant=False) for machine in run.machines]
+            assert torch.equal(predictions.outputs, torch.stack(naive))
 
     def runs(self, data, split):
         """Two that are nearly equally good, and one without a length scale of any use."""

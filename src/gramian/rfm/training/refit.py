@@ -182,6 +182,8 @@ class _RefitTask:
         machine, _ = solve_round(solver, candidate.max_bytes, part, params, metric, None, workspace)
         metric = next_metric(candidate, machine, last - 1, context.pool) or run.machines[last].metric
         context.clock.check(1.0)
+        if candidate.solver != solver:  # the forecast counts the matrix of the part or that of the last solve, not both
+            workspace.free()
         params = tuner.tune(last, candidate.kernel, metric, data, workspace)
         machine, info = solve_round(candidate.solver, candidate.max_bytes, data, params, metric, None, workspace)
         return make_record(last, params, metric, info, time.perf_counter() - begin), machine.released()
@@ -205,5 +207,5 @@ def solve_selected_fully(
             return runs
         records, machines = list(run.records), list(run.machines)
         records[at], machines[at] = step
-        runs[member.run] = replace(run, candidate=candidate, records=tuple(records), machines=tuple(machines))
+        runs[member.run] = Run(candidate, run.path, tuple(records), tuple(machines))
     return runs

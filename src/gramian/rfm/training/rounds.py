@@ -180,12 +180,17 @@ Step = tuple[Round, KernelMachine]
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """All rounds of one candidate, and the ridges and bandwidths that were selected on the way."""
+    """All rounds of one candidate, and the ridges and bandwidths that were selected on the way.
+
+    ``outputs`` are predictions of the rows ``held_out`` after rounds 0, 1, …, as far as the screening made them.
+    """
 
     candidate: Candidate
     path: tuple[RoundParams, ...]
     records: tuple[Round, ...]
     machines: tuple[KernelMachine, ...]
+    held_out: Rows | None = None
+    outputs: tuple[Float[Tensor, "m c"], ...] = ()
 
 
 def rounds(

@@ -176,15 +176,17 @@ def train(task: Task, plan: Plan, source: RowSource, context: FitContext) -> Tra
     steps = len(candidates) * (task.n_rounds + 1) * max(1, plan.n_splits) + (2 if plan.large else 0)
     with context.steps(steps, parts.splits[0].train if parts.splits else parts.screened):
         holdout = task.evaluation if parts.held_out is None else source.take(parts.held_out)
-        judges = parts.splits[0].compared(source.load()) if parts.splits else holdout
+        held_out = parts.splits[0].compared(source.load()) if parts.splits else holdout
         runs = screen(
-            candidates, task.tuner, data, context, plan.screen_time_share, None if task.select_last else judges
+            candidates, task.tuner, data, context, plan.screen_time_share, None if task.select_last else held_out
         )
         if parts.splits:
+            assert held_out is not None
             compared = compare_on_splits(
                 runs,
                 source.load(),
                 parts.splits,
+                held_out,
                 context,
                 plan.split_time_share,
                 last=task.select_last,

@@ -213,8 +213,7 @@ class _Search:
         # Row i gets the ridge λ/wᵢ: with weights far from 1 the grid must move along.
         weight = data.total_weight / len(data)
         self.scale = (float(base.diagonal(points).mean()) or 1.0) * weight
-        weights = torch.ones(len(data), dtype=data.Y.dtype) if data.weights is None else data.weights
-        self.share = (weights / weights.sum()).to(data.Y.device)
+        self.share = data.shares
 
     def ridge_value(self, index: int) -> float:
         """Return the ridge itself: the given one, or the grid's times the mean of the kernel's diagonal."""

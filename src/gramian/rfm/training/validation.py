@@ -27,7 +27,9 @@ from gramian.solvers import Workspace
 
 def predict_rounds(run: Run, rows: Rows, index: Int[Tensor, " m"] | None = None) -> RoundPredictions:
     """Predict rows that the run was not fitted to, after each of its rounds; ``index`` are their indices."""
-    outputs = torch.stack([machine.predict(rows.X, batch_invariant=False) for machine in run.machines])
+    known = run.outputs if run.held_out is rows else ()
+    missing = [machine.predict(rows.X, batch_invariant=False) for machine in run.machines[len(known) :]]
+    outputs = torch.stack([*known, *missing])
     index = torch.arange(len(rows)) if index is None else index
     return RoundPredictions(index.to(rows.X.device), outputs, rows.weights)
 
@@ -40,14 +42,14 @@ class _Screening:
     candidate: Candidate
     recorder: RecordingTuner
     steps: list[Step]
-    errors: list[Float[Tensor, " m"]] = field(default_factory=list)
+    outputs: list[Float[Tensor, "m c"]] = field(default_factory=list)
 
-    @property
-    def run(self) -> Run:
-        """The finished rounds."""
+    def run(self, held_out: Rows | None) -> Run:
+        """Return the finished rounds, with what they predict for held-out rows."""
         steps = list(self.steps)
         records, machines = zip(*steps, strict=True)
-        return Run(self.candidate, tuple(self.recorder.path[: len(steps)]), records, machines)
+        path = tuple(self.recorder.path[: len(steps)])
+        return Run(self.candidate, path, records, machines, held_out, tuple(self.outputs[: len(steps)]))
 
 
 def screen(
@@ -80,6 +82,7 @@ def screen(
                 start = first[job.candidate.kernel]
                 if not job.steps and start.steps:
                     job.recorder.start(start.recorder.path[:1])
+                    job.outputs = start.outputs[:1]
                     advance.add(job, start.steps[0])
             for _ in pool.run(advance, None, jobs):
                 pass
@@ -92,7 +95,7 @@ def screen(
         possible = sum(job.candidate.n_rounds + 1 for job in jobs)
         screened = f"{done} of {possible} rounds of {len(jobs)} candidate{'s' if len(jobs) > 1 else ''} were screened"
         warnings.warn(f"{context.clock.reason(error)}: {screened}", stacklevel=2)
-    return [job.run for job in jobs if job.steps]
+    return [job.run(held_out) for job in jobs if job.steps]
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +113,7 @@ class _Advance:
         if last is not None:  # round 0 alone, for all candidates with this kernel
             candidate = replace(candidate, n_rounds=last, solver=candidate.feature_solver)
         before = len(job.steps)
-        if self.stop.is_set() or before > candidate.n_rounds or (last is None and self.is_over(job)):
+        if self.stop.is_set() or before > candidate.n_rounds or self.is_over(job):
             return
         pool = context.pool if context.pool.remote else None
         coming = rounds(candidate, self.data, job.recorder, context.own_workspace(), job.steps[:], pool)
@@ -119,7 +122,7 @@ class _Advance:
                 return
             self.add(job, step)
             context.clock.check(self.share)
-            if last is None and self.is_over(job):
+            if self.is_over(job):
                 return
 
     def is_over(self, job: _Screening) -> bool:
@@ -127,11 +130,10 @@ class _Advance:
         out = self.held_out
         if out is None:
             return False
-        for _, machine in job.steps[len(job.errors) :]:
-            job.errors.append(held_out_errors(machine.predict(out.X, batch_invariant=False), out))
-        share = RoundPredictions(torch.arange(len(out)), out.Y[None], out.weights).weights_or_ones
-        share = share / share.sum()
-        return any(not within_standard_error(after, before, share) for before, after in itertools.pairwise(job.errors))
+        for _, machine in job.steps[len(job.outputs) :]:
+            job.outputs.append(machine.predict(out.X, batch_invariant=False))
+        errors = [held_out_errors(outputs, out) for outputs in job.outputs]
+        return any(not within_standard_error(after, before, out.shares) for before, after in itertools.pairwise(errors))
 
     def add(self, job: _Screening, step: Step) -> None:
         """Add a finished round."""
@@ -256,6 +258,7 @@ def compare_on_splits(
     runs: list[Run],
     data: Rows,
     splits: tuple[RowSplit, ...],
+    held_out: Rows,
     context: FitContext,
     time_share: float,
     *,
@@ -265,10 +268,10 @@ def compare_on_splits(
 ) -> ComparedRuns:
     """Compare the runs on the first split, to which they are fitted, and those that may still win on the others too.
 
-    With ``last`` the final rounds are compared, not the best.
+    ``held_out`` are the rows of the first split that are compared. With ``last`` the final rounds are compared, not the
+    best.
     """
     first = splits[0]
-    held_out = first.compared(data)
     predictions = [[predict_rounds(run, held_out, first.held_out)] for run in runs]
     going_on = race(RunComparison.of(predictions, data.Y), last=last)
     for run in set(range(len(runs))) - set(going_on):
