@@ -7,6 +7,7 @@ import math
 import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtri
 from scipy.stats import norm
 from torch import Tensor
 
@@ -46,6 +47,30 @@ def wilson_interval(
     half = z / (1 + z**2 / count) * np.sqrt(share * (1 - share) / count + z**2 / (4 * count**2))
     low, high = np.minimum(middle - half, share).clip(min=0), np.maximum(middle + half, share).clip(max=1)
     return np.asarray(low), np.asarray(high)
+
+
+def normal_scores(
+    values: Float[np.ndarray, " n"], weights: Float[np.ndarray, " n"], most: int
+) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
+    """Return different values, in order, with their normal scores ``Φ⁻¹(F)``; of many values at most ``most``.
+
+    F of a value is the share of rows below it plus half the share of rows with it.
+
+    >>> knots, scores = normal_scores(np.array([3.0, 1.0, 2.0, 2.0]), np.ones(4), 10)
+    >>> knots, scores.round(2) + 0.0
+    (array([1., 2., 3.]), array([-1.15,  0.  ,  1.15]))
+    """
+    knots, at = np.unique(values + 0.0, return_inverse=True)
+    share = np.bincount(at, weights=weights) / weights.sum()
+    knots, share = knots[share > 0], share[share > 0]
+    scores = ndtri(np.clip(np.cumsum(share) - share / 2, 0.0, 1.0))
+    if len(knots) > most:
+        # Half of the knots are even in rank, half in score: with ranks alone the tails would be a straight line.
+        by_rank = np.linspace(0, len(knots) - 1, most // 2).round().astype(int)
+        by_score = np.searchsorted(scores, np.linspace(scores[0], scores[-1], most // 2))
+        chosen = np.union1d(by_rank, by_score)
+        knots, scores = knots[chosen], scores[chosen]
+    return knots, scores
 
 
 def effective_rows(weights: Float[np.ndarray, " n"]) -> float:

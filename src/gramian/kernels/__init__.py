@@ -18,6 +18,7 @@ from gramian.kernels.metric import Diagonal, Full, Identity, LowRank, Metric, as
 from gramian.kernels.ntk import NNGP, NTK
 from gramian.kernels.operator import KernelOperator
 from gramian.kernels.radial import Exponential, Gaussian, Laplace, Matern
+from gramian.kernels.scored import ColumnScores, ScoredLp
 
 BY_NAME: dict[str, Kernel] = {
     "laplace": Laplace(),
@@ -25,6 +26,7 @@ BY_NAME: dict[str, Kernel] = {
     "exponential": Exponential(),
     "matern": Matern(),
     "lp": Lp(),
+    "scored-lp": ScoredLp(),
     "polynomial": Polynomial(),
     "exponential-dot": ExponentialDot(),
     "ntk": NTK(),
@@ -36,6 +38,7 @@ __all__ = [
     "BY_NAME",
     "NNGP",
     "NTK",
+    "ColumnScores",
     "Diagonal",
     "Exponential",
     "ExponentialDot",
@@ -51,6 +54,7 @@ __all__ = [
     "Matern",
     "Metric",
     "Polynomial",
+    "ScoredLp",
     "SmoothKernel",
     "as_metric",
     "fact_sum",

@@ -87,6 +87,28 @@ class Kernel(Options, ABC):
         """Return the mean row, the shift for :meth:`prepare`: subtracting it loses no digits of a difference."""
         return X.mean(dim=0, dtype=wide_dtype(X.device)).to(X.dtype)
 
+    def fitted_to(self: K, X: Float[Tensor, "n d"], weights: Float[Tensor, " n"] | None = None) -> K:
+        """Return the kernel with all that it takes from the training rows besides its bandwidth: here nothing."""
+        return self
+
+    @property
+    def needs_rows(self) -> bool:
+        """True if :meth:`fitted_to` has to be called before the kernel can be used."""
+        return False
+
+    @property
+    def suits_its_rows(self) -> bool:
+        """False if the rows that the kernel was fitted to are no reason to try it."""
+        return True
+
+    def coordinates(self, X: Float[Tensor, "n d"]) -> Float[Tensor, "n d"]:
+        """Return rows in the coordinates of the metric: the input coordinates, unless the kernel changes columns."""
+        return X
+
+    def slopes_of_coordinates(self, X: Float[Tensor, "n d"]) -> Float[Tensor, "n d"] | None:
+        """Return the derivatives of :meth:`coordinates`, column by column; None where both are the same."""
+        return None
+
     @property
     def length(self) -> float:
         """The bandwidth as a number; NaN for a kernel without one."""

@@ -113,7 +113,8 @@ def fact_sum(operator: KernelOperator, coef: Coef) -> Float[Tensor, "d d"]:
             V[rows] += torch.einsum("nck,nc->nk", at_rows.to(V.dtype), coef[rows].to(V.dtype))
             if rows != cols:
                 V[cols] += torch.einsum("nck,nc->nk", at_cols.to(V.dtype), coef[cols].to(V.dtype))
-    X = operator.X - operator.shift if kernel.translation_invariant else operator.X
+    X = kernel.coordinates(operator.X)
+    X = X - operator.shift if kernel.translation_invariant else X
     return operator.metric.pull(V).mT @ X.to(V.dtype)
 
 

@@ -214,15 +214,25 @@ class KernelOperator:
         else:
             for rows in spans(len(X), ROWS):
                 work(rows, X[rows])
-        return out
+        slopes = self.kernel.slopes_of_coordinates(X)
+        return out if slopes is None else out.mul_(slopes[:, None, :])
 
     def mean_gradient(self, ends: Float[Tensor, "2 d"], coef: Float[Tensor, "n c"], nodes: int) -> Float[Tensor, "c d"]:
-        """The gradient of ``Σⱼ coef_jc k(x, xⱼ)`` averaged along the line between two rows, in input coordinates."""
+        """The gradient of ``Σⱼ coef_jc k(x, xⱼ)`` averaged along the line between two rows, in input coordinates.
+
+        The line is straight in the coordinates of the metric. Where those are other than the input's, the mean slope
+        between the two rows is a factor, so that the sum over ``(x_j − z_j) gradient_j`` is the difference of values.
+        """
         new = self.prepare(ends)
         total = torch.zeros(coef.shape[1], self.points.u.shape[1], dtype=self.wide, device=ends.device)
         for cols in spans(self.n, max(1, _COLUMNS * ROWS // nodes)):
             total += self.kernel.mean_gradient(new, self.points[cols], coef[cols], nodes)
-        return self.metric.pull(total)
+        mean = self.metric.pull(total)
+        slopes = self.kernel.slopes_of_coordinates(ends[:1])
+        if slopes is None:
+            return mean
+        step, moved = ends.diff(dim=0), self.kernel.coordinates(ends).diff(dim=0)
+        return mean * torch.where(step == 0, slopes, moved / step).to(mean.dtype)
 
 
 def add_tile(

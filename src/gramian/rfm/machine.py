@@ -108,7 +108,9 @@ class KernelMachine:
 
     @cached_property
     def agop(self) -> Float[Tensor, "d d"]:
-        """Average gradient outer product of f over the training rows."""
+        """Average gradient outer product of f over the training rows, in input coordinates."""
+        if self.kernel.slopes_of_coordinates(self.X[:1]) is not None:  # moments are in the coordinates of the metric
+            return sampled_agop(self.gradient, self.X, self.weights)
         return agop_from_moments(*self.moments())
 
     def fact(self) -> Float[Tensor, "d d"]:

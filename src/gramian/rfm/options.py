@@ -19,7 +19,7 @@ from gramian.core.options import Options, named
 from gramian.features import BY_NAME as UPDATES
 from gramian.features import Agop, Update
 from gramian.kernels import BY_NAME as KERNELS
-from gramian.kernels import Exponential, Gaussian, Kernel, Laplace, Lp
+from gramian.kernels import Exponential, Gaussian, Kernel, Laplace, Lp, ScoredLp
 from gramian.solvers import BY_NAME as EXACT_SOLVERS
 from gramian.solvers import Direct, Solver
 from gramian.tables import TableEncoder
@@ -103,9 +103,11 @@ class Preset:
 
 PRESETS: dict[str, Preset] = {
     "fast": Preset((Laplace(),), (Agop(), Agop(diagonal=True)), n_rounds=2, max_members=1),
-    "default": Preset((Laplace(), Lp(), Gaussian()), (Agop(), Agop(diagonal=True)), n_rounds=4, max_members=4),
+    "default": Preset(
+        (Laplace(), Lp(), Gaussian(), ScoredLp()), (Agop(), Agop(diagonal=True)), n_rounds=4, max_members=4
+    ),
     "best": Preset(
-        (Laplace(), Lp(), Gaussian(), Exponential(exponent=0.7), Lp(exponent=0.7)),
+        (Laplace(), Lp(), Gaussian(), ScoredLp(), Exponential(exponent=0.7), Lp(exponent=0.7)),
         (Agop(), Agop(diagonal=True), Agop(power=0.5), Agop(diagonal=True, shrink=0.3)),
         n_rounds=5,
         max_members=8,

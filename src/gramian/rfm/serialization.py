@@ -31,6 +31,7 @@ from gramian.tables.targets import ClassTarget, NumericTarget, TargetTransform
 
 register(
     "kernels",
+    kernels.ColumnScores,
     kernels.Diagonal,
     kernels.Exponential,
     kernels.ExponentialDot,
@@ -45,6 +46,7 @@ register(
     kernels.NNGP,
     kernels.NTK,
     kernels.Polynomial,
+    kernels.ScoredLp,
 )
 register("features", features.Agop, features.Fact)
 register("solvers", solvers.ConjugateGradient, solvers.Direct, solvers.EigenPro, solvers.Nystrom)

@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
+from gramian.core.statistics import normal_scores
 from gramian.tables.columns import RawColumn
 from gramian.tables.values import Array, Codes, read_instants, read_levels, read_numbers
 
@@ -75,7 +75,7 @@ class Number(Encoding):
         """Find the median, and with ``rank_gauss`` the knots of that channel."""
         values = finite_numbers(column)
         there = values[~np.isnan(values)]
-        knots, scores = _rank_gauss(there) if rank_gauss else (None, None)
+        knots, scores = normal_scores(there, np.ones(len(there)), _KNOTS) if rank_gauss else (None, None)
         if knots is not None and len(knots) <= 2:  # scores of two values are the values, standardised
             knots, scores = None, None
         indicator = missing == "indicator" and len(there) < len(values)
@@ -263,18 +263,6 @@ def median(values: Array) -> float:
     ordered, n = np.sort(values), len(values)
     low, high = ordered[(n - 1) // 2], ordered[n // 2]
     return float(low if low == high else low / 2 + high / 2)
-
-
-def _rank_gauss(values: Array) -> tuple[Array, Array]:
-    knots, counts = np.unique(values + 0.0, return_counts=True)
-    scores = ndtri((np.cumsum(counts) - counts / 2) / len(values))
-    if len(knots) > _KNOTS:
-        # Half of the knots are even in rank, half in score: with ranks alone the tails would be a straight line.
-        by_rank = np.linspace(0, len(knots) - 1, _KNOTS // 2).round().astype(int)
-        by_score = np.searchsorted(scores, np.linspace(scores[0], scores[-1], _KNOTS // 2))
-        chosen = np.union1d(by_rank, by_score)
-        knots, scores = knots[chosen], scores[chosen]
-    return knots, scores
 
 
 _CYCLES = ("weekday", "time of year", "time of day")

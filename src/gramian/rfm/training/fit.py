@@ -15,6 +15,7 @@ from gramian.core import threads
 from gramian.core.clock import Clock
 from gramian.core.pool import Pool, Serial, Threads
 from gramian.core.rows import MemoryRows, RowSource
+from gramian.kernels import Kernel
 from gramian.rfm.machine import KernelMachine
 from gramian.rfm.model import Ensemble, FitHistory, FittedRFM, LearnedFeatures
 from gramian.rfm.options import FitOptions, resolve_updates
@@ -30,6 +31,8 @@ from gramian.tables.scaling import Array
 from gramian.tables.targets import ClassTarget
 
 log = logging.getLogger(__name__)
+_KERNEL_ROWS = 20_000
+"""Number of rows, at most, that a kernel is fitted to."""
 
 
 def fit_model(
@@ -63,7 +66,7 @@ def make_task_and_plan(options: FitOptions, prepared: Prepared) -> tuple[Task, P
     source = prepared.source
     n, d, outputs = source.n_rows, source.n_columns, source.n_outputs
     task = Task(
-        kernels=options.kernels,
+        kernels=fit_kernels(options.kernels, source, options.seed),
         updates=resolve_updates(options.update, options.preset, d, None),
         n_rounds=options.n_rounds,
         select_last=options.select_last,
@@ -91,6 +94,24 @@ def make_task_and_plan(options: FitOptions, prepared: Prepared) -> tuple[Task, P
         workers=options.n_threads or torch.get_num_threads() if options.compute.n_jobs is None else 1,
     )
     return replace(task, updates=resolve_updates(options.update, options.preset, d, plan.agop_rows)), plan
+
+
+def fit_kernels(kernels: tuple[Kernel, ...], source: RowSource, seed: int) -> tuple[Kernel, ...]:
+    """Give kernels what they take from the training rows; of several, return those that suit the rows.
+
+    >>> from gramian.core.rows import Rows
+    >>> from gramian.kernels import Laplace, ScoredLp
+    >>> even = torch.linspace(0, 1, 50, dtype=torch.float64)[:, None]
+    >>> sources = [MemoryRows(Rows(X, even)) for X in (even, (9 * even).exp())]
+    >>> [len(fit_kernels((Laplace(), ScoredLp()), source, 0)) for source in sources]
+    [1, 2]
+    """
+    if not any(kernel.needs_rows for kernel in kernels):
+        return kernels
+    chosen = torch.randperm(source.n_rows, generator=torch.Generator().manual_seed(seed))[:_KERNEL_ROWS]
+    rows = source.take(chosen.sort().values)
+    fitted = tuple(kernel.fitted_to(rows.X, rows.weights) for kernel in kernels)
+    return tuple(kernel for kernel in fitted if kernel.suits_its_rows) or fitted
 
 
 def _on_workers(source: RowSource, pool: Pool) -> RowSource:
