@@ -12,10 +12,10 @@ from gramian.core.selection import (
     Selection,
     average_predictions,
     blend,
-    mean_squared_error,
+    mean_error,
     race,
+    row_errors,
     select,
-    squared_errors,
 )
 
 
@@ -261,13 +261,13 @@ class TestSelection:
 class TestComparison:
     def test_errors_of_several_outputs_are_averaged(self):
         outputs = torch.tensor([[[1.0, 3.0]]])
-        errors, weights = squared_errors([RoundPredictions(torch.tensor([1]), outputs)], torch.zeros(2, 2))
+        errors, weights = row_errors([RoundPredictions(torch.tensor([1]), outputs)], torch.zeros(2, 2))
         assert errors.tolist() == [[5.0]]
         assert weights.tolist() == [1.0]
 
     def test_the_mean_error_counts_rows_by_their_weights(self):
         rows = Rows(torch.zeros(2, 1), torch.tensor([[0.0], [1.0]]), torch.tensor([3.0, 1.0]))
-        assert mean_squared_error(torch.zeros(2, 1), rows) == 0.25
+        assert mean_error(torch.zeros(2, 1), rows) == 0.25
 
     def test_predictions_of_members_are_averaged_with_their_shares(self):
         rng = torch.Generator().manual_seed(0)
@@ -282,3 +282,28 @@ class TestComparison:
     def test_rows_count_once_where_they_have_no_weights(self):
         predictions = RoundPredictions(torch.arange(3), torch.zeros(1, 3, 1))
         assert predictions.weights_or_ones.tolist() == [1, 1, 1]
+
+
+class TestAnotherLoss:
+    """Selection by absolute errors, for which a predictor with one gross error is the better one."""
+
+    @staticmethod
+    def absolute(outputs, Y, weights):
+        return (outputs - Y).abs().mean(dim=2)
+
+    def predictions(self):
+        gross = torch.zeros(1, 20, 1)
+        gross[0, 0] = 3.0
+        return [[RoundPredictions(torch.arange(20), one)] for one in (gross, torch.full((1, 20, 1), 0.5))]
+
+    def test_the_loss_decides(self):
+        Y = torch.zeros(20, 1)
+        squared = select(RunComparison.of(self.predictions(), Y), Y)
+        absolute = select(RunComparison.of(self.predictions(), Y, loss=self.absolute), Y)
+        assert [squared.members[0].run, absolute.members[0].run] == [1, 0]
+        assert absolute.scores[0][0] == pytest.approx(3 / 20)
+
+    def test_an_average_is_used_only_where_the_loss_is_smaller(self):
+        Y = torch.zeros(20, 1)
+        found = select(RunComparison.of(self.predictions(), Y, loss=self.absolute), Y, most=2)
+        assert [(member.run, member.share) for member in found.members] == [(0, 1.0)]

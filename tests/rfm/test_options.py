@@ -150,7 +150,7 @@ class TestFitOptions:
 
     def test_presets_fill_what_is_automatic(self):
         best = self.resolve(preset="best")
-        assert (best.n_rounds, best.bagging, len(best.kernels)) == (5, True, 5)
+        assert (best.n_rounds, best.bagging, len(best.kernels)) == (5, True, 6)
         mine = self.resolve(preset="best", n_rounds=1, bagging=False, kernel="laplace")
         assert (mine.n_rounds, mine.bagging, mine.kernels) == (1, False, (Laplace(),))
 

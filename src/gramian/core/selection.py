@@ -1,11 +1,11 @@
 """Selection among predictors by their predictions of held-out rows: race, best round, and the shares of an average.
 
-A *run* is a sequence of predictors, the rounds of one candidate. Errors are squared errors, row by row.
+A *run* is a sequence of predictors, the rounds of one candidate. Errors are losses row by row, by default squared ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,6 +26,17 @@ _RACE_ERRORS = 2.0
 """Standard errors behind the best from which a candidate is not repeated on further splits."""
 _NEAR_SHARE = 1.1
 """Error, as a multiple of the smallest, up to which a predictor may take part in an average, however clear it is."""
+
+
+RowLoss = Callable[[Tensor, Tensor, Tensor], Tensor]
+"""Loss ``(t, m)`` of each row, from outputs ``(t, m, c)``, targets ``(m, c)`` and weights ``(m,)``, to be small."""
+
+
+def squared_loss(
+    outputs: Float[Tensor, "t m c"], Y: Float[Tensor, "m c"], weights: Float[Tensor, " m"]
+) -> Float[Tensor, "t m"]:
+    """Return the squared error of each row, averaged over its outputs."""
+    return (outputs - Y.to(outputs.dtype)).square().mean(dim=2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,26 +70,24 @@ class Selection:
     scores: list[list[float]]
 
 
-def squared_errors(
-    predictions: Sequence[RoundPredictions], Y: Float[Tensor, "n c"]
+def row_errors(
+    predictions: Sequence[RoundPredictions], Y: Float[Tensor, "n c"], loss: RowLoss = squared_loss
 ) -> tuple[Float[Tensor, "t m"], Float[Tensor, " m"]]:
-    """Return the squared error of each held-out row after each round, and the rows' weights."""
+    """Return the loss of each held-out row after each round, and the rows' weights."""
     rows = torch.cat([one.rows for one in predictions])
     outputs = torch.cat([one.outputs for one in predictions], dim=1)
-    errors = (outputs - Y[rows].to(outputs.dtype)).square().mean(dim=2)
-    return errors, torch.cat([one.weights_or_ones for one in predictions]).to(errors.dtype)
+    weights = torch.cat([one.weights_or_ones for one in predictions]).to(outputs.dtype)
+    return loss(outputs, Y[rows], weights), weights
 
 
-def held_out_errors(outputs: Float[Tensor, "m c"], rows: Rows) -> Float[Tensor, " m"]:
-    """Return the squared error of each row of outputs."""
-    every = torch.arange(len(rows), device=rows.X.device)
-    errors, _ = squared_errors([RoundPredictions(every, outputs[None], rows.weights)], rows.Y)
-    return errors.squeeze(0)
+def held_out_errors(outputs: Float[Tensor, "m c"], rows: Rows, loss: RowLoss = squared_loss) -> Float[Tensor, " m"]:
+    """Return the loss of each row of outputs."""
+    return loss(outputs[None], rows.Y, rows.shares.to(outputs.dtype)).squeeze(0)
 
 
-def mean_squared_error(outputs: Float[Tensor, "m c"], rows: Rows) -> float:
-    """Return the weighted mean over rows of the squared error of outputs."""
-    errors = held_out_errors(outputs, rows)
+def mean_error(outputs: Float[Tensor, "m c"], rows: Rows, loss: RowLoss = squared_loss) -> float:
+    """Return the weighted mean over rows of the loss of outputs."""
+    errors = held_out_errors(outputs, rows, loss)
     return float(errors @ rows.shares.to(errors))
 
 
@@ -93,6 +102,7 @@ class RunComparison:
     weights: list[Float[Tensor, " _"]]
     predictions: list[list[RoundPredictions]]
     selectable: tuple[int, ...]
+    loss: RowLoss = squared_loss
 
     @classmethod
     def of(
@@ -100,11 +110,12 @@ class RunComparison:
         predictions: list[list[RoundPredictions]],
         Y: Float[Tensor, "n c"],
         selectable: Sequence[int] | None = None,
+        loss: RowLoss = squared_loss,
     ) -> RunComparison:
         """Compare the predictions of all runs with the targets, to whose rows they point."""
-        found = [squared_errors(one, Y) for one in predictions]
+        found = [row_errors(one, Y, loss) for one in predictions]
         kept = range(len(predictions)) if selectable is None else selectable
-        return cls([errors for errors, _ in found], [weights for _, weights in found], predictions, tuple(kept))
+        return cls([errors for errors, _ in found], [weights for _, weights in found], predictions, tuple(kept), loss)
 
     @property
     def shares(self) -> list[Float[Tensor, " _"]]:
@@ -148,7 +159,8 @@ def select(comparison: RunComparison, Y: Float[Tensor, "n c"], *, last: bool = F
     Alone, it is the earliest round within one standard error of the best of all, of the run with the smallest error. An
     average takes the best round of each run that is within three standard errors of the best, or a tenth of its error
     (with ``last`` the final rounds). The standard error is that of the *difference* between two predictors, row by row.
-    Shares are those of :func:`blend`.
+    Shares are those of :func:`blend`; for another loss than the squared error, the best of these, equal shares and the
+    best predictor alone.
 
     Parameters
     ----------
@@ -178,7 +190,13 @@ def select(comparison: RunComparison, Y: Float[Tensor, "n c"], *, last: bool = F
     near = [one for one in best if _is_near(errors[one[2]][one[1]], reference, share, _BLEND_ERRORS)]
     near = near[:most]
     outputs = torch.stack([comparison.outputs(run, at) for _, at, run in near])
-    weights = blend(outputs.to(Y.dtype), Y[comparison.rows(run)], share.to(Y.dtype))
+    targets = Y[comparison.rows(run)]
+    weights = blend(outputs.to(Y.dtype), targets, share.to(Y.dtype))
+    if comparison.loss is not squared_loss:
+        alone = torch.eye(len(near), dtype=weights.dtype, device=weights.device)[0]
+        tried = torch.stack([weights, torch.full_like(weights, 1 / len(near)), alone])
+        averages = torch.einsum("ak,kmc->amc", tried.to(outputs), outputs)
+        weights = tried[int((comparison.loss(averages, targets, comparison.weights[run]) @ share).argmin())]
     members = [Member(run, at, float(w)) for (_, at, run), w in zip(near, weights, strict=True) if w > 0]
     members.sort(key=lambda member: -member.share)
     return Selection(tuple(members), scores)

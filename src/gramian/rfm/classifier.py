@@ -24,6 +24,7 @@ from gramian.rfm.uncertainty.reliability import Reliability, reliability
 from gramian.tables import TableEncoder, encode_labels, label_codes
 from gramian.tables.blocks import Blocks
 from gramian.tables.prepare import RawTarget
+from gramian.tables.row_losses import ClassMetric, MetricFunction
 from gramian.tables.scaling import Array
 from gramian.tables.streaming import count_labels
 from gramian.tables.targets import ClassTarget
@@ -81,6 +82,7 @@ class RFMClassifier(ClassifierMixin, BaseRFM):  # type: ignore[misc]
         update: UpdateName | Update = "auto",
         n_rounds: int | Literal["auto"] = "auto",
         select_round: Literal["best", "last"] = "best",
+        metric: Literal["auto"] | ClassMetric | MetricFunction = "auto",
         ridge: float | Literal["auto"] = "auto",
         ridge_scaling: Literal["n"] | None = None,
         solver: SolverName | AnySolver = "auto",

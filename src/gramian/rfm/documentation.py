@@ -11,7 +11,8 @@ _PARAMETERS = """preset : "fast", "default" or "best", default="default"
         the number of models that may predict together: see :data:`gramian.rfm.options.PRESETS`.
     kernel : str or Kernel, default="auto"
         A name from :data:`gramian.kernels.BY_NAME` or an object such as ``Laplace(bandwidth=10.0)``. By default the
-        Laplace, the ℓ1 and the Gaussian kernel compete.
+        Laplace, the ℓ1 and the Gaussian kernel compete, and for columns with long tails the ℓ1 kernel of their normal
+        scores.
     update : str or Update, default="auto"
         The update of the feature matrix: ``"agop"``, ``"agop-diagonal"``, ``"agop-sqrt"``, ``"fact"``,
         ``"fact-geometric"``, or an object such as ``Agop(power=0.5)``. With ``"auto"`` the full AGOP and its diagonal
@@ -20,6 +21,12 @@ _PARAMETERS = """preset : "fast", "default" or "best", default="default"
         Rounds of feature learning after round 0, which is plain kernel ridge regression; 3 by default.
     select_round : "best" or "last", default="best"
         Select the earliest round within one standard error of the best on held-out rows, or the last round.
+    metric : str or callable, default="auto"
+        The loss on held-out rows by which rounds, candidates and their average are selected: ``"log_loss"``,
+        ``"brier"``, ``"auc"`` or ``"accuracy"`` for classes, ``"rmse"`` or ``"mae"`` (in the units of y) for numbers,
+        or a function ``loss(y_true, y_pred)`` that is to be small; for classes ``y_pred`` are probabilities. ``"auto"``
+        is the squared error of the coded target, which selects as well as the log loss and costs less. Ridge and
+        bandwidth are always selected by squared errors.
     ridge : float or "auto", default="auto"
         λ in ``K + λI``. ``"auto"`` selects it by the exact leave-one-out error (of at most 1,000 rows) in rounds 0 to
         2. For classification we take the simplest setting within one standard error of the best.

@@ -47,6 +47,7 @@ from gramian.tables import TableEncoder
 from gramian.tables.blocks import Blocks
 from gramian.tables.prepare import Prepared, RawTarget, ReadingOptions, open_table, prepare_table
 from gramian.tables.preprocessing import table_tags
+from gramian.tables.row_losses import MetricLike
 from gramian.tables.scaling import Array
 from gramian.tables.targets import Target
 from gramian.tables.types import EvalSet, Label, TableLike, TargetLike, WeightsLike
@@ -63,6 +64,7 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
     update: UpdateName | Update
     n_rounds: int | Literal["auto"]
     select_round: Literal["best", "last"]
+    metric: MetricLike
     ridge: float | Literal["auto"]
     ridge_scaling: Literal["n"] | None
     solver: SolverName | AnySolver
@@ -126,8 +128,6 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
             setattr(self, owner, value)
         return self
 
-    # ---- fitting -----------------------------------------------------------------------------------------------
-
     @abstractmethod
     def read_target(self, y: TargetLike) -> RawTarget:
         """Return a target as numbers to merge rows by; see :class:`gramian.tables.prepare.TargetReader`."""
@@ -178,6 +178,7 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         if not isinstance(self.random_state, int | np.integer):
             raise ValueError(f"checkpoint needs an integer as random_state to go on from, got {self.random_state!r}")
         params = {name: value for name, value in self.get_params(deep=False).items() if name not in _NOT_IN_ROUNDS}
+        params["metric"] = getattr(self.metric, "__qualname__", self.metric)  # a function is another object next time
         return __version__, type(self).__name__, params, prepared.identity
 
     def prepare(self, X: TableLike, y: TargetLike, sample_weight: WeightsLike = None) -> Prepared:
@@ -199,8 +200,6 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
             stage = copy.copy(self)
             stage.model_ = model
             yield stage
-
-    # ---- the fitted model --------------------------------------------------------------------------------------
 
     def fitted(self) -> FittedRFM:
         """Return the fitted model with the present number of threads, or raise scikit-learn's NotFittedError."""

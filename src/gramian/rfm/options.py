@@ -24,10 +24,21 @@ from gramian.solvers import BY_NAME as EXACT_SOLVERS
 from gramian.solvers import Direct, Solver
 from gramian.tables import TableEncoder
 from gramian.tables.prepare import ReadingOptions
+from gramian.tables.row_losses import MetricLike
 
 PresetName = Literal["fast", "default", "best"]
 KernelName = Literal[
-    "auto", "laplace", "gaussian", "matern", "exponential", "lp", "polynomial", "exponential-dot", "ntk", "nngp"
+    "auto",
+    "laplace",
+    "gaussian",
+    "matern",
+    "exponential",
+    "lp",
+    "scored-lp",
+    "polynomial",
+    "exponential-dot",
+    "ntk",
+    "nngp",
 ]
 UpdateName = Literal["auto", "agop", "agop-diagonal", "agop-sqrt", "fact", "fact-geometric"]
 SolverName = Literal["auto", "direct", "cg", "nystrom", "eigenpro", "tree"]
@@ -220,6 +231,7 @@ class FitOptions:
     update: str | Update
     n_rounds: int
     select_last: bool
+    metric: MetricLike
     ridge: float | None
     ridge_per_row: bool
     solver: AnySolver | None
@@ -272,6 +284,7 @@ class FitOptions:
             update=params["update"],
             n_rounds=int(n_rounds),
             select_last=params["select_round"] == "last",
+            metric=params["metric"],
             ridge=None if is_auto(ridge) else float(ridge),
             ridge_per_row=scaling == "n",
             solver=None if is_auto(params["solver"]) else resolve_solver(params["solver"]),

@@ -24,6 +24,7 @@ from gramian.rfm.uncertainty.conformal import check_coverage, conformal_quantile
 from gramian.tables import TableEncoder, read_target
 from gramian.tables.blocks import Blocks
 from gramian.tables.prepare import RawTarget
+from gramian.tables.row_losses import MetricFunction, NumberMetric
 from gramian.tables.scaling import Array
 from gramian.tables.targets import NumericTarget, TargetTransform
 from gramian.tables.types import EvalSet, TableLike, TargetLike, WeightsLike
@@ -74,6 +75,7 @@ class RFMRegressor(RegressorMixin, BaseRFM):  # type: ignore[misc]
         update: UpdateName | Update = "auto",
         n_rounds: int | Literal["auto"] = "auto",
         select_round: Literal["best", "last"] = "best",
+        metric: Literal["auto"] | NumberMetric | MetricFunction = "auto",
         ridge: float | Literal["auto"] = "auto",
         ridge_scaling: Literal["n"] | None = None,
         solver: SolverName | AnySolver = "auto",

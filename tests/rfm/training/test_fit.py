@@ -18,6 +18,8 @@ from gramian.rfm.training.context import FitObserver
 from gramian.rfm.training.fit import fit_model, fit_stages, make_task_and_plan, snapshot
 from gramian.rfm.training.rounds import rounds
 from gramian.solvers import Nystrom, Workspace
+from gramian.tables.row_losses import selection_loss
+from gramian.tables.scaling import Scaler
 
 OPTIONS = {"kernel": Laplace(2.0), "update": "agop", "n_rounds": 1, "ridge": 1e-2}
 RNG = np.random.default_rng(0)
@@ -165,3 +167,27 @@ class TestStages:
         assert np.array_equal(model.row_index, prepared.row_index[::2])
         assert model.history.best_round == 1
         assert len(model.history.rounds) == 2
+
+
+class TestMetric:
+    @pytest.mark.parametrize("metric", ["log_loss", "brier", "auc", "accuracy"])
+    def test_scores_of_rounds_are_those_of_the_metric(self, metric):
+        X = np.random.default_rng(0).normal(size=(60, 2))
+        model = RFMClassifier(metric=metric, **(OPTIONS | {"n_rounds": 2})).fit(X, X[:, 0] > 0.3)
+        held = model.model_.holdout
+        loss = selection_loss(metric, model.model_.target, Scaler(np.zeros(1), np.ones(1)))
+        rows = (torch.from_numpy(part) for part in (held.outputs[None], held.targets, held.weights))
+        assert model.rounds_[model.best_round_].score == pytest.approx(float(loss(*rows).mean()), rel=1e-6)
+
+    def test_a_metric_of_the_other_kind_is_refused(self):
+        X = np.zeros((10, 1))
+        with pytest.raises(ValueError, match='metric must be "auto", "rmse", "mae" or a function for numbers'):
+            RFMRegressor(metric="auc", **(OPTIONS | {"n_rounds": 2})).fit(X, X[:, 0])
+
+    def test_a_function_of_the_user_selects(self):
+        X = np.random.default_rng(0).normal(size=(60, 2))
+        y = X[:, 0] * X[:, 1]
+        options = OPTIONS | {"n_rounds": 2}
+        worst = RFMRegressor(metric=lambda y, p: -float(((y - p) ** 2).mean()), **options).fit(X, y)
+        best = RFMRegressor(metric="rmse", **options).fit(X, y)
+        assert worst.best_round_ != best.best_round_

@@ -14,7 +14,7 @@ from gramian.kernels import Identity, Laplace
 from gramian.rfm.options import TreePartition
 from gramian.rfm.training import parts
 from gramian.rfm.training.context import Checkpoint, FitContext
-from gramian.rfm.training.parts import LeafSolver, PartsLearner, mean_squared_error
+from gramian.rfm.training.parts import LeafSolver, PartsLearner, mean_error
 from gramian.rfm.training.plan import Plan
 from gramian.rfm.training.rounds import next_metric, solve_round
 from gramian.rfm.training.tuning import FixedParams, RoundParams, median_distance
@@ -233,5 +233,5 @@ def test_budgets_are_shared_among_leaves_and_by_nothing_else(monkeypatch):
 def test_the_error_is_a_weighted_mean_over_rows_and_a_mean_over_outputs():
     rows = Rows(torch.zeros(2, 1), torch.zeros(2, 2).double(), torch.tensor([1.0, 3.0]).double())
     outputs = torch.tensor([[2.0, 0.0], [0.0, 0.0]]).double()
-    assert mean_squared_error(outputs, rows) == pytest.approx(2.0 / 4)
-    assert np.isfinite(mean_squared_error(outputs, Rows(rows.X, rows.Y)))
+    assert mean_error(outputs, rows) == pytest.approx(2.0 / 4)
+    assert np.isfinite(mean_error(outputs, Rows(rows.X, rows.Y)))

@@ -15,6 +15,7 @@ from gramian.core import threads
 from gramian.core.clock import Clock
 from gramian.core.pool import Pool, Serial, Threads
 from gramian.core.rows import MemoryRows, RowSource
+from gramian.core.selection import squared_loss
 from gramian.kernels import Kernel
 from gramian.rfm.machine import KernelMachine
 from gramian.rfm.model import Ensemble, FitHistory, FittedRFM, LearnedFeatures
@@ -27,6 +28,7 @@ from gramian.rfm.uncertainty.holdout import HoldoutPredictions
 from gramian.solvers import Workspace
 from gramian.solvers.base import warn_numbers
 from gramian.tables.prepare import Prepared
+from gramian.tables.row_losses import selection_loss
 from gramian.tables.scaling import Array
 from gramian.tables.targets import ClassTarget
 
@@ -79,6 +81,7 @@ def make_task_and_plan(options: FitOptions, prepared: Prepared) -> tuple[Task, P
         seed=options.seed,
         strata=prepared.strata,
         evaluation=prepared.evaluation,
+        loss=selection_loss(options.metric, prepared.target, prepared.target_scaler) or squared_loss,
     )
     plan = Plan.for_size(
         n,

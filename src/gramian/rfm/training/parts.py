@@ -17,7 +17,7 @@ from torch import Tensor
 
 from gramian.core.clock import TimeLimitReached
 from gramian.core.rows import Rows, RowSource, SelectedColumns, SelectedRows
-from gramian.core.selection import Member, mean_squared_error
+from gramian.core.selection import Member, RowLoss, mean_error, squared_loss
 from gramian.kernels import Identity, Kernel, Metric
 from gramian.rfm.machine import KernelMachine
 from gramian.rfm.model import Ensemble
@@ -57,6 +57,7 @@ class PartsLearner:
     source: RowSource
     order: Int[Tensor, " n"]
     context: FitContext
+    loss: RowLoss = squared_loss
 
     def refit(
         self, screened: Int[Tensor, " p"], held_out: Int[Tensor, " q"] | None, holdout: Rows, screened_error: float
@@ -83,7 +84,7 @@ class PartsLearner:
             final, support = self.screened_model(rest, screened, error), None
         if context.clock.left == 0 and support is None:  # a solve without time may be worse than the screened model
             outputs = final.machine.predict(holdout.X, batch_invariant=False)
-            if mean_squared_error(outputs, holdout) > screened_error:
+            if mean_error(outputs, holdout, self.loss) > screened_error:
                 final = self.screened_model(rest, screened, TimeLimitReached())
         context.tick()
         outputs = final.machine.predict(holdout.X, batch_invariant=False)
@@ -93,7 +94,7 @@ class PartsLearner:
             metric=metric if support is not None else final.machine.metric,
             ridge=final.record.ridge,
             support=support,
-            record=replace(final.record, score=mean_squared_error(outputs, holdout)),
+            record=replace(final.record, score=mean_error(outputs, holdout, self.loss)),
             rows=rest.index[rows] if isinstance(rest, SelectedRows) else rows,
             holdout_outputs=None if held_out is None else outputs,
         )

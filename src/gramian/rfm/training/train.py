@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from gramian.core.rows import MemoryRows, Rows, RowSource
-from gramian.core.selection import Member, Selection, average_predictions, select
+from gramian.core.selection import Member, RowLoss, Selection, average_predictions, select, squared_loss
 from gramian.core.splits import RowSplit, draw_splits
 from gramian.features import Update
 from gramian.kernels import Kernel
@@ -67,6 +67,8 @@ class Task:
         Labels to stratify folds by.
     evaluation : Rows or None
         Rows that compare rounds and candidates instead of folds.
+    loss : RowLoss
+        The loss of held-out rows by which rounds, candidates and averages are selected.
     """
 
     kernels: tuple[Kernel, ...]
@@ -82,6 +84,7 @@ class Task:
     seed: int = 0
     strata: NDArray[np.intp] | None = None
     evaluation: Rows | None = None
+    loss: RowLoss = squared_loss
 
     @property
     def pairs(self) -> list[tuple[Kernel, Update]]:
@@ -177,9 +180,8 @@ def train(task: Task, plan: Plan, source: RowSource, context: FitContext) -> Tra
     with context.steps(steps, parts.splits[0].train if parts.splits else parts.screened):
         holdout = task.evaluation if parts.held_out is None else source.take(parts.held_out)
         held_out = parts.splits[0].compared(source.load()) if parts.splits else holdout
-        runs = screen(
-            candidates, task.tuner, data, context, plan.screen_time_share, None if task.select_last else held_out
-        )
+        ends_rounds = None if task.select_last else held_out
+        runs = screen(candidates, task.tuner, data, context, plan.screen_time_share, ends_rounds, task.loss)
         if parts.splits:
             assert held_out is not None
             compared = compare_on_splits(
@@ -192,9 +194,10 @@ def train(task: Task, plan: Plan, source: RowSource, context: FitContext) -> Tra
                 last=task.select_last,
                 per_row_ridge=task.ridge_grows,
                 with_machines=task.bagging,
+                loss=task.loss,
             )
         else:
-            compared = ComparedRuns.on(runs, holdout)
+            compared = ComparedRuns.on(runs, holdout, task.loss)
         selection = _select(task, plan, compared, source if holdout is None else MemoryRows(holdout))
         if not plan.large and solver != plan.solver and holdout is not None:
             compared = replace(compared, runs=solve_selected_fully(selection, runs, data, plan.final_solver, context))
@@ -251,11 +254,12 @@ def _refit(
     best, runs = selection.members[0], compared.runs
     run = runs[best.run]
     if plan.large:
+        order = parts.order
         assert parts.screened is not None
-        assert parts.order is not None
+        assert order is not None
         assert holdout is not None
         learner = PartsLearner(
-            plan, run, best, task.tuner, task.feature_threshold, task.ridge_grows, source, parts.order, context
+            plan, run, best, task.tuner, task.feature_threshold, task.ridge_grows, source, order, context, task.loss
         )
         return learner.refit(parts.screened, parts.held_out, holdout, selection.scores[best.run][best.round])
     growth, refits = None, [Refit(runs[member.run].machines[: member.round + 1], ()) for member in selection.members]

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from gramian.core.clock import TimeLimitReached
 from gramian.core.rows import Rows
-from gramian.core.selection import RoundPredictions, RunComparison, held_out_errors, race
+from gramian.core.selection import RoundPredictions, RowLoss, RunComparison, held_out_errors, race, squared_loss
 from gramian.core.splits import RowSplit
 from gramian.core.statistics import within_standard_error
 from gramian.kernels import Kernel
@@ -59,6 +59,7 @@ def screen(
     context: FitContext,
     share: float,
     held_out: Rows | None = None,
+    loss: RowLoss = squared_loss,
 ) -> list[Run]:
     """Run the rounds of every candidate, side by side where there are several threads.
 
@@ -73,7 +74,7 @@ def screen(
         for number, (candidate, (done, path)) in enumerate(zip(candidates, found, strict=True))
     ]
     first = {job.candidate.kernel: job for job in reversed(jobs)}  # the first candidate of each kernel
-    advance = _Advance(data, context, share, held_out)
+    advance = _Advance(data, context, share, held_out, loss)
     try:
         with context.side_by_side() as pool:
             for _ in pool.run(advance, 0, list(first.values())):
@@ -106,6 +107,7 @@ class _Advance:
     context: FitContext
     share: float
     held_out: Rows | None = None
+    loss: RowLoss = squared_loss
     stop: threading.Event = field(default_factory=threading.Event)
 
     def __call__(self, last: int | None, job: _Screening) -> None:
@@ -132,7 +134,7 @@ class _Advance:
             return False
         for _, machine in job.steps[len(job.outputs) :]:
             job.outputs.append(machine.predict(out.X, batch_invariant=False))
-        errors = [held_out_errors(outputs, out) for outputs in job.outputs]
+        errors = [held_out_errors(outputs, out, self.loss) for outputs in job.outputs]
         return any(not within_standard_error(after, before, out.shares) for before, after in itertools.pairwise(errors))
 
     def add(self, job: _Screening, step: Step) -> None:
@@ -245,13 +247,13 @@ class ComparedRuns:
     machines: list[list[tuple[KernelMachine, ...]]]
 
     @classmethod
-    def on(cls, runs: list[Run], holdout: Rows | None) -> ComparedRuns:
+    def on(cls, runs: list[Run], holdout: Rows | None, loss: RowLoss = squared_loss) -> ComparedRuns:
         """Compare runs on rows that none of them was fitted to; without such rows there is no comparison."""
         none: list[list[tuple[KernelMachine, ...]]] = [[] for _ in runs]
         if holdout is None:
             return cls(runs, None, none)
         predictions = [[predict_rounds(run, holdout)] for run in runs]
-        return cls(runs, RunComparison.of(predictions, holdout.Y), none)
+        return cls(runs, RunComparison.of(predictions, holdout.Y, loss=loss), none)
 
 
 def compare_on_splits(
@@ -265,6 +267,7 @@ def compare_on_splits(
     last: bool,
     per_row_ridge: bool,
     with_machines: bool,
+    loss: RowLoss = squared_loss,
 ) -> ComparedRuns:
     """Compare the runs on the first split, to which they are fitted, and those that may still win on the others too.
 
@@ -273,7 +276,7 @@ def compare_on_splits(
     """
     first = splits[0]
     predictions = [[predict_rounds(run, held_out, first.held_out)] for run in runs]
-    going_on = race(RunComparison.of(predictions, data.Y), last=last)
+    going_on = race(RunComparison.of(predictions, data.Y, loss=loss), last=last)
     for run in set(range(len(runs))) - set(going_on):
         for _ in range(len(runs[run].path) * (len(splits) - 1)):
             context.tick()
@@ -292,4 +295,4 @@ def compare_on_splits(
         if with_machines:
             own = tuple(machine.embedded(data.X, first.train, data.weights) for machine in runs[run].machines)
             machines[run] = [own, *(result[at][1] for result in results)]
-    return ComparedRuns(runs, RunComparison.of(predictions, data.Y, going_on), machines)
+    return ComparedRuns(runs, RunComparison.of(predictions, data.Y, going_on, loss), machines)
