@@ -50,6 +50,11 @@ _LISTED_COLUMNS = 40
 @missing_option
 @click.option("--preset", type=click.Choice(["fast", "default", "best"]), help="How much work to spend on the fit.")
 @click.option(
+    "--metric",
+    type=click.Choice(["log_loss", "brier", "auc", "accuracy", "rmse", "mae"]),
+    help="Loss by which models are selected; by default squared errors.",
+)
+@click.option(
     "--time-limit",
     type=click.FloatRange(min=0, min_open=True),
     metavar="SECONDS",
@@ -73,6 +78,7 @@ def fit(
     drop: tuple[str, ...],
     missing: tuple[str, ...],
     preset: str | None,
+    metric: str | None,
     time_limit: float | None,
     test_size: float,
     seed: int,
@@ -123,6 +129,8 @@ def fit(
     options: dict[str, Any] = {"random_state": seed, "verbose": 0 if as_json else 1}
     if preset is not None:
         options["preset"] = preset
+    if metric is not None:
+        options["metric"] = metric
     if time_limit is not None:
         options["time_limit"] = time_limit / (1 if test_size == 0 else 2)
     fitted = _fit(X, y, chosen, options, test_size, seed, None if as_json else console)
