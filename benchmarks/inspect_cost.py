@@ -23,8 +23,6 @@ import warnings
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-os.environ["OMP_NUM_THREADS"] = "1"
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -198,7 +196,8 @@ def main() -> None:
         return
     record: dict[str, dict[str, float]] = {}
     for part_of_run in PARTS:
-        run = subprocess.run([sys.executable, __file__, part_of_run], check=True, stdout=subprocess.PIPE, text=True)
+        command, one_thread = [sys.executable, __file__, part_of_run], os.environ | {"OMP_NUM_THREADS": "1"}
+        run = subprocess.run(command, env=one_thread, check=True, stdout=subprocess.PIPE, text=True)
         print(run.stdout, end="", flush=True)
         record |= json.loads(run.stdout)
     if asked.out:
