@@ -17,11 +17,14 @@ setup: .venv/ready
 demo: setup
 	$(BIN)/gramian demo
 
+# Many tests start a process: an empty PYTHONDONTWRITEBYTECODE lets them share compiled modules in any environment.
+TESTED := OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -n auto
+
 test: setup
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n auto
+	$(TESTED)
 
 test-slow: setup
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n auto -m slow
+	$(TESTED) -m slow
 
 lint: setup
 	$(BIN)/ruff format --check .

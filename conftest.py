@@ -1,5 +1,12 @@
 """Shape checks for the whole run: every jaxtyping annotation in gramian is enforced, in tests only."""
 
-from jaxtyping import install_import_hook
+import gc
 
-install_import_hook("gramian", "shapes.checked")
+from shapes import install
+
+install()
+
+
+def pytest_collection_finish() -> None:
+    """Exempt the modules and the thousands of collected tests from the garbage collector: they stay until the end."""
+    gc.freeze()

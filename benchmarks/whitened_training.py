@@ -275,7 +275,7 @@ def better(record, model):
 
 
 def answer(record):
-    """What the record says about the paper's question, which it asks of SGD."""
+    """The answer of the record to the paper's question, which it asks of SGD."""
     pairs = [(finals(record, model, "Gram-whitened SGD"), finals(record, model, "SGD")) for model in MODELS]
     differences = [
         f"{mean(points(ours)) - mean(points(theirs)):+.1f} ({model})"
@@ -290,7 +290,7 @@ def answer(record):
 
 
 def verdict(record):
-    """What the record says about using it to train, in one paragraph."""
+    """The advice of the record on using it to train, in one paragraph."""
     ahead = [model for model in MODELS if better(record, model)]
     if not ahead:
         return (

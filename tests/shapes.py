@@ -1,18 +1,79 @@
-"""The runtime type checker of the test run: beartype, with an int accepted where a float is asked for.
+"""The runtime type checker of the test run: beartype, with jaxtyping's shapes and an int accepted for a float.
+
+The import hook of jaxtyping decorates every function of the library with ``jaxtyped``, which binds the arguments of
+each call and checks them twice, before the call and again beside the result; that took more time than the tests.
+``checked`` takes its place and makes the same comparisons once: names of axes mean the same size in all arguments of a
+call and in its result.
 
 The estimators are exempt. Their annotations tell an editor what may be passed; what is passed is checked in ``fit``,
 with messages of our own, and tests pass wrong values to see them.
 """
 
+import functools
+import inspect
 from collections.abc import Callable
-from typing import Any
+from dataclasses import is_dataclass
+from types import FunctionType, SimpleNamespace
+from typing import Any, get_type_hints
 
+import jaxtyping
 from beartype import BeartypeConf, beartype
+from jaxtyping import TypeCheckError, config, install_import_hook
 
 ESTIMATORS = ("gramian.rfm.classifier", "gramian.rfm.estimator", "gramian.rfm.regressor", "gramian.rfm.search")
-_check = beartype(conf=BeartypeConf(is_pep484_tower=True))
+_beartyped = beartype(conf=BeartypeConf(is_pep484_tower=True, violation_type=TypeCheckError))
+_by_jaxtyping = jaxtyping.jaxtyped
+_types: dict[tuple[str, str], object] = {}
+
+
+def install() -> None:
+    """Check every annotation in gramian from here on; modules that are imported already are not checked."""
+    jaxtyping.jaxtyped = lambda typechecker: typechecker
+    install_import_hook("gramian", "shapes.checked")
 
 
 def checked(thing: Callable[..., Any]) -> Callable[..., Any]:
-    """Check the types and shapes of a function or class, unless it belongs to an estimator."""
-    return thing if thing.__module__.startswith(ESTIMATORS) else _check(thing)
+    """Check the types and shapes of a function, or of the fields of a dataclass, unless it belongs to an estimator."""
+    if inspect.isclass(thing):
+        if is_dataclass(thing) and not hasattr(thing.__init__, "__wrapped__"):
+            thing.__init__ = checked(thing.__init__)
+        return thing
+    if thing.__module__.startswith(ESTIMATORS):
+        return thing
+    if inspect.isgeneratorfunction(thing):  # its arguments are to be checked by the call, not by the first item
+        return _by_jaxtyping(thing, typechecker=_beartyped)
+    typed = _beartyped(_with_types(thing))
+
+    @functools.wraps(thing)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        __tracebackhide__ = True
+        if config.jaxtyping_disable:
+            return thing(*args, **kwargs)
+        with _by_jaxtyping("context"):
+            return typed(*args, **kwargs)
+
+    return call
+
+
+def _with_types(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A copy of the function whose annotations are types; a name that only an editor can look up becomes ``Any``."""
+    copy = FunctionType(
+        function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
+    )
+    copy.__kwdefaults__ = function.__kwdefaults__
+    copy.__qualname__, copy.__module__ = function.__qualname__, function.__module__
+    copy.__annotations__ = {name: _type(hint, function) for name, hint in function.__annotations__.items()}
+    return copy
+
+
+def _type(hint: object, function: Callable[..., Any]) -> object:
+    known = (function.__module__, hint) if isinstance(hint, str) else None
+    if known not in _types or known is None:
+        try:
+            found = get_type_hints(SimpleNamespace(__annotations__={"hint": hint}), function.__globals__, None, True)
+        except Exception:  # the name may be defined further down, and is looked up again for the next function
+            return Any
+        if known is None:
+            return found["hint"]
+        _types[known] = found["hint"]
+    return _types[known]

@@ -76,6 +76,7 @@ def verdicts() -> str:
 TABLES: dict[str, Callable[[], str]] = {
     "peer_rfm": lambda: script("peer_rfm").markdown(record("peer_rfm")),
     "nets_speed": lambda: script("nets_speed").markdown(record("nets_speed")),
+    "inspect_cost": lambda: script("inspect_cost").markdown(record("inspect_cost")),
     "whitened_training": lambda: script("whitened_training").markdown(record("whitened_training")),
     "default_speed": lambda: script("default_speed").markdown(record("default_speed")),
     "scale": lambda: script("scale").table(),

@@ -121,6 +121,24 @@ def test_the_page_of_whitened_training_is_made_from_its_record(recorded):
         assert row[4] == f"{sum(run['seconds'] for run in runs) / len(runs):.1f}"
 
 
+def test_the_cost_of_inspect_is_shown_from_its_record(recorded):
+    assert "```{recorded} inspect_cost" in (FOLDER / "networks.md").read_text(encoding="utf-8")
+    assert len(rows_of(recorded.TABLES["inspect_cost"]())) == 5
+    passes = {"inspect (passes)": 21.96, "inspect per backward pass": 2.0}
+    passes |= {"table beyond inspect (passes)": 3.04, "all other columns (passes)": 4.0}
+    parts = {"inspect and table (s)": 50.4, "of it numbers of the table (s)": 6.6, "layers": 7}
+    made = {"passes": passes, "gpt2-parts": parts | {"peak with the table (MB)": 2048.0}}
+    rows = rows_of(recorded.script("inspect_cost").markdown(made))
+    assert [cost for _, cost in rows] == [
+        "22.0 passes, 2.0 for each backward pass",
+        "3.0 passes",
+        "4.0 passes",
+        "50 s, of which 7 s for the numbers of the table",
+        "2.0 GB",
+    ]
+    assert "table of 7 layers" in rows[3][0]
+
+
 def test_every_misprint_is_on_a_page_of_its_paper(recorded):
     table = recorded.quoted("docs/theory.md", "| paper, place |").splitlines()[2:]
     shown = [row for paper in "ABCDE" for row in recorded.errata_of(paper).splitlines()[2:]]

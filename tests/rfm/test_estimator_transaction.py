@@ -202,29 +202,24 @@ def test_an_interrupt_in_any_stage_leaves_the_estimator_as_it_was(estimator, pla
     before.check()
 
 
-def test_an_interrupt_in_the_choice_of_the_targets_scale_leaves_the_regressor_as_it_was(monkeypatch):
-    model, X = fitted(RFMRegressor, array)
+@pytest.mark.parametrize(
+    ("only", "table", "y", "place"),
+    [
+        (RFMRegressor, array, np.exp(Y), "gramian.rfm.regressor.choose_transform"),
+        (RFMClassifier, frame, target(RFMClassifier, -Y), "gramian.rfm.model.fit_link"),
+    ],
+    ids=["choice of the target's scale", "calibration"],
+)
+def test_an_interrupt_in_a_stage_of_one_estimator_leaves_it_as_it_was(only, table, y, place, monkeypatch):
+    model, X = fitted(only, table)
     before = Before(model, X)
 
     def interrupted(*args):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("gramian.rfm.regressor.choose_transform", interrupted)
+    monkeypatch.setattr(place, interrupted)
     with pytest.raises(KeyboardInterrupt):
-        model.fit(array(100.0), np.exp(Y))
-    before.check()
-
-
-def test_an_interrupt_in_the_calibration_leaves_the_classifier_as_it_was(monkeypatch):
-    model, X = fitted(RFMClassifier, frame)
-    before = Before(model, X)
-
-    def interrupted(*args):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("gramian.rfm.model.fit_link", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        model.fit(frame(100.0), target(RFMClassifier, -Y))
+        model.fit(table(100.0), y)
     before.check()
 
 

@@ -35,7 +35,7 @@ _OF_WEIGHTS = (
 
 @dataclass(frozen=True)
 class InspectResult:
-    """What was measured, and the facts about it that go into the JSON document."""
+    """The measurement, and the facts about it that go into the JSON document."""
 
     chosen: Chosen
     found: FeatureReport | WeightReport | Trajectory

@@ -60,7 +60,10 @@ def find_normal_form(
     if form is None:
         # From examples where that is possible: data may be special (one row, inputs of zero).
         W = effective_weight(layer, args, kwargs)
-        form = _form_of_data(layer, defined_by, args, kwargs, output) if W is None else _form_of_matrix(layer, W)
+        if W is not None:
+            form = _form_of_matrix(layer, W)
+        elif (scale := _scale_of_data(layer, defined_by, args, kwargs, output.detach())) is not None:
+            form = NormalForm(scale, changed=True)
     if form is None or not _is_form(form, layer, defined_by, args, kwargs, output.detach()):
         return None
     if known is not None or form.effective is not None or form.scale == 1:
@@ -88,18 +91,6 @@ def _form_of_matrix(layer: Layer, W: Tensor) -> NormalForm:
     return NormalForm(1.0 if abs(scale - 1) <= tolerance else scale, changed=True)
 
 
-def _form_of_data(
-    layer: Layer,
-    defined_by: type[nn.Module],
-    args: tuple[object, ...],
-    kwargs: Mapping[str, object],
-    output: Tensor,
-) -> NormalForm | None:
-    """The factor c with output = c · Z + constant for the normal form Z of the layer; None where there is none."""
-    scale = _scale_of_data(layer, defined_by, args, kwargs, output.detach())
-    return None if scale is None else NormalForm(scale, changed=True)
-
-
 def _scale_of_data(
     layer: Layer,
     defined_by: type[nn.Module],
@@ -107,6 +98,7 @@ def _scale_of_data(
     kwargs: Mapping[str, object],
     output: Tensor,
 ) -> float | None:
+    """The factor c with output = c · Z + constant for the normal form Z of the layer; None where there is none."""
     Z = _class_output(layer, defined_by, args, kwargs)
     if Z is None or Z.shape != output.shape:
         return None

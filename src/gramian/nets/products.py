@@ -8,7 +8,8 @@ has no normal form, and is skipped with the name of that function.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Container, Iterable, Iterator
 from typing import Any
 
 import torch
@@ -123,7 +124,38 @@ def unexplained(recording: Recording, output: Tensor, layers: list[Layer]) -> li
 _CASTS = (Tensor.to, Tensor.type, Tensor.type_as, Tensor.float, Tensor.double, Tensor.half, Tensor.bfloat16)
 
 
-class WeightUses(TorchFunctionMode):
+class _Uses(TorchFunctionMode, ABC):
+    """Calls :meth:`used` for every torch function that receives a watched tensor, or a view of one."""
+
+    def __init__(self, watched: Container[int]):
+        super().__init__()
+        self._watched = watched
+
+    def __torch_function__(
+        self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        result = func(*args, **kwargs)
+        for operand in _tensors((*args, *kwargs.values())):
+            base = operand if id(operand) in self._watched else operand._base
+            if base is not None and id(base) in self._watched:
+                self.used(base, operand, func, args, kwargs, result)
+        return result
+
+    @abstractmethod
+    def used(
+        self,
+        base: Tensor,
+        operand: Tensor,
+        func: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        result: Any,
+    ) -> None:
+        """React to ``result = func(*args, **kwargs)``, where ``operand`` is the tensor ``base`` or a view of it."""
+
+
+class WeightUses(_Uses):
     """Counts the torch functions that compute something from each weight, views and values without gradients aside.
 
     >>> weight = nn.Parameter(torch.ones(2, 2))
@@ -134,64 +166,65 @@ class WeightUses(TorchFunctionMode):
     """
 
     def __init__(self, weights: Iterable[Tensor]):
-        super().__init__()
         self._counts = {id(weight): 0 for weight in weights}
+        super().__init__(self._counts)
 
     def count(self, weight: Tensor) -> int:
         """Number of functions that used a weight."""
         return self._counts[id(weight)]
 
-    def __torch_function__(
-        self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
-        kwargs = kwargs or {}
-        result = func(*args, **kwargs)
-        for operand in _tensors((*args, *kwargs.values())):
-            base = operand if id(operand) in self._counts else operand._base
-            if id(base) in self._counts and not _is_passive(result, base):
-                self._counts[id(base)] += 1
-        return result
+    def used(
+        self,
+        base: Tensor,
+        operand: Tensor,
+        func: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        result: Any,
+    ) -> None:
+        if not _is_passive(result, base):
+            self._counts[id(base)] += 1
 
 
-def _is_passive(result: object, base: Tensor | None) -> bool:
+def _is_passive(result: object, base: Tensor) -> bool:
     """True for a view of the tensor, a size, or a value without gradients."""
     return all(T is base or T._base is base or not T.requires_grad for T in _tensors(result))
 
 
-class _Watcher(TorchFunctionMode):
+class _Watcher(_Uses):
     """Sees the torch functions that receive a parameter, and records those that are products."""
 
     def __init__(self, recording: Recording, layers: dict[int, Layer]):
-        super().__init__()
+        super().__init__(layers)
         self.recording, self.layers = recording, layers
-        self.copies: list[
-            Tensor
-        ] = []  # in another precision; kept, because a new tensor could get the id of an old one
+        # Weights in another precision, kept because a new tensor could get the id of an old one.
+        self.copies: list[Tensor] = []
 
-    def __torch_function__(
-        self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
-        kwargs = kwargs or {}
-        result = func(*args, **kwargs)
-        for operand in _tensors((*args, *kwargs.values())):
-            base = operand if id(operand) in self.layers else operand._base
-            layer = self.layers.get(id(base))
-            if layer is None or base is None or layer.name in self.recording.refused:
-                continue
-            if func in _CASTS and operand is base and operand is args[0]:
-                self.layers[id(result)] = layer
-                self.copies.append(result)
-                continue
-            transformed = torch._C._functorch.maybe_current_level() is not None  # by vmap or torch.func
-            if not transformed and _is_passive(result, base):
-                continue
-            if transformed or not self._record(layer, find_product(func, args, kwargs, operand, base, result), result):
-                name = (resolve_name(func) or str(func)).rsplit(".", 1)[-1]
-                self.recording.refused[layer.name] = (
-                    f"it is used by {name!r}, which is no product Z = H Wᵀ with the whole matrix (a bias or an "
-                    "embedding of positions has none; otherwise register one with gramian.nets.register_layer)"
-                )
-        return result
+    def used(
+        self,
+        base: Tensor,
+        operand: Tensor,
+        func: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        result: Any,
+    ) -> None:
+        layer = self.layers[id(base)]
+        if layer.name in self.recording.refused:
+            return
+        if func in _CASTS and operand is base and operand is args[0]:
+            self.layers[id(result)] = layer
+            self.copies.append(result)
+            return
+        transformed = torch._C._functorch.maybe_current_level() is not None  # by vmap or torch.func
+        if not transformed and _is_passive(result, base):
+            return
+        if transformed or not self._record(layer, find_product(func, args, kwargs, operand, base, result), result):
+            name = (resolve_name(func) or str(func)).rsplit(".", 1)[-1]
+            self.recording.refused[layer.name] = (
+                f"it is used by {name!r}, which is no product Z = H Wᵀ with the whole matrix (a bias or an "
+                "embedding of positions has none; otherwise register one with gramian.nets.register_layer)"
+            )
 
     def _is_parameter(self, T: Tensor) -> bool:
         return id(T) in self.layers or id(T._base) in self.layers

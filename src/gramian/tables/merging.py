@@ -45,7 +45,7 @@ class MergedRows:
 
     @property
     def copies(self) -> Array | None:
-        """How often each row is in the table; None for once each, and where weights do not count rows.
+        """Number of times that each row is in the table; None for once each, and where weights do not count rows.
 
         >>> merge_rows(np.array([[2.0], [-1.0], [2.0]]), np.array([5.0, 6.0, 5.0]), None).copies
         array([1., 2.])

@@ -36,7 +36,7 @@ class WeightSource(ABC):
     """Tensors by name, of which :meth:`tensor` reads one; nothing else is held in memory."""
 
     in_order: ClassVar[bool] = False
-    """Whether tensors are in the order of the network; files sort them by name."""
+    """True where tensors are in the order of the network; files sort them by name."""
 
     @abstractmethod
     def names(self) -> list[str]:

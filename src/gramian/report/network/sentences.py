@@ -72,8 +72,8 @@ def describe_network(rows: Sequence[Row]) -> list[str]:
     if crowded:
         found.append(
             f"{len(crowded)} of {len(linear)} layers have at least as many features as there are samples (up to "
-            f"{max(crowded):.1f} per sample). Any target is linear in so many, so target linearity and NC1 say little "
-            "there: use more data."
+            f"{max(crowded):.1f} per sample). With that many features a linear fit explains any target exactly, so "
+            "target linearity and NC1 say little there: use more data."
         )
     return found
 
