@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from gramian.core.rows import Rows
-from gramian.core.splits import RowSplit, draw_splits
+from gramian.core.splits import RowSplit, SplitBy, draw_splits, hold_out
 from small_training import make_rows
 
 
@@ -136,3 +136,50 @@ class TestRowsOfASplit:
         for split in draw_splits(10, 5, copies=TestCopies.COUNTS):
             total = split.fitted(data).total_weight + split.compared(data).total_weight
             assert total == pytest.approx(data.total_weight)
+
+
+class TestSplitBy:
+    codes = np.random.default_rng(0).integers(12, size=200)
+
+    def cases(self, ordered, **sizes):
+        splits = list(draw_splits(200, 4, by=SplitBy(self.codes, ordered), **sizes))
+        assert len(splits) == 4
+        return [(self.codes[split.train], self.codes[split.held_out]) for split in splits]
+
+    @pytest.mark.parametrize("sizes", [{}, {"train_rows": 60, "held_out_rows": 50}])
+    @pytest.mark.parametrize("ordered", [False, True])
+    def test_no_group_is_on_both_sides(self, ordered, sizes):
+        for train, held_out in self.cases(ordered, **sizes):
+            assert len(train)
+            assert len(held_out)
+            assert not set(train) & set(held_out)
+
+    @pytest.mark.parametrize("sizes", [{}, {"train_rows": 60, "held_out_rows": 50}])
+    def test_held_out_rows_come_later(self, sizes):
+        cases = self.cases(True, **sizes)
+        assert all(train.max() < held_out.min() for train, held_out in cases)
+        assert cases[0][1].max() == self.codes.max()  # the first split is the one nearest to the future
+
+    def test_folds_of_groups_hold_out_every_row_once_and_are_of_about_equal_size(self):
+        splits = list(draw_splits(200, 4, by=SplitBy(self.codes, ordered=False)))
+        rows = torch.cat([split.held_out for split in splits])
+        assert sorted(rows.tolist()) == list(range(200))
+        assert max(len(split.held_out) for split in splits) < 1.5 * 50
+
+    def test_fewer_groups_than_splits_give_fewer_splits(self):
+        codes = np.repeat([0, 1, 2], [5, 50, 10])
+        assert len(list(draw_splits(65, 5, by=SplitBy(codes, ordered=False)))) == 3
+        for ordered in (False, True):
+            split = next(draw_splits(55, 5, by=SplitBy(np.repeat([0, 1], [5, 50]), ordered)))
+            assert len(split.train) + len(split.held_out) == 55
+
+    @pytest.mark.parametrize("ordered", [False, True])
+    @pytest.mark.parametrize("count", [1, 40, 500])
+    def test_whole_groups_are_held_out_of_a_large_fit(self, ordered, count):
+        held_out, others = hold_out(200, count, 0, SplitBy(self.codes, ordered))
+        assert sorted([*held_out.tolist(), *others.tolist()]) == list(range(200))
+        assert len(held_out)
+        assert len(others)
+        assert not set(self.codes[held_out]) & set(self.codes[others])
+        if ordered:
+            assert self.codes[others].max() < self.codes[held_out].min()

@@ -141,3 +141,27 @@ def test_a_system_without_solution_fails_with_the_reason(rng):
     operator = KernelOperator(Laplace(1.0), X)
     with pytest.raises(SingularKernelError, match="raise ridge"):
         Direct().solve(RidgeSystem(operator, torch.full((30, 1), float("nan"), dtype=torch.float64), 1.0))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_residuals_without_a_group_equal_refits_without_it(rng, weighted):
+    X, Y = (torch.randn(18, width, generator=rng, dtype=torch.float64) for width in (2, 3))
+    weights = torch.rand(18, generator=rng, dtype=torch.float64) + 0.5 if weighted else None
+    groups = torch.tensor([0, 1, 2] * 5 + [3, 4, 4])
+    operator = KernelOperator(Laplace(1.5), X)
+    points = Direct().path(operator, Y, [0.1, 2.0], weights=weights, groups=groups)
+    for point in points:
+        for group in groups.unique():
+            rest = groups != group
+            part = KernelOperator(Laplace(1.5), X[rest])
+            system = RidgeSystem(part, Y[rest], point.ridge, None if weights is None else weights[rest])
+            solution = Direct(tol=1e-12).solve(system)
+            refit = solution.operator.predict(X[~rest], solution.coef)
+            torch.testing.assert_close(point.loo[~rest], Y[~rest] - refit, rtol=1e-7, atol=1e-8)
+
+
+def test_groups_of_one_row_are_rows(rng):
+    X, Y = (torch.randn(15, width, generator=rng, dtype=torch.float64) for width in (2, 1))
+    operator = KernelOperator(Laplace(1.5), X)
+    (plain,), (grouped,) = (Direct().path(operator, Y, [3e-4], groups=g) for g in (None, torch.arange(15)))
+    torch.testing.assert_close(grouped.loo, plain.loo)

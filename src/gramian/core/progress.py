@@ -19,7 +19,7 @@ _PATIENCE, _PACE = 1.0, 0.2
 
 
 _inside: ContextVar[bool] = ContextVar("gramian_progress", default=False)
-"""Whether a bar is already shown: work inside of it draws none of its own."""
+"""True while a bar is shown: work inside of it draws none of its own."""
 
 
 class Tick:

@@ -28,7 +28,8 @@ class Rows:
     """Rows in numbers: inputs, centred and scaled targets, and weights.
 
     They are a whole training set, or a block of a larger one that begins at row ``start`` of it. ``copies`` counts how
-    often each row is in the user's table, where that is not once for all.
+    often each row is in the user's table, where that is not once for all. Rows with equal ``groups`` are left out of a
+    fit together.
 
     >>> Rows(torch.zeros(3, 2), torch.ones(3, 1)).total_weight
     3.0
@@ -39,13 +40,15 @@ class Rows:
     weights: Float[Tensor, " n"] | None = None
     start: int = 0
     copies: Float[Tensor, " n"] | None = None
+    groups: Int[Tensor, " n"] | None = None
 
     def __len__(self) -> int:
         return self.X.shape[0]
 
     def __getitem__(self, rows: Tensor) -> Rows:
-        weights, copies = (None if part is None else part[rows] for part in (self.weights, self.copies))
-        return Rows(self.X[rows], self.Y[rows], weights, copies=copies)
+        own = (self.weights, self.copies, self.groups)
+        weights, copies, groups = (None if part is None else part[rows] for part in own)
+        return Rows(self.X[rows], self.Y[rows], weights, copies=copies, groups=groups)
 
     @property
     def total_weight(self) -> float:

@@ -1,7 +1,8 @@
 """Splits of the training rows: parts to fit candidates to, and other rows to compare them on.
 
 Rows that occur several times in the user's table are one row with several *copies*. Splits are drawn over the copies,
-so that a row may be fitted and held out at the same time, as often as it is in the table.
+so that a row may be fitted and held out at the same time, as often as it is in the table. Rows of one group, or of one
+time, are on the same side of every split.
 """
 
 from __future__ import annotations
@@ -19,6 +20,65 @@ from gramian.core.rows import Rows
 
 FIFTHS = 5
 _Indices = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class SplitBy:
+    """A condition on splits: rows with equal ``codes (n,)`` are on the same side.
+
+    If ``ordered``, held-out rows have larger codes than the rows that are fitted: they come later in time.
+    """
+
+    codes: _Indices
+    ordered: bool
+
+    def hold_out(self, count: int, seed: int) -> _Indices:
+        """Return about ``count`` rows to hold out of a fit, whole groups or the last ones, and at most half of all."""
+        rank = self._rank(seed)
+        order = np.argsort(rank, kind="stable")
+        first = self._boundary(rank[order], len(order) - min(count, len(order) // 2))
+        return np.sort(order[first:])
+
+    def splits(self, count: int, train_rows: int, held_out_rows: int, seed: int) -> Iterator[tuple[_Indices, _Indices]]:
+        """Yield rows to fit to and rows to hold out; fewer splits where there are fewer groups."""
+        n = len(self.codes)
+        if not self.ordered and not train_rows:
+            fold = self._balanced(min(count, len(np.unique(self.codes))), seed)
+            yield from ((np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(int(fold.max()) + 1))
+            return
+        size = max(1, min(held_out_rows or n, n // (count + 1)))
+        for number in range(count):
+            # Groups are in another random order each time; in time, the held-out rows move back from the end.
+            rank = self._rank(seed + (0 if self.ordered else number))
+            order = np.argsort(rank, kind="stable")
+            stop = n - number * size if self.ordered else n
+            ranks = rank[order]
+            end = n if stop == n else self._boundary(ranks, stop)
+            start = self._boundary(ranks, end - size) if end > size else 0
+            if not 0 < start < end:
+                return
+            first = 0 if not train_rows else self._boundary(ranks, max(0, start - train_rows))
+            yield np.sort(order[first:start]), np.sort(order[start:end])
+
+    def _rank(self, seed: int) -> _Indices:
+        """Return the place of each row's group in a random order, or in time."""
+        units, at = np.unique(self.codes, return_inverse=True)
+        return at if self.ordered else np.random.default_rng(seed).permutation(len(units))[at]
+
+    def _balanced(self, folds: int, seed: int) -> _Indices:
+        """Return a fold for each row, of about equal size: the largest groups first, each to the smallest fold."""
+        rank = self._rank(seed)
+        sizes, total, fold = np.bincount(rank), np.zeros(folds), np.zeros(rank.max() + 1, dtype=np.intp)
+        for unit in np.argsort(-sizes, kind="stable"):
+            fold[unit] = total.argmin()
+            total[fold[unit]] += sizes[unit]
+        return fold[rank]
+
+    @staticmethod
+    def _boundary(ranks: _Indices, at: int) -> int:
+        """Return the first position of the group at a position of the sorted rows; the next group's if that is 0."""
+        first = int(np.searchsorted(ranks, ranks[at]))
+        return first if first or at == 0 else int(np.searchsorted(ranks, ranks[at], side="right"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,11 +108,12 @@ def draw_splits(
     seed: int = 0,
     strata: NDArray[np.intp] | None = None,
     copies: NDArray[np.intp] | None = None,
+    by: SplitBy | None = None,
 ) -> Iterator[RowSplit]:
     """Yield ``count`` splits: fifths of the rows held out in turn, or parts of ``train_rows`` rows where that is less.
 
     Parts follow one another in a random order of the rows, and the rows after each part are held out, at most
-    ``held_out_rows``. With ``strata`` (labels) every part has its share of each label.
+    ``held_out_rows``. With ``strata`` (labels) every part has its share of each label; groups and times come first.
 
     >>> rows = [split.held_out for split in draw_splits(10, 5)]
     >>> sorted(torch.cat(rows).tolist()) == list(range(10))
@@ -61,6 +122,10 @@ def draw_splits(
     >>> len(split.train), len(split.held_out)
     (30, 50)
     """
+    if by is not None:
+        for train, held_out in by.splits(count, train_rows, held_out_rows, seed):
+            yield RowSplit(torch.from_numpy(train), torch.from_numpy(held_out))
+        return
     owner = np.arange(n) if copies is None else np.repeat(np.arange(n), copies)
     labels = None if strata is None else strata[owner]
     fifths = not train_rows or train_rows * FIFTHS >= len(owner) * (FIFTHS - 1)
@@ -78,6 +143,20 @@ def draw_splits(
         else:
             (fitted_rows, train_copies), (out_rows, out_copies) = (_counted(owner[part]) for part in (train, held_out))
             yield RowSplit(fitted_rows, out_rows, train_copies, out_copies)
+
+
+def hold_out(n: int, count: int, seed: int, by: SplitBy | None = None) -> tuple[Int[Tensor, " q"], Int[Tensor, " r"]]:
+    """Return rows to hold out of a fit, sorted, and the other rows in random order.
+
+    >>> held_out, others = hold_out(6, 2, seed=0, by=SplitBy(np.array([0, 1, 2, 2, 1, 0]), ordered=True))
+    >>> held_out.tolist(), sorted(others.tolist())
+    ([2, 3], [0, 1, 4, 5])
+    """
+    order = torch.randperm(n, generator=torch.Generator().manual_seed(seed))
+    if by is None:
+        return order[:count].sort().values, order[count:]
+    held_out = torch.from_numpy(by.hold_out(count, seed))
+    return held_out, order[~torch.isin(order, held_out)]
 
 
 def _stratified_order(n: int, seed: int, labels: _Indices | None, *, interleaved: bool) -> _Indices:
@@ -104,4 +183,4 @@ def _with_copies(rows: Rows, copies: Float[Tensor, " n"] | None) -> Rows:
         return rows
     copies = copies.to(rows.Y)
     weights = torch.ones_like(copies) if rows.weights is None else rows.weights
-    return Rows(rows.X, rows.Y, weights * (copies / rows.copies), rows.start, copies)
+    return Rows(rows.X, rows.Y, weights * (copies / rows.copies), rows.start, copies, rows.groups)

@@ -6,7 +6,7 @@ import os
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
 
@@ -23,7 +23,7 @@ from gramian.rfm.uncertainty.conformal import check_coverage, conformal_quantile
 from gramian.rfm.uncertainty.reliability import Reliability, reliability
 from gramian.tables import TableEncoder, encode_labels, label_codes
 from gramian.tables.blocks import Blocks
-from gramian.tables.prepare import RawTarget
+from gramian.tables.prepare import RawTarget, split_condition
 from gramian.tables.row_losses import ClassMetric, MetricFunction
 from gramian.tables.scaling import Array
 from gramian.tables.streaming import count_labels
@@ -107,7 +107,13 @@ class RFMClassifier(ClassifierMixin, BaseRFM):  # type: ignore[misc]
 
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit(
-        self, X: TableLike, y: TargetLike, sample_weight: WeightsLike = None, eval_set: EvalSet = None
+        self,
+        X: TableLike,
+        y: TargetLike,
+        sample_weight: WeightsLike = None,
+        eval_set: EvalSet = None,
+        groups: ArrayLike | None = None,
+        time: ArrayLike | None = None,
     ) -> RFMClassifier:
         """Fit to rows X (n, d) and labels y (n,).
 
@@ -122,8 +128,12 @@ class RFMClassifier(ClassifierMixin, BaseRFM):  # type: ignore[misc]
             A weight of 2 is the same as a repeated row.
         eval_set : pair (X, y), optional
             Rows on which rounds and candidates are compared, instead of folds.
+        groups : array (n,), optional
+            Rows of one group (a patient, a household) are fitted or held out together wherever something is selected.
+        time : array (n,), optional
+            Numbers or dates: held-out rows come later than the rows that are fitted.
         """
-        self._fit(X, y, sample_weight, eval_set)
+        self._fit(X, y, sample_weight, eval_set, split_condition(groups, time))
         return self
 
     def read_target(self, y: TargetLike) -> RawTarget:

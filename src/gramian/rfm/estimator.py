@@ -19,6 +19,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
+from gramian.core.splits import SplitBy
 from gramian.core.version import __version__
 from gramian.features import Update
 from gramian.files import write
@@ -140,18 +141,18 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
     def stream_target(self, blocks: Blocks, y: TargetLike, Z: Array) -> Target:
         """Fit the target coding of a streamed table, from a sample's targets and standardised rows."""
 
-    def _fit(self, X: TableLike, y: TargetLike, sample_weight: WeightsLike, eval_set: EvalSet) -> None:
+    def _fit(self, X: TableLike, y: TargetLike, weights: WeightsLike, eval_set: EvalSet, by: SplitBy | None) -> None:
         options = FitOptions.resolve(self.get_params(deep=False))
         observer = FitObserver()
         if getattr(self, "_skl_callbacks", None):
-            observer = SklearnCallbacks(self, X, y, sample_weight)
+            observer = SklearnCallbacks(self, X, y, weights)
 
         def stream(blocks: Blocks) -> bool:
             elsewhere = blocks.remote and options.compute.on_cluster
             return streams(blocks.n_rows, blocks.n_columns, options.compute.max_bytes, elsewhere)
 
         reading, folder = self._reading_options(options), options.checkpoint
-        with open_table(X, y, sample_weight, eval_set, reading, self, stream=stream, folder=folder) as prepared:
+        with open_table(X, y, weights, eval_set, reading, self, by, stream=stream, folder=folder) as prepared:
             if isinstance(observer, SklearnCallbacks):
                 observer.snapshot = self._snapshots(options, prepared)
             model = fit_model(options, prepared, observer, self._identity(prepared))

@@ -6,6 +6,7 @@ import os
 from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 from sklearn.utils import Tags
 
@@ -23,7 +24,7 @@ from gramian.rfm.training.target_scale import choose_transform
 from gramian.rfm.uncertainty.conformal import check_coverage, conformal_quantile
 from gramian.tables import TableEncoder, read_target
 from gramian.tables.blocks import Blocks
-from gramian.tables.prepare import RawTarget
+from gramian.tables.prepare import RawTarget, split_condition
 from gramian.tables.row_losses import MetricFunction, NumberMetric
 from gramian.tables.scaling import Array
 from gramian.tables.targets import NumericTarget, TargetTransform
@@ -100,7 +101,13 @@ class RFMRegressor(RegressorMixin, BaseRFM):  # type: ignore[misc]
 
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit(
-        self, X: TableLike, y: TargetLike, sample_weight: WeightsLike = None, eval_set: EvalSet = None
+        self,
+        X: TableLike,
+        y: TargetLike,
+        sample_weight: WeightsLike = None,
+        eval_set: EvalSet = None,
+        groups: ArrayLike | None = None,
+        time: ArrayLike | None = None,
     ) -> RFMRegressor:
         """Fit to rows X (n, d) and targets y (n,) or (n, c).
 
@@ -115,8 +122,12 @@ class RFMRegressor(RegressorMixin, BaseRFM):  # type: ignore[misc]
             A weight of 2 is the same as a repeated row.
         eval_set : pair (X, y), optional
             Rows on which rounds and candidates are compared, instead of folds.
+        groups : array (n,), optional
+            Rows of one group (a patient, a household) are fitted or held out together wherever something is selected.
+        time : array (n,), optional
+            Numbers or dates: held-out rows come later than the rows that are fitted.
         """
-        self._fit(X, y, sample_weight, eval_set)
+        self._fit(X, y, sample_weight, eval_set, split_condition(groups, time))
         return self
 
     def predict(self, X: TableLike) -> Array:

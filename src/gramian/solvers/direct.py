@@ -7,14 +7,16 @@ jitter is added, with a warning and a record; if no jitter is enough, an error i
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from gramian.core import format_bytes
 from gramian.core.clock import Clock
+from gramian.core.linalg import solve_factored
 from gramian.kernels import KernelOperator
 from gramian.solvers.base import (
     SingularKernelError,
@@ -121,15 +123,17 @@ class Direct(Solver):
         *,
         weights: Float[Tensor, " n"] | None = None,
         copies: Float[Tensor, " n"] | None = None,
+        groups: Int[Tensor, " n"] | None = None,
         workspace: Workspace | None = None,
     ) -> list[RidgePoint]:
         """Compute solutions and exact leave-one-out residuals for several ridges of one matrix.
 
         The residual of row i without row i in the fit is ``αᵢ / [(K + λ)⁻¹]ᵢᵢ``: no refit is needed. Where a row stands
         for several ``copies``, one of them is left out: with the residual r of the fit and the leverage h of the row it
-        is ``r / (1 − h / copies)``. The kernel matrix is computed once; up to :data:`SPECTRAL_ROWS` rows one
-        eigendecomposition is used for all ridges. Ridges that float32 cannot solve are tried in float64; those too
-        small for a positive definite matrix are left out.
+        is ``r / (1 − h / copies)``. With ``groups``, all rows of a group G are left out:
+        ``([(K + λ)⁻¹]_GG)⁻¹ α_G``, copies included. The kernel matrix is computed once; up to :data:`SPECTRAL_ROWS`
+        rows one eigendecomposition is used for all ridges. Ridges that float32 cannot solve are tried in float64; those
+        too small for a positive definite matrix are left out.
 
         >>> import torch
         >>> from gramian.kernels import Gaussian, KernelOperator
@@ -141,6 +145,12 @@ class Direct(Solver):
             RidgeSystem(operator, Y, ridge, weights)  # checks the arguments
         workspace = Workspace() if workspace is None else workspace
         Yw = _scaled(Y.to(operator.wide), weights)
+        if groups is not None:
+            A = SmallCholeskyFactor(_fill(operator.widened(), weights, workspace))
+            return [
+                RidgePoint(ridge, _scaled(alpha, weights), _unscaled(residuals, weights))
+                for ridge, alpha, residuals in _group_path(A, Yw, ridges, groups)
+            ]
         points = []
         if operator.n <= SPECTRAL_ROWS and len(ridges) >= 4:
             spectral = SpectralFactor(_fill(operator.widened(), weights, workspace))
@@ -293,6 +303,19 @@ def _plain_path(
         if factor.factorize(ridge):
             points.append((ridge, factor.solve(Y).to(Y), factor.inverse_diagonal().to(Y)))
     return points
+
+
+def _group_path(
+    factor: SmallCholeskyFactor, Y: Float[Tensor, "n c"], ridges: list[float], groups: Int[Tensor, " n"]
+) -> Iterator[tuple[float, Tensor, Tensor]]:
+    """Yield ridge, coefficients and residuals without the row's group, for the ridges with a positive matrix."""
+    together = groups[:, None] == groups[None, :]
+    for ridge in ridges:
+        if factor.factorize(ridge):
+            alpha, inverse = factor.solve(Y), torch.cholesky_inverse(factor.L)
+            # Blocks of the inverse, one for each group, are a positive definite matrix as well.
+            blocks = torch.linalg.cholesky(torch.where(together, inverse, 0))
+            yield ridge, alpha, solve_factored(blocks, alpha)
 
 
 def _left_out(

@@ -71,8 +71,10 @@ def check_weights(sample_weight: ArrayLike | None, n: int) -> Array | None:
     return weights
 
 
-def merge_rows(X: Array, y: NDArray[np.float64], weights: Array | None) -> MergedRows:
-    """Drop rows of weight 0, merge equal rows with equal targets, and sort.
+def merge_rows(
+    X: Array, y: NDArray[np.float64], weights: Array | None, codes: NDArray[np.intp] | None = None
+) -> MergedRows:
+    """Drop rows of weight 0, merge equal rows with equal targets (and equal codes of groups), and sort.
 
     Whole weights of at most 10 on average count copies of a row: a weight of 2 is the same as the row twice. Other
     weights state importance, and the row is in the table once.
@@ -89,7 +91,10 @@ def merge_rows(X: Array, y: NDArray[np.float64], weights: Array | None) -> Merge
         raise ValueError("sample_weight is zero for every row: nothing is left to fit")
     if not present.all():
         X, y, w = X[present], y[present], w[present]
-    keys = _row_keys(np.ascontiguousarray(np.hstack([X, y.reshape(len(y), -1)])))
+    parts = [X, y.reshape(len(y), -1)]
+    if codes is not None:
+        parts.append(codes[present, None].astype(np.float64))
+    keys = _row_keys(np.ascontiguousarray(np.hstack(parts)))
     order = np.argsort(keys, kind="stable")
     new = np.ones(len(X), dtype=bool)
     for start in range(1, len(X), _BLOCK_ROWS):

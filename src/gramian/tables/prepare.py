@@ -10,12 +10,14 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_consistent_length
 
 from gramian.core import resolve_dtype, wide_dtype
 from gramian.core.rows import MemoryRows, Rows, RowSource
+from gramian.core.splits import SplitBy
 from gramian.tables.blocks import Blocks, as_blocks
+from gramian.tables.column_map import is_missing
 from gramian.tables.encoder import TableEncoder
 from gramian.tables.merging import check_weights, merge_rows
 from gramian.tables.preprocessing import Preprocessing, TableReader
@@ -95,6 +97,8 @@ class Prepared:
         All properties of the rows on which a checkpoint depends.
     streamed : bool
         The rows are not in memory.
+    split_by : SplitBy or None
+        Groups or times that splits of the rows respect.
     """
 
     preprocessing: Preprocessing
@@ -109,6 +113,7 @@ class Prepared:
     evaluation_codes: Array | None
     identity: tuple[object, ...]
     streamed: bool = False
+    split_by: SplitBy | None = None
 
 
 @runtime_checkable
@@ -133,6 +138,7 @@ def open_table(
     eval_set: EvalSet,
     options: ReadingOptions,
     targets: TargetReader,
+    split_by: SplitBy | None = None,
     *,
     stream: Callable[[Blocks], bool] = lambda blocks: False,
     folder: Path | None = None,
@@ -144,13 +150,15 @@ def open_table(
     """
     blocks = as_blocks(X, y, sample_weight)
     if blocks is None:
-        yield prepare_table(X, y, sample_weight, eval_set, options, targets)
+        yield prepare_table(X, y, sample_weight, eval_set, options, targets, split_by)
     elif stream(blocks):
+        if split_by is not None:
+            raise ValueError("groups and time need rows in memory: fit fewer rows, or raise max_memory")
         with prepare_blocks(blocks, eval_set, options, targets, folder) as prepared:
             yield prepared
     else:
         whole = blocks.whole()
-        yield prepare_table(whole.X, whole.y, whole.weights, eval_set, options, targets)
+        yield prepare_table(whole.X, whole.y, whole.weights, eval_set, options, targets, split_by)
 
 
 def prepare_table(
@@ -160,12 +168,16 @@ def prepare_table(
     eval_set: EvalSet,
     options: ReadingOptions,
     targets: TargetReader,
+    split_by: SplitBy | None = None,
 ) -> Prepared:
     """Read, encode, merge and standardise a table that is in memory."""
     raw = targets.read_target(y)
     reader, table = TableReader.fit(X, options.encoder, options.owner)
     check_consistent_length(table, raw.values)
-    rows = merge_rows(table, raw.values, check_weights(sample_weight, len(table)))
+    codes = None if split_by is None else split_by.codes
+    check_consistent_length(table, codes)
+    rows = merge_rows(table, raw.values, check_weights(sample_weight, len(table)), codes)
+    split_by = None if split_by is None else replace(split_by, codes=split_by.codes[rows.index])
     copies = rows.copies
     if raw.factors is not None:
         rows = replace(rows, weights=rows.weights_or_ones * raw.factors[rows.y.astype(np.intp)])
@@ -183,6 +195,7 @@ def prepare_table(
         torch.as_tensor(target_scaler.transform(Y), dtype=wide, device=device),
         None if rows.weights is None else torch.as_tensor(rows.weights, dtype=wide, device=device),
         copies=None if copies is None else torch.as_tensor(copies, dtype=wide, device=device),
+        groups=None if split_by is None else torch.as_tensor(split_by.codes, device=device),
     )
     table_and_codes = _read_evaluation(eval_set, preprocessing, target, Y.shape[1])
     strata = rows.y.astype(np.intp) if raw.classes is not None else None
@@ -197,7 +210,8 @@ def prepare_table(
         strata=strata,
         evaluation=_evaluation_rows(table_and_codes, preprocessing, target_scaler, dtype, device),
         evaluation_codes=None if table_and_codes is None else table_and_codes[1],
-        identity=(rows.X, Y, rows.weights, strata, table_and_codes),
+        identity=(rows.X, Y, rows.weights, strata, table_and_codes, None if split_by is None else split_by.codes),
+        split_by=split_by,
     )
 
 
@@ -246,6 +260,32 @@ def prepare_blocks(
             identity=(sums.digest, None if evaluation is None else (evaluation.X, evaluation.Y)),
             streamed=True,
         )
+
+
+def split_condition(groups: ArrayLike | None, time: ArrayLike | None) -> SplitBy | None:
+    """Return the condition on splits that ``groups`` or ``time`` of a fit stand for.
+
+    >>> split_condition(None, ["2024-02", "2024-01", "2024-02"]).codes
+    array([1, 0, 1])
+    """
+    if groups is not None and time is not None:
+        raise ValueError("groups and time were both given: rows are split by one of them")
+    name, given = ("groups", groups) if time is None else ("time", time)
+    if given is None:
+        return None
+    values = np.asarray(given)
+    if values.ndim != 1:
+        raise ValueError(f"{name} must have one entry per row, got an array of shape {values.shape}")
+    missing = [i for i, value in enumerate(values.tolist()) if is_missing(value)]
+    if missing:
+        raise ValueError(f"{name} is missing at row {missing[0]} ({len(missing)} rows in all): fill or drop these rows")
+    try:
+        units, codes = np.unique(values, return_inverse=True)
+    except TypeError as error:
+        raise ValueError(f"{name} has entries that cannot be ordered, such as numbers beside text: {error}") from error
+    if len(units) < 2:
+        raise ValueError(f"{name} has the same entry in all rows, so that none can be held out")
+    return SplitBy(codes, ordered=name == "time")
 
 
 def working_dtype(dtype: str, Z: Array, device: torch.device) -> torch.dtype:

@@ -80,6 +80,7 @@ def make_task_and_plan(options: FitOptions, prepared: Prepared) -> tuple[Task, P
         bagging=options.bagging,
         seed=options.seed,
         strata=prepared.strata,
+        split_by=prepared.split_by,
         evaluation=prepared.evaluation,
         loss=selection_loss(options.metric, prepared.target, prepared.target_scaler) or squared_loss,
     )

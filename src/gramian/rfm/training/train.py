@@ -10,14 +10,13 @@ import itertools
 from dataclasses import dataclass, replace
 
 import numpy as np
-import torch
 from jaxtyping import Bool, Float, Int
 from numpy.typing import NDArray
 from torch import Tensor
 
 from gramian.core.rows import MemoryRows, Rows, RowSource
 from gramian.core.selection import Member, RowLoss, Selection, average_predictions, select, squared_loss
-from gramian.core.splits import RowSplit, draw_splits
+from gramian.core.splits import RowSplit, SplitBy, draw_splits, hold_out
 from gramian.features import Update
 from gramian.kernels import Kernel
 from gramian.rfm.machine import KernelMachine
@@ -65,6 +64,8 @@ class Task:
     seed : int
     strata : array (n,) or None
         Labels to stratify folds by.
+    split_by : SplitBy or None
+        Groups or times that splits respect.
     evaluation : Rows or None
         Rows that compare rounds and candidates instead of folds.
     loss : RowLoss
@@ -83,6 +84,7 @@ class Task:
     bagging: bool = False
     seed: int = 0
     strata: NDArray[np.intp] | None = None
+    split_by: SplitBy | None = None
     evaluation: Rows | None = None
     loss: RowLoss = squared_loss
 
@@ -209,8 +211,7 @@ def train(task: Task, plan: Plan, source: RowSource, context: FitContext) -> Tra
 def _draw(task: Task, plan: Plan, source: RowSource) -> RowParts:
     n = source.n_rows
     if plan.large:
-        order = torch.randperm(n, generator=torch.Generator().manual_seed(task.seed))
-        held_out, order = order[: plan.holdout_rows].sort().values, order[plan.holdout_rows :]
+        held_out, order = hold_out(n, plan.holdout_rows, task.seed, task.split_by)
         screened = order[: plan.screen_rows].sort().values
         return RowParts((), screened, held_out if plan.validation == "holdout" else None, order)
     if not plan.n_splits:
@@ -224,6 +225,7 @@ def _draw(task: Task, plan: Plan, source: RowSource) -> RowParts:
         seed=task.seed,
         strata=task.strata,
         copies=None if copies is None else copies.cpu().numpy().astype(np.intp),
+        by=task.split_by,
     )
     return RowParts(tuple(splits))
 
@@ -281,7 +283,7 @@ def _refit(
         )
     # A predictor of round 0 has learned no features, but it has gradients.
     support = select_columns(machine.matrix() if best.round else machine.agop, task.feature_threshold)
-    few = Rows(data.X[:, support], data.Y, data.weights, copies=data.copies)
+    few = replace(data, X=data.X[:, support])
     candidate = replace(run.candidate, n_rounds=0)
     (record, plain), *_ = rounds(candidate, few, task.tuner(candidate.kernel), context.workspace)
     return Refitted(Ensemble((plain,), (1.0,)), machine.metric, record.ridge, support)

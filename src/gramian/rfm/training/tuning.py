@@ -254,10 +254,9 @@ class _Search:
 
     def _errors(self, operator: KernelOperator, scale: int, indices: list[int]) -> dict[int, float]:
         values = {self.ridge_value(i): i for i in indices}
-        weights, copies = self.data.weights, self.data.copies
-        points = Direct().path(
-            operator, self.data.Y, list(values), weights=weights, copies=copies, workspace=self.workspace
-        )
+        data = self.data
+        left_out = {"weights": data.weights, "copies": data.copies, "groups": data.groups}
+        points = Direct().path(operator, data.Y, list(values), workspace=self.workspace, **left_out)
         for point in points:
             self.errors[scale, values[point.ridge]] = point.loo.square().mean(dim=1)
         return {values[p.ridge]: float(self.errors[scale, values[p.ridge]] @ self.share) for p in points}
