@@ -215,7 +215,7 @@ def test_a_thresholded_refit_is_ridge_regression_on_the_selected_columns(data):
     plain = RFMRegressor(**options | {"n_rounds": 0}).fit(X[:, model.support_], y)
     np.testing.assert_allclose(model.predict(Xt), plain.predict(Xt[:, model.support_]), rtol=1e-10)
     assert (model.gradients(Xt)[:, :, ~model.support_] == 0).all()
-    assert bool(select_columns(torch.eye(3), 0.5).all())
+    assert bool(select_columns(torch.ones(3), 0.5).all())
 
 
 def test_prediction_does_not_depend_on_the_batch(data):

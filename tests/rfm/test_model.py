@@ -10,7 +10,7 @@ from sklearn.datasets import load_breast_cancer
 
 from gramian import RFMClassifier, RFMRegressor
 from gramian.core import psd_eigh
-from gramian.kernels import Gaussian, KernelOperator, Laplace
+from gramian.kernels import Full, Gaussian, Identity, KernelOperator, Laplace, LowRank
 from gramian.rfm.machine import KernelMachine
 from gramian.rfm.model import Ensemble, FittedRFM, LearnedFeatures
 from gramian.rfm.options import PRESETS
@@ -66,9 +66,11 @@ class TestEnsemble:
 
 
 class TestFeatures:
-    def test_eigenvectors_and_eigenvalues_rebuild_the_matrix(self):
+    @pytest.mark.parametrize("form", [LowRank, lambda B: Full.of(B @ B.mT)])
+    def test_eigenvectors_and_eigenvalues_rebuild_the_matrix(self, form):
         B = RNG.normal(size=(5, 2))
-        features = LearnedFeatures.of(torch.from_numpy(B @ B.T), None)
+        metric = form(torch.from_numpy(B))
+        features = LearnedFeatures.of(metric, None)
         values, vectors = features.eigen
         assert len(values) == 2
         assert (np.diff(values) <= 0).all()
@@ -76,9 +78,9 @@ class TestFeatures:
         np.testing.assert_allclose(values, psd_eigh(torch.from_numpy(B @ B.T))[0][:2])
 
     def test_values_are_put_at_the_columns_in_use(self):
-        features = LearnedFeatures.of(torch.eye(3), torch.tensor([True, False, True]))
+        features = LearnedFeatures.of(Identity(3), torch.tensor([True, False, True]))
         assert features.expand(np.array([[1.0, 2.0]])).tolist() == [[1.0, 0.0, 2.0]]
-        assert LearnedFeatures.of(torch.eye(2), None).support.tolist() == [True, True]
+        assert LearnedFeatures.of(Identity(2), None).support.tolist() == [True, True]
 
 
 class TestFunction:

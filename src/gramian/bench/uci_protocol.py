@@ -21,8 +21,9 @@ from torch import Tensor
 from gramian.core import format_bytes, resolve_memory
 from gramian.datasets import Dataset
 from gramian.features import Agop, Fact, Update
-from gramian.kernels import Identity, KernelOperator, Laplace, Metric, as_metric
+from gramian.kernels import Identity, KernelOperator, Laplace, Metric
 from gramian.rfm.machine import KernelMachine
+from gramian.rfm.training.rounds import metric_of
 from gramian.solvers import Direct, RidgeSystem, Workspace
 
 RIDGES = (10.0, 1.0, 0.1, 0.01, 0.001)
@@ -163,10 +164,10 @@ def _rounds(
         yield machine
         if update is None or index == n_rounds:
             return
-        M = update(machine, rng)
-        if not bool((M != 0).any()):
+        learned = metric_of(update(machine, rng))
+        if learned is None:
             return  # a constant predictor has no gradient
-        metric = as_metric(M)
+        metric = learned
 
 
 def _fit(

@@ -26,12 +26,13 @@ from gramian.features.matrices import (
     vcs_from_moments,
     virtual_covariance_shift,
 )
-from gramian.features.updates import BY_NAME, Agop, Fact, Update
+from gramian.features.updates import BY_NAME, Agop, Fact, Factored, Update
 
 __all__ = [
     "BY_NAME",
     "Agop",
     "Fact",
+    "Factored",
     "Update",
     "agop",
     "agop_from_moments",

@@ -15,13 +15,20 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from gramian.core import psd_power
+from gramian.core import psd_eigh, psd_power
 from gramian.core.options import Options
 from gramian.features.matrices import agop_from_moments, fact_geometric, fact_symmetric
 
 Scale = str | None
 """``"max"``, ``"mean"``, ``"trace"`` or None."""
 Matrix = Float[Tensor, "d d"] | Float[Tensor, " d"]
+
+
+@dataclass(frozen=True, eq=False)
+class Factored:
+    """A matrix ``M = F Fᵀ`` by its factor ``F (d, k)``, for d so large that M itself would not be wanted in memory."""
+
+    factor: Float[Tensor, "d k"]
 
 
 @runtime_checkable
@@ -35,6 +42,11 @@ class Source(Protocol):
     def moments(self, rows: Int[Tensor, " m"] | None) -> tuple[Float[Tensor, "d d"], Float[Tensor, "c d"], float]:
         """``Σ g gᵀ``, mean gradient and number of points, over all training rows or the given ones."""
 
+    def few_gradients(
+        self, rows: Int[Tensor, " m"] | None
+    ) -> tuple[Float[Tensor, "m c d"], Float[Tensor, " m"]] | None:
+        """The gradients themselves and the rows' weights, where they are far fewer than columns; else None."""
+
     def fact(self) -> Float[Tensor, "d d"]:
         """The FACT matrix of the model."""
 
@@ -47,8 +59,11 @@ class Update(Options, ABC):
     """A rule ``fitted model → M``. Frozen."""
 
     @abstractmethod
-    def __call__(self, source: Source, rng: torch.Generator) -> Matrix:
-        """Return the next M, or its diagonal as a vector for a diagonal update; zeros if all gradients are zero."""
+    def __call__(self, source: Source, rng: torch.Generator) -> Matrix | Factored:
+        """Return the next M, its diagonal as a vector for a diagonal update, or its factor where gradients are few.
+
+        The entries are zero if all gradients are zero.
+        """
 
 
 @dataclass(frozen=True)
@@ -92,14 +107,32 @@ class Agop(Update):
         if not 0 <= self.shrink < 1:
             raise ValueError(f"shrink must be at least 0 and below 1, got {self.shrink!r}")
 
-    def __call__(self, source: Source, rng: torch.Generator) -> Matrix:
+    def __call__(self, source: Source, rng: torch.Generator) -> Matrix | Factored:
         rows = None
         if self.max_rows is not None and self.max_rows < source.n:
             rows = torch.randperm(source.n, generator=rng)[: self.max_rows]
+        few = None if self.shrink and not self.diagonal else source.few_gradients(rows)
+        if few is not None:
+            return self._of_few(*few)
         M = agop_from_moments(*source.moments(rows), center=self.center)
         if self.diagonal:
             return rescale(_shrink(M.diagonal().clamp_min(0).pow(self.power), self.shrink), self.scale)
         return rescale(_shrink(psd_power(M, self.power), self.shrink), self.scale)
+
+    def _of_few(self, G: Float[Tensor, "m c d"], weights: Float[Tensor, " m"]) -> Matrix | Factored:
+        """Return the diagonal or the factor: with ``AGOP = SᵀS`` both come from the small matrix ``S Sᵀ``."""
+        share = (weights / weights.sum()).to(G.dtype)
+        if self.center:
+            G = G - torch.einsum("m,mcd->cd", share, G)
+        S = (share.sqrt()[:, None, None] * G).flatten(0, 1).to(weights.dtype)
+        if self.diagonal:
+            return rescale(_shrink(S.square().sum(dim=0).pow(self.power), self.shrink), self.scale)
+        values, vectors = psd_eigh(S @ S.mT)
+        positive = values > len(values) * torch.finfo(values.dtype).eps * values[0]
+        values, vectors = values[positive], vectors[:, positive]
+        F = (S.mT @ vectors) * values.pow((self.power - 1) / 2)
+        diagonal = F.square().sum(dim=1)
+        return Factored(F * (rescale(diagonal, self.scale).sum() / diagonal.sum()).sqrt() if len(values) else F)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from safetensors import SafetensorError, safe_open
 
 from gramian.core.version import __version__
 
-FORMAT = 3
+FORMAT = 4
 """Number of the file format, which increases whenever older files or older versions of gramian become incompatible."""
 _KEY = "gramian"
 _MOST_HEADER = 100_000_000

@@ -11,7 +11,7 @@ tensor([[1.0000, 0.3679],
 """
 
 from gramian.kernels.base import Kernel, SmoothKernel
-from gramian.kernels.gradients import GradientMoments, fact_sum, gradient_moments
+from gramian.kernels.gradients import GradientMoments, fact_sum, gradient_moments, gradient_rows
 from gramian.kernels.inner import ExponentialDot, Polynomial
 from gramian.kernels.lp import Lp
 from gramian.kernels.metric import Diagonal, Full, Identity, LowRank, Metric, as_metric
@@ -59,4 +59,5 @@ __all__ = [
     "as_metric",
     "fact_sum",
     "gradient_moments",
+    "gradient_rows",
 ]

@@ -63,24 +63,55 @@ def gradient_moments(
     """
     if way == "auto":
         way = "pairs" if _pairs_pay(operator, coef, rows) else "outputs"
-    chosen = torch.arange(operator.n, device=operator.X.device) if rows is None else rows.sort().values
-    w = torch.ones_like(chosen, dtype=operator.wide) if weights is None else weights.to(operator.wide)[chosen]
+    chosen, w = _chosen(operator, rows, weights)
     if way == "pairs":
         second, total = _by_pairs(operator, coef, chosen, w)
     elif _gradients_fit(operator, coef):
-        points = operator.points
-        if rows is not None and bool((chosen[1:] == chosen[:-1]).any()):
-            raise ValueError("rows must be distinct: give a row that counts twice a weight of 2")
-        if rows is not None:  # they come first, so that a row is paired with itself in diagonal tiles only
-            others = torch.ones(operator.n, dtype=torch.bool, device=chosen.device).index_fill_(0, chosen, False)
-            order = torch.cat([chosen, others.nonzero().squeeze(1)])
-            points, coef = points[order], coef[order]
-        gradients = _smooth_gradients if isinstance(operator.kernel, SmoothKernel) else _gradients
-        second, total = _moments_of(gradients(operator, points, coef, len(chosen)), w)
+        second, total = _moments_of(_all_gradients(operator, coef, rows, chosen), w)
     else:
         second, total = _by_blocks(operator, coef, chosen, w)
     count = float(w.sum())
     return GradientMoments(operator.metric.pull_matrix(second), operator.metric.pull(total / count), count)
+
+
+def gradient_rows(
+    operator: KernelOperator,
+    coef: Coef,
+    rows: Int[Tensor, " m"] | None = None,
+    weights: Float[Tensor, " n"] | None = None,
+) -> tuple[Float[Tensor, "m c d"], Float[Tensor, " m"]]:
+    """Return the gradients at the training rows, or at some of them, and the rows' weights.
+
+    For few rows with many columns they are smaller than the second moment (d, d), which is made of them.
+
+    >>> import torch
+    >>> from gramian.kernels import Gaussian, KernelOperator
+    >>> K = KernelOperator(Gaussian(1.0), torch.tensor([[0.0], [1.0]]))
+    >>> gradient_rows(K, torch.tensor([[1.0], [1.0]]))[0].squeeze()
+    tensor([ 0.6065, -0.6065])
+    """
+    chosen, w = _chosen(operator, rows, weights)
+    return operator.metric.pull(_all_gradients(operator, coef, rows, chosen)), w
+
+
+def _chosen(operator: KernelOperator, rows: Tensor | None, weights: Tensor | None) -> tuple[Tensor, Tensor]:
+    """Return the indices of rows in their order, and their weights in the wide format."""
+    chosen = torch.arange(operator.n, device=operator.X.device) if rows is None else rows.sort().values
+    if rows is not None and bool((chosen[1:] == chosen[:-1]).any()):
+        raise ValueError("rows must be distinct: give a row that counts twice a weight of 2")
+    w = torch.ones_like(chosen, dtype=operator.wide) if weights is None else weights.to(operator.wide)[chosen]
+    return chosen, w
+
+
+def _all_gradients(operator: KernelOperator, coef: Coef, rows: Tensor | None, chosen: Tensor) -> Float[Tensor, "m c k"]:
+    """Gradients at the chosen rows, in kernel coordinates."""
+    points = operator.points
+    if rows is not None:  # they come first, so that a row is paired with itself in diagonal tiles only
+        others = torch.ones(operator.n, dtype=torch.bool, device=chosen.device).index_fill_(0, chosen, False)
+        order = torch.cat([chosen, others.nonzero().squeeze(1)])
+        points, coef = points[order], coef[order]
+    gradients = _smooth_gradients if isinstance(operator.kernel, SmoothKernel) else _gradients
+    return gradients(operator, points, coef, len(chosen))
 
 
 def fact_sum(operator: KernelOperator, coef: Coef) -> Float[Tensor, "d d"]:

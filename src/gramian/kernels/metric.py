@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from gramian.core import psd_factor, wide_dtype
@@ -41,6 +41,22 @@ class Metric(ABC):
     @abstractmethod
     def matrix(self) -> Float[Tensor, "d d"]:
         """The matrix M itself, in float64 (float32 on devices without it)."""
+
+    def diagonal(self) -> Float[Tensor, " d"]:
+        """The diagonal of M."""
+        return self.matrix().diagonal()
+
+    def block(self, at: Int[Tensor, " k"]) -> Float[Tensor, "k k"]:
+        """The entries of M between some coordinates."""
+        return torch.diag(self.diagonal()[at])
+
+    def inner(self, other: Metric) -> float:
+        """``⟨M, M'⟩ = tr M M'``."""
+        if self.axis_aligned or other.axis_aligned:
+            return float(self.diagonal().to(other.diagonal()) @ other.diagonal())
+        assert isinstance(self, LowRank)
+        assert isinstance(other, LowRank)
+        return float((self.factor.mT @ other.factor.to(self.factor)).square().sum())
 
     @property
     def axis_aligned(self) -> bool:
@@ -82,6 +98,9 @@ class Identity(Metric):
     def pull(self, G: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch d"]:
         return G
 
+    def diagonal(self) -> Float[Tensor, " d"]:
+        return torch.ones(self.d, dtype=wide_dtype(torch.device(self.device)), device=self.device)
+
     def matrix(self) -> Float[Tensor, "d d"]:
         return torch.eye(self.d, dtype=wide_dtype(torch.device(self.device)), device=self.device)
 
@@ -118,6 +137,9 @@ class Diagonal(Metric):
     def pull(self, G: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch d"]:
         return G * self.weights.sqrt().to(G.dtype)
 
+    def diagonal(self) -> Float[Tensor, " d"]:
+        return self.weights
+
     def matrix(self) -> Float[Tensor, "d d"]:
         return torch.diag(self.weights)
 
@@ -147,6 +169,12 @@ class LowRank(Metric):
     def pull(self, G: Float[Tensor, "*batch k"]) -> Float[Tensor, "*batch d"]:
         return G @ self.factor.mT.to(G.dtype)
 
+    def diagonal(self) -> Float[Tensor, " d"]:
+        return self.factor.square().sum(dim=1)
+
+    def block(self, at: Int[Tensor, " k"]) -> Float[Tensor, "k k"]:
+        return self.factor[at] @ self.factor[at].mT
+
     def matrix(self) -> Float[Tensor, "d d"]:
         return self.factor @ self.factor.mT
 
@@ -166,6 +194,12 @@ class Full(LowRank):
         """Make the metric ``M^power`` of a symmetric PSD matrix."""
         factor = psd_factor(M, power)
         return cls(factor, M if power == 1 else factor @ factor.mT)
+
+    def diagonal(self) -> Float[Tensor, " d"]:
+        return self.M.diagonal()
+
+    def block(self, at: Int[Tensor, " k"]) -> Float[Tensor, "k k"]:
+        return self.M[at][:, at]
 
     def matrix(self) -> Float[Tensor, "d d"]:
         return self.M

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -13,10 +13,12 @@ from torch import Tensor
 from gramian.core import symmetrize, wide_dtype
 from gramian.core.tiles import spans
 from gramian.features import agop_from_moments, fact_from_moments, gradient_second_moment
-from gramian.kernels import Kernel, KernelOperator, Metric, fact_sum, gradient_moments
+from gramian.kernels import Kernel, KernelOperator, Metric, fact_sum, gradient_moments, gradient_rows
 
 _AGOP_ROWS, _BLOCK = 2000, 128
 """Rows an average of gradients is taken over, and how many at a time."""
+_WIDE_COLUMNS = 256
+"""Number of columns below which a matrix (d, d) is no burden."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,6 +108,19 @@ class KernelMachine:
         moments = gradient_moments(self.operator, self.coef, rows, self.weights)
         return moments.second, moments.mean, moments.count
 
+    def is_wide(self, rows: int | None = None) -> bool:
+        """Tell whether gradients at this number of rows (None: all) are at most half as many as columns."""
+        return self.X.shape[1] >= max(_WIDE_COLUMNS, 2 * (rows or self.n) * self.coef.shape[1])
+
+    def few_gradients(
+        self, rows: Int[Tensor, " m"] | None = None
+    ) -> tuple[Float[Tensor, "m c d"], Float[Tensor, " m"]] | None:
+        """Gradients at the training rows and their weights, where they are at most half as many as columns."""
+        if not self.is_wide(None if rows is None else len(rows)):
+            return None
+        rows = None if rows is None else rows.to(self.X.device)
+        return gradient_rows(self.operator, self.coef, rows, self.weights)
+
     @cached_property
     def agop(self) -> Float[Tensor, "d d"]:
         """Average gradient outer product of f over the training rows, in input coordinates."""
@@ -129,6 +144,11 @@ class KernelMachine:
     def __getstate__(self) -> dict[str, object]:
         return {name: self.__dict__[name] for name in ("operator", "coef", "weights")}
 
+    @property
+    def agop_diagonal(self) -> Float[Tensor, " d"]:
+        """The diagonal of the AGOP, without the matrix itself where rows are few."""
+        return sampled_squares(self.gradient, self.X, self.weights) if self.is_wide() else self.agop.diagonal()
+
     def matrix(self) -> Float[Tensor, "d d"]:
         """The feature matrix M."""
         return self.metric.matrix()
@@ -143,10 +163,36 @@ def sampled_agop(
     tensor([[0.5000, 0.0000],
             [0.0000, 0.5000]], dtype=torch.float64)
     """
-    rows = torch.randperm(len(X), generator=torch.Generator().manual_seed(0))[:_AGOP_ROWS].sort().values.to(X.device)
-    weights = None if weights is None else weights[rows]
     total = torch.zeros(X.shape[1], X.shape[1], dtype=wide_dtype(X.device), device=X.device)
+    count = 0.0
+    for G, w in _sampled_gradients(gradient, X, weights):
+        total += symmetrize(gradient_second_moment(G, w))
+        count += len(G) if w is None else float(w.sum())
+    return agop_from_moments(total, None, count)
+
+
+def sampled_squares(
+    gradient: Callable[[Tensor], Tensor], X: Float[Tensor, "n d"], weights: Float[Tensor, " n"] | None
+) -> Float[Tensor, " d"]:
+    """Diagonal of :func:`sampled_agop`, without the matrix.
+
+    >>> sampled_squares(lambda X: X[:, None, :], torch.eye(2), None)
+    tensor([0.5000, 0.5000], dtype=torch.float64)
+    """
+    total = torch.zeros(X.shape[1], dtype=wide_dtype(X.device), device=X.device)
+    count = 0.0
+    for G, w in _sampled_gradients(gradient, X, weights):
+        squares = G.square().sum(dim=1)
+        total += squares.sum(dim=0) if w is None else w.to(squares.dtype) @ squares
+        count += len(G) if w is None else float(w.sum())
+    return total / count
+
+
+def _sampled_gradients(
+    gradient: Callable[[Tensor], Tensor], X: Float[Tensor, "n d"], weights: Float[Tensor, " n"] | None
+) -> Iterator[tuple[Float[Tensor, "m c d"], Float[Tensor, " m"] | None]]:
+    """Yield gradients at at most 2,000 random rows in the wide format, some at a time, and the rows' weights."""
+    rows = torch.randperm(len(X), generator=torch.Generator().manual_seed(0))[:_AGOP_ROWS].sort().values.to(X.device)
     for part in spans(len(rows), _BLOCK):
-        G = gradient(X[rows[part]]).to(total.dtype)
-        total += symmetrize(gradient_second_moment(G, None if weights is None else weights[part]))
-    return agop_from_moments(total, None, len(rows) if weights is None else float(weights.sum()))
+        at = rows[part]
+        yield gradient(X[at]).to(wide_dtype(X.device)), None if weights is None else weights[at]

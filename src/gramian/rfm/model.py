@@ -16,10 +16,11 @@ from jaxtyping import Bool, Float
 from numpy.typing import NDArray
 from torch import Tensor
 
-from gramian.core import psd_eigh, threads, wide_dtype
+from gramian.core import fix_signs, psd_eigh, threads, wide_dtype
 from gramian.core.tiles import spans
 from gramian.features import Update
-from gramian.rfm.machine import KernelMachine, sampled_agop
+from gramian.kernels import Full, LowRank, Metric
+from gramian.rfm.machine import KernelMachine, sampled_agop, sampled_squares
 from gramian.rfm.training.plan import Plan
 from gramian.rfm.training.rounds import Evolution, Rounds
 from gramian.rfm.tree import TreeMachine
@@ -78,28 +79,57 @@ class Ensemble:
             return first.agop
         return sampled_agop(self.gradient, first.X, first.weights)
 
+    @property
+    def agop_diagonal(self) -> Float[Tensor, " d"]:
+        """Diagonal of the AGOP."""
+        first = self.machines[0]
+        if isinstance(first, KernelMachine) and first.is_wide():
+            return sampled_squares(self.gradient, first.X, first.weights)
+        return self.agop.diagonal()
+
     def __getstate__(self) -> dict[str, object]:
         return {"machines": self.machines, "shares": self.shares}
 
 
 @dataclass(frozen=True, eq=False)
 class LearnedFeatures:
-    """The learned matrix ``M (d, d)`` on standardised columns, and the columns in use, ``support (d,)``."""
+    """The learned matrix ``M (d, d)`` on standardised columns, and the columns in use, ``support (d,)``.
 
-    matrix: Array
+    ``stored`` is M, its diagonal ``(d,)`` if it has no other entries, or where ``factored`` a factor ``F (d, k)`` of
+    ``M = F Fᵀ``: few rows with many columns teach a few directions, and M is computed when it is asked for.
+    """
+
+    stored: Array
     support: NDArray[np.bool_]
+    factored: bool = False
 
     @classmethod
-    def of(cls, matrix: Float[Tensor, "d d"], support: Bool[Tensor, " d"] | None) -> LearnedFeatures:
-        """Take M and the support from tensors; all columns are in use without a support."""
-        M = matrix.cpu().numpy().astype(np.float64)
-        return cls(M, np.ones(len(M), dtype=bool) if support is None else support.cpu().numpy())
+    def of(cls, metric: Metric, support: Bool[Tensor, " d"] | None) -> LearnedFeatures:
+        """Take M and the support from a metric; all columns are in use without a support."""
+        factored = isinstance(metric, LowRank) and not isinstance(metric, Full)
+        if metric.axis_aligned:
+            stored = metric.diagonal()
+        else:
+            stored = metric.factor if isinstance(metric, LowRank) and factored else metric.matrix()
+        in_use = np.ones(len(stored), dtype=bool) if support is None else support.cpu().numpy()
+        return cls(stored.cpu().numpy().astype(np.float64), in_use, factored)
+
+    @property
+    def matrix(self) -> Array:
+        """M itself."""
+        if self.factored:
+            return self.stored @ self.stored.T
+        return np.diag(self.stored) if self.stored.ndim == 1 else self.stored
 
     @cached_property
     def eigen(self) -> tuple[Array, Array]:
         """Eigenvalues ``(k,)``, largest first, and eigenvectors ``(k, d)`` of M, without those that are zero."""
+        if self.factored:
+            small, right = psd_eigh(torch.from_numpy(self.stored.T @ self.stored))
+            V = fix_signs(torch.from_numpy(self.stored) @ right / small.sqrt())
+            return small.numpy(), V.T.contiguous().numpy()
         values, vectors = psd_eigh(torch.from_numpy(self.matrix))
-        positive = values > len(self.matrix) * np.finfo(float).eps * values[0]
+        positive = values > len(self.stored) * np.finfo(float).eps * values[0]
         return values[positive].numpy(), vectors[:, positive].T.contiguous().numpy()
 
     def expand(self, part: Float[np.ndarray, "*batch k"]) -> Float[np.ndarray, "*batch d"]:
@@ -109,7 +139,7 @@ class LearnedFeatures:
         return out
 
     def __getstate__(self) -> dict[str, object]:
-        return {"matrix": self.matrix, "support": self.support}
+        return {"stored": self.stored, "support": self.support, "factored": self.factored}
 
 
 @dataclass(frozen=True, eq=False)
@@ -273,9 +303,16 @@ class FittedRFM:
         """Average gradient outer product of the fitted function ``(d, d)``; computed when first asked for."""
         with threads(self.n_threads):
             part = self.ensemble.agop.cpu().numpy().astype(np.float64)
-        out = np.zeros_like(self.features.matrix)
+        out = np.zeros((len(self.features.support),) * 2)
         out[np.ix_(self.features.support, self.features.support)] = part
         return out
+
+    @property
+    def agop_diagonal(self) -> Array:
+        """Diagonal of the AGOP ``(d,)``, without the matrix itself where rows are few."""
+        with threads(self.n_threads):
+            part = self.ensemble.agop_diagonal.cpu().numpy().astype(np.float64)
+        return self.features.expand(part)
 
     def center_rows(self, most: int | None = None) -> tuple[Array, Array]:
         """Return standardised columns and weights of the centres: all, or ``most`` random ones, always the same."""

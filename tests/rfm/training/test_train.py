@@ -48,7 +48,7 @@ class TestFolds:
         trained = train_on(data, make_task(n_rounds=0))
         (machine,) = trained.ensemble.machines
         torch.testing.assert_close(machine.coef, naive_coef(machine, data, 1e-2), rtol=1e-7, atol=1e-9)
-        assert torch.equal(trained.matrix, torch.eye(3, dtype=torch.float64))
+        assert torch.equal(trained.metric.matrix(), torch.eye(3, dtype=torch.float64))
         assert (trained.best_round, trained.ridge, trained.rows, trained.support) == (0, 1e-2, None, None)
 
     def test_the_model_is_the_selected_round_on_all_rows(self):
@@ -57,7 +57,7 @@ class TestFolds:
         *_, (record, machine) = rounds(trained.candidate, data, FixedParams(1e-2))
         assert trained.best_round == 2
         assert torch.equal(trained.ensemble.best.coef, machine.coef)
-        assert torch.equal(trained.matrix, machine.matrix())
+        assert torch.equal(trained.metric.matrix(), machine.matrix())
         assert trained.records[-1].residual == record.residual
 
     def test_scores_and_holdout_predictions_are_those_of_the_folds(self):
@@ -177,7 +177,7 @@ class TestThreshold:
         data = make_rows(80, d=5)
         task = make_task(n_rounds=2, select_last=True, feature_threshold=0.05)
         trained = train_on(data, task)
-        diagonal = trained.matrix.diagonal()
+        diagonal = trained.metric.matrix().diagonal()
         scaled = (diagonal - diagonal.min()) / (diagonal.max() - diagonal.min())
         assert torch.equal(trained.support, scaled > 0.05)
         assert 0 < int(trained.support.sum()) < 5
@@ -206,7 +206,7 @@ class TestSplits:
         machine = trained.ensemble.best
         assert torch.equal(machine.X, data.X)
         torch.testing.assert_close(machine.coef, naive_coef(machine, data, 1e-2), rtol=1e-7, atol=1e-9)
-        assert torch.equal(trained.matrix, machine.matrix())
+        assert torch.equal(trained.metric.matrix(), machine.matrix())
 
     def test_m_of_the_last_round_is_learned_on_more_rows_than_the_part(self):
         """Features of the part are the start; the gradients of the last update are those of a fit to all rows."""
@@ -217,7 +217,7 @@ class TestSplits:
         *_, (_, before), _ = rounds(trained.candidate, part, FixedParams(1e-2))
         start, _ = exact_machine(data, Laplace(2.0), 1e-2, before.metric)
         expected = ROUNDS.next_metric(trained.candidate, start, 1, None).matrix()
-        torch.testing.assert_close(trained.matrix, expected, rtol=1e-6, atol=1e-8)
+        torch.testing.assert_close(trained.metric.matrix(), expected, rtol=1e-6, atol=1e-8)
 
     def test_held_out_rows_are_predicted_by_the_models_of_their_splits(self):
         data, task = make_rows(150), make_task(n_rounds=1, select_last=True, **TWO)

@@ -112,7 +112,7 @@ def feature_importances(model: FittedRFM) -> Float[np.ndarray, " p"]:
     >>> bool(np.allclose(feature_importances(model), importances(model).shares))
     True
     """
-    return shares(model.columns.fold(np.diag(model.agop).clip(min=0)))
+    return shares(model.columns.fold(model.agop_diagonal.clip(min=0)))
 
 
 def top_columns(model: FittedRFM, k: int) -> list[int]:

@@ -134,7 +134,7 @@ def _package(options: FitOptions, prepared: Prepared, plan: Plan, trained: Train
         target=prepared.target,
         target_scaler=prepared.target_scaler,
         ensemble=trained.ensemble,
-        features=LearnedFeatures.of(trained.matrix, trained.support),
+        features=LearnedFeatures.of(trained.metric, trained.support),
         history=FitHistory(
             plan=plan,
             rounds=Rounds(trained.records),
@@ -190,7 +190,7 @@ def snapshot(
         target=prepared.target,
         target_scaler=prepared.target_scaler,
         ensemble=Ensemble((machine,), (1.0,)),
-        features=LearnedFeatures.of(machine.matrix(), None),
+        features=LearnedFeatures.of(machine.metric, None),
         history=FitHistory(plan, Rounds(records), len(steps) - 1, candidate.update, records[-1].ridge),
         row_index=index if part is None else index[part.cpu().numpy()],
         n_threads=n_threads,

@@ -76,7 +76,7 @@ class PartsLearner:
                 growth = _total_weight(rest) / self.screened_weight if self.ridge_grows else 1.0
                 final = self.solve_last_round(rest, metric, self.replayed_params(metric, growth))
             else:
-                basis = metric.matrix() if last else self.run.machines[0].agop
+                basis = metric.diagonal() if last else self.run.machines[0].agop_diagonal
                 support = select_columns(basis, self.feature_threshold)
                 final = self.solve_thresholded(rest, support)
                 holdout = Rows(holdout.X[:, support], holdout.Y, holdout.weights)

@@ -49,6 +49,12 @@ class PooledMachine:
         mean = torch.stack([mean * weight for _, mean, weight in each]).sum(dim=0) / count
         return torch.stack([second for second, _, _ in each]).sum(dim=0), mean, count
 
+    def few_gradients(
+        self, rows: Int[Tensor, " m"] | None = None
+    ) -> tuple[Float[Tensor, "m c d"], Float[Tensor, " m"]] | None:
+        """Return the gradients themselves, where they are few; they are computed here."""
+        return self.machine.few_gradients(rows)
+
     def fact(self) -> Float[Tensor, "d d"]:
         """Return the FACT matrix of the machine."""
         return self.machine.fact()

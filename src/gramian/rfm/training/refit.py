@@ -63,13 +63,12 @@ class Refit:
     records: tuple[Round, ...]
 
 
-def select_columns(M: Float[Tensor, "d d"], threshold: float) -> Bool[Tensor, " d"]:
+def select_columns(diagonal: Float[Tensor, " d"], threshold: float) -> Bool[Tensor, " d"]:
     """Select coordinates whose diagonal entry of M, scaled from its smallest (0) to its largest (1), exceeds a bound.
 
-    >>> select_columns(torch.diag(torch.tensor([0.0, 0.04, 1.0])), 0.05)
+    >>> select_columns(torch.tensor([0.0, 0.04, 1.0]), 0.05)
     tensor([False, False,  True])
     """
-    diagonal = M.diagonal()
     spread = diagonal.max() - diagonal.min()
     if spread == 0:
         return torch.ones_like(diagonal, dtype=torch.bool)

@@ -17,12 +17,12 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from gramian.core import cosine
 from gramian.core.pool import Pool
 from gramian.core.rows import Rows
 from gramian.display import Bar, Renderable, Section, Table, bars, format_number
-from gramian.features import Update
-from gramian.kernels import Identity, Kernel, KernelOperator, Metric, as_metric
+from gramian.features import Factored, Update
+from gramian.features.updates import Matrix
+from gramian.kernels import Identity, Kernel, KernelOperator, LowRank, Metric, as_metric
 from gramian.rfm.machine import KernelMachine
 from gramian.rfm.training.pooled_moments import PooledMachine
 from gramian.rfm.training.tuning import RoundParams, RoundTuner
@@ -127,23 +127,20 @@ class Evolution:
         >>> found.columns.tolist(), found.diagonals[1].tolist(), [round(float(c), 2) for c in found.cosines]
         ([0, 2], [0.75, 0.0, 0.25], [0.73, 1.0])
         """
-        reference = selected.matrix().cpu()
-        diagonals = np.stack([_unit_trace(metric).diagonal().numpy().astype(np.float32) for metric in metrics])
+        traces = [float(metric.diagonal().sum()) for metric in metrics]
+        diagonals = np.stack(
+            [(m.diagonal() / trace).cpu().numpy().astype(np.float32) for m, trace in zip(metrics, traces, strict=True)]
+        )
         # A round of equal shares carries no information about which columns matter.
         unequal = diagonals[np.ptp(diagonals, axis=1) > 0] if np.ptp(diagonals, axis=1).any() else diagonals
         columns = np.sort(np.argsort(-unequal.max(axis=0), kind="stable")[:most])
-        at = torch.from_numpy(columns)
         blocks, cosines = [], []
-        for metric in metrics:  # one matrix (d, d) at a time
-            M = _unit_trace(metric)
-            blocks.append(M[at][:, at].numpy().astype(np.float32))
-            cosines.append(cosine(M, reference.to(M.dtype)))
+        for metric, trace in zip(metrics, traces, strict=True):
+            at = torch.from_numpy(columns).to(metric.diagonal().device)
+            blocks.append((metric.block(at) / trace).cpu().numpy().astype(np.float32))
+            size = metric.inner(metric) * selected.inner(selected)
+            cosines.append(metric.inner(selected) / size**0.5 if size > 0 else float("nan"))
         return cls(columns, diagonals, np.stack(blocks), np.array(cosines, dtype=np.float32))
-
-
-def _unit_trace(metric: Metric) -> Float[Tensor, "d d"]:
-    M = metric.matrix().cpu()
-    return M / M.diagonal().sum()
 
 
 @dataclass(frozen=True)
@@ -302,10 +299,17 @@ def next_metric(candidate: Candidate, machine: KernelMachine, index: int, pool: 
     # A generator for each round: a run that is resumed in the middle draws the same rows.
     rng = torch.Generator().manual_seed(candidate.seed + _SEED_STRIDE * index)
     M = candidate.update(PooledMachine(machine, pool) if pool is not None and pool.remote else machine, rng)
-    if not bool(torch.isfinite(M).all()):
+    if not bool(torch.isfinite(M.factor if isinstance(M, Factored) else M).all()):
         log.warning("the update %r gave entries that are not finite; no further rounds", candidate.update)
         return None
-    if not bool((M != 0).any()):
+    metric = metric_of(M)
+    if metric is None:
         log.info("the predictor is constant, so there are no features to learn; no further rounds")
+    return metric
+
+
+def metric_of(M: Matrix | Factored) -> Metric | None:
+    """Return the metric of a feature matrix in any form; None if it is zero."""
+    if not bool(((M.factor if isinstance(M, Factored) else M) != 0).any()):
         return None
-    return as_metric(M)
+    return LowRank(M.factor) if isinstance(M, Factored) else as_metric(M)

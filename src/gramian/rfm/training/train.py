@@ -18,7 +18,7 @@ from gramian.core.rows import MemoryRows, Rows, RowSource
 from gramian.core.selection import Member, RowLoss, Selection, average_predictions, select, squared_loss
 from gramian.core.splits import RowSplit, SplitBy, draw_splits, hold_out
 from gramian.features import Update
-from gramian.kernels import Kernel
+from gramian.kernels import Kernel, Metric
 from gramian.rfm.machine import KernelMachine
 from gramian.rfm.model import Ensemble
 from gramian.rfm.training.context import FitContext
@@ -132,7 +132,7 @@ class Trained:
     """
 
     ensemble: Ensemble
-    matrix: Float[Tensor, "d d"]
+    metric: Metric
     support: Bool[Tensor, " d"] | None
     ridge: float
     best_round: int
@@ -282,7 +282,7 @@ def _refit(
             metrics=tuple(m.metric for m in refits[0].machines),
         )
     # A predictor of round 0 has learned no features, but it has gradients.
-    support = select_columns(machine.matrix() if best.round else machine.agop, task.feature_threshold)
+    support = select_columns(machine.metric.diagonal() if best.round else machine.agop_diagonal, task.feature_threshold)
     few = replace(data, X=data.X[:, support])
     candidate = replace(run.candidate, n_rounds=0)
     (record, plain), *_ = rounds(candidate, few, task.tuner(candidate.kernel), context.workspace)
@@ -326,7 +326,7 @@ def _package(task: Task, parts: RowParts, selection: Selection, compared: Compar
         predicted = average_predictions(selection, compared.comparison)
     return Trained(
         ensemble=refitted.ensemble,
-        matrix=refitted.metric.matrix(),
+        metric=refitted.metric,
         support=refitted.support,
         ridge=refitted.ridge,
         best_round=best.round,
