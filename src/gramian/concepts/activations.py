@@ -162,7 +162,7 @@ def collect(
     return Activations(names, values, selection.text, selection.token)
 
 
-def _selection(encoded: Sequence[Int[Tensor, " t"]], position: Position) -> Selection:
+def _selection(encoded: Sequence[Int[Tensor, " _t"]], position: Position) -> Selection:
     """Return the token positions that become rows, text by text."""
     chosen: list[list[int]] = []
     for number, ids in enumerate(encoded):
@@ -190,7 +190,7 @@ def _checked(at: int, length: int, number: int) -> int:
 
 def _rows(
     model: nn.Module,
-    encoded: Sequence[Int[Tensor, " t"]],
+    encoded: Sequence[Int[Tensor, " _t"]],
     selection: Selection,
     members: Sequence[int],
     layers: Sequence[str],

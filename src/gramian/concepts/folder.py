@@ -63,7 +63,7 @@ class Selection:
 
 def collection_key(
     model: nn.Module,
-    encoded: Sequence[Int[Tensor, " t"]],
+    encoded: Sequence[Int[Tensor, " _t"]],
     selection: Selection,
     layers: Sequence[str],
     dtype: torch.dtype,

@@ -18,7 +18,7 @@ class Tokenizer(Protocol):
         """Return ``input_ids`` and ``attention_mask``, both (texts, tokens)."""
 
 
-def encode(tokenizer: Tokenizer, texts: Sequence[str]) -> list[Int[Tensor, " t"]]:
+def encode(tokenizer: Tokenizer, texts: Sequence[str]) -> list[Int[Tensor, " _t"]]:
     """Return the token numbers of each text, one text at a time, so that no padding is needed.
 
     >>> def letters(text, *, return_tensors):
@@ -63,7 +63,7 @@ def plan_batches(lengths: Sequence[int], batch_tokens: int) -> list[list[int]]:
     return batches
 
 
-def pad(encoded: Sequence[Int[Tensor, " t"]]) -> tuple[Int[Tensor, "n t"], Int[Tensor, "n t"]]:
+def pad(encoded: Sequence[Int[Tensor, " _t"]]) -> tuple[Int[Tensor, "n t"], Int[Tensor, "n t"]]:
     """Return token numbers padded on the right to one length, and the mask of the tokens that are not padding.
 
     >>> pad([torch.tensor([5, 6]), torch.tensor([7])])[1]
