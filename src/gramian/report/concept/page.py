@@ -29,8 +29,8 @@ from gramian.report.web import (
 )
 from gramian.report.web.charts import Line
 
-_LIMITS = """A probe shows that a concept can be read from hidden states. It does not show that the model uses it: labels,
-topics and styles that go together in the training texts are one direction. A change under steering shows that the
+_LIMITS = """A probe shows that a concept can be read from hidden states. It does not show that the model uses it:
+labels, topics and styles that go together in the training texts are one direction. A change under steering shows that the
 direction has an effect, not that it is the only one. Scores hold for texts like those of the fit."""
 
 
@@ -90,7 +90,7 @@ def _scores(record: ConceptRecord) -> str:
     has_intervals = any(one.low is not None for one in record.methods)
     bars = " Bars are 95 % intervals over the texts." if has_intervals else ""
     made += note(text(f"Every text is scored by probes that were fitted without it.{bars}"))
-    columns = ["layer", *(Column(_method(one.method)) for one in record.methods)]
+    columns: list[str | Column] = ["layer", *(Column(_method(one.method)) for one in record.methods)]
     rows: list[list[Entry]] = [
         [layer, *(number_cell(one.scores[i], _three_digits) for one in record.methods)]
         for i, layer in enumerate(record.layers)
@@ -179,5 +179,5 @@ def _damage(record: ConceptRecord) -> str:
     charts = lines([ratio], "perplexity ratio by strength", x="strength", y="perplexity of neutral texts, ratio")
     charts += lines([again], "repetition by strength", x="strength", y="share of repeated n-grams")
     about = "Perplexity of neutral texts as a multiple of that of the model alone, and repetition in continuations."
-    columns = ["strength", Column("perplexity ratio"), Column("repetition")]
+    columns: list[str | Column] = ["strength", Column("perplexity ratio"), Column("repetition")]
     return prose(about) + tag("div", charts, class_="side") + table(Table(columns, rows))
