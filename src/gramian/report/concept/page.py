@@ -30,8 +30,8 @@ from gramian.report.web import (
 from gramian.report.web.charts import Line
 
 _LIMITS = """A probe shows that a concept can be read from hidden states. It does not show that the model uses it:
-labels, topics and styles that go together in the training texts are one direction. A change under steering shows that the
-direction has an effect, not that it is the only one. Scores hold for texts like those of the fit."""
+labels, topics and styles that go together in the training texts are one direction. A change under steering shows that
+the direction has an effect, not that it is the only one. Scores hold for texts like those of the fit."""
 
 
 def write_concept_page(record: ConceptRecord, path: str | os.PathLike[str], *, title: str | None = None) -> Path:
