@@ -94,7 +94,7 @@ The letter from my friend
 The beach
 The university
 The conversation with my boss
-The result of the project""".split("\n")
+The result of the project""".splitlines()
 
 
 def sentences(split: str) -> list[tuple[str, int]]:
