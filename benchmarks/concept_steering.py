@@ -6,7 +6,7 @@
 ``--model`` is a folder with SmolLM2-135M-Instruct, ``--judge`` one with all-MiniLM-L6-v2, ``--neutral`` the file of
 CoNLL-2003 (Reuters news, one token per line). Directions are those of 600 SST-2 sentences; the judge is a logistic
 regression on sentence embeddings of 3,000 others. For each method, the strength is the largest one whose perplexity of
-40 news sentences is at most ``--limit`` times that of the model alone, with either sign. 60 neutral prompts are then
+20 news sentences is at most ``--limit`` times that of the model alone, with either sign. 60 neutral prompts are then
 continued at −s and +s with several seeds. Results are written after each method, and a second call continues.
 """
 
@@ -34,7 +34,7 @@ from gramian.concepts.strength_search import PerplexityRatio, damage_curve
 from gramian.nets.checkpoints.pretrained import load_pretrained, load_tokenizer
 
 METHODS = ("rfm", "mean_difference", "logistic")
-TRAIN, JUDGED, NEWS, TOKENS = 600, 3000, 40, 20
+TRAIN, JUDGED, NEWS, TOKENS = 600, 3000, 20, 16
 PROMPTS = """The film was
 The movie we watched last night
 I thought the book
@@ -230,8 +230,8 @@ def main() -> None:
     parser.add_argument("--model", type=Path, required=True)
     parser.add_argument("--judge", type=Path, required=True)
     parser.add_argument("--neutral", type=Path, required=True)
-    parser.add_argument("--limit", type=float, nargs="+", default=[1.3, 1.1])
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--limit", type=float, nargs="+", default=[1.3])
+    parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--random", type=int, default=2)
     parser.add_argument("--dtype", default="bfloat16", help="type of the weights during steering")
     parser.add_argument("--concept", type=Path, help="file of the fitted concept; written if it is not there yet")

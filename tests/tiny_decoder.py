@@ -71,7 +71,7 @@ class WordTokenizer:
             mask.append(gap + [1] * len(row) if left else [1] * len(row) + gap)
         return {"input_ids": torch.tensor(ids), "attention_mask": torch.tensor(mask)}
 
-    def decode(self, ids, skip_special_tokens=True):
+    def decode(self, ids, skip_special_tokens=False):
         return " ".join(self.convert_ids_to_tokens([int(i) for i in ids if int(i) > 1 or not skip_special_tokens]))
 
     def convert_ids_to_tokens(self, ids):

@@ -90,24 +90,24 @@ def fit(
     if found.labels is None:
         raise ValueError(f"{texts} has no column of labels: name it with --label")
     labels = [found.classes[i] if found.classes else i for i in found.labels]
-    model, tokenizer = _load(folder)
+    model, tokenizer = load_folder(folder)
     states = collect(model, list(found.texts), tokenizer=tokenizer, position=position, folder=cache, show=not as_json)
-    made = fit_concept(states, labels, name=name or out.stem)
+    made = fit_concept(states, labels, name=name or out.stem, show=not as_json)
     made.save(out)
     if page is not None:
         from gramian.report.concept import write_concept_page
         from gramian.report.concept.gather import concept_record
 
         examples = list(zip(found.texts, map(str, labels), strict=True))
-        write_concept_page(concept_record(made, model, tokenizer, texts=examples), page)
-    scores = {method: [one.auc for one in made.directions(method)] for method in METHODS}
-    layers = [one.layer for one in made.directions("rfm")]
+        write_concept_page(concept_record(made, model, tokenizer=tokenizer, texts=examples), page)
+    scores = {method: [one.value for one in found] for method, found in made.aucs.items()}
     if as_json:
         record = {"gramian": __version__, "texts": texts, "rows": len(labels), "classes": made.classes, "out": out}
-        emit(record | {"page": page, "layers": layers, "scores": scores})
+        emit(record | {"page": page, "layers": made.layers, "scores": scores})
         return
-    _print_scores(layers, scores)
-    make_console().print(f"[bold]{escape(str(out))}[/]: {len(layers)} layers, {len(labels):,} texts", soft_wrap=True)
+    console = make_console()
+    console.print(made)
+    console.print(f"[bold]{escape(str(out))}[/]: {len(made.layers)} layers, {len(labels):,} texts", soft_wrap=True)
 
 
 @concept.command()
@@ -130,8 +130,8 @@ def score(file: Path, texts: Path, folder: Path, column: str | None, as_json: bo
 
     made = _open(file)
     found = list(read_texts(texts, column=column).texts)
-    model, tokenizer = _load(folder)
-    scores = np.asarray(made.score(found, model=model, tokenizer=tokenizer))
+    model, tokenizer = load_folder(folder)
+    scores = made.score(found, model=model, tokenizer=tokenizer, show=not as_json)
     if as_json:
         emit({"gramian": __version__, "concept": file, "texts": texts, "classes": made.classes, "scores": scores})
         return
@@ -199,7 +199,7 @@ def steer(
         write_control_vector(export, directions, layers=chosen)
     rows = []
     if prompts:
-        model, tokenizer = _load(folder)
+        model, tokenizer = load_folder(folder)
         for strength in strengths:
             rng = None if seed is None else torch.Generator().manual_seed(seed)
             with steering(model, [(directions, strength)], layers=chosen):
@@ -223,18 +223,10 @@ def _open(file: Path) -> Concept:
     return Concept.load(file)
 
 
-def _load(folder: Path) -> tuple[nn.Module, Any]:
+def load_folder(folder: Path) -> tuple[nn.Module, Any]:
     """Return the model of a folder and its tokenizer."""
     from gramian.nets.checkpoints.pretrained import is_pretrained_folder, load_pretrained, load_tokenizer
 
     if not is_pretrained_folder(folder):
         raise ValueError(f"--model {folder} is not a folder of a Hugging Face model (config.json, or a GGUF file)")
     return load_pretrained(folder), load_tokenizer(folder)
-
-
-def _print_scores(layers: list[str], scores: dict[str, list[float]]) -> None:
-    from gramian.display import Column, Section, Table, format_fixed, to_rich
-
-    columns: list[str | Column] = ["layer", *(Column(method.replace("_", " ")) for method in scores)]
-    rows = [[layer, *(format_fixed(scores[m][i], 3) for m in scores)] for i, layer in enumerate(layers)]
-    make_console().print(to_rich([Section("out-of-fold scores", Table(columns, rows))]))

@@ -221,17 +221,24 @@ class PerplexityRatio:
 
 
 def damage_curve(
-    ruler: PerplexityRatio, layers: Sequence[str], limit: float = 1.3, *, refinements: int = 3
+    ruler: PerplexityRatio,
+    layers: Sequence[str],
+    limit: float = 1.3,
+    *,
+    start: float | None = None,
+    refinements: int = 3,
 ) -> tuple[tuple[float, float], ...]:
     """Return pairs (strength, perplexity ratio) around the largest strength within a limit, in ascending order.
 
-    Strengths begin at one typical length over all layers together, are doubled or halved until the ratio crosses the
+    Strengths begin at ``start``, by default a quarter of the typical length over all layers together, are doubled or halved until the ratio crosses the
     limit, and the last interval is then halved ``refinements`` times on a log scale. The largest strength that is
     within the limit is thus known up to a factor of :math:`2^{1 / 2^r}` (9 % for 3 refinements).
     """
     if not limit > 1:
         raise ValueError(f"limit must be larger than 1, the perplexity ratio of the model alone, got {limit}")
-    strength = 1.0 / len(layers)
+    strength = 0.25 / len(layers) if start is None else start
+    if not (math.isfinite(strength) and strength > 0):
+        raise ValueError(f"start must be a positive number, got {start}")
     found = {strength: ruler(strength, layers)}
     inside = found[strength] <= limit
     for _ in range(_DOUBLINGS):
