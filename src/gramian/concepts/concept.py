@@ -18,6 +18,7 @@ from gramian.concepts.detector import Detector
 from gramian.concepts.directions import LayerDirection
 from gramian.concepts.gram_rounds import RadialKernel
 from gramian.concepts.layer_machine import LayerFit, ThinPlusIdentity
+from gramian.concepts.row_space import Flattening
 from gramian.concepts.scores import Interval, Kind
 from gramian.concepts.steering import steer as steer_model
 from gramian.concepts.token_scores import TokenScores
@@ -37,6 +38,7 @@ class LayerSetting:
 
     layer: str
     kernel: RadialKernel
+    flatten: float
     ridge: float
     round: int
 
@@ -257,4 +259,4 @@ def _width_checked(hidden: Float[Tensor, "n d"], fit: LayerFit, name: str) -> Fl
 
 register("kernels", Gaussian, KernelOperator, Laplace)
 register("rfm", KernelMachine)
-register("concepts", Concept, Detector, Interval, LayerDirection, LayerFit, LayerSetting, ThinPlusIdentity)
+register("concepts", Concept, Detector, Flattening, Interval, LayerDirection, LayerFit, LayerSetting, ThinPlusIdentity)

@@ -113,7 +113,7 @@ def _fit_one(work: _Work, layer: str) -> LayerResult:
     if bool((X[:1] == X).all()):
         raise ValueError(f"activations: all hidden states of {layer} are equal: leave this layer out")
     space = RowSpace.of(X)
-    selected = select(space.gram.float(), Y, work.folds, work.options)
+    selected = select(space, Y, work.folds, work.options)
     fit = fit_layer(X, space, Y, selected, work.options)
     outputs, vectors = {"rfm": selected.outputs.float()}, {"rfm": fit.directions}
     for name in BASELINES:
@@ -154,7 +154,7 @@ def _assembled(name: str, work: _Work, results: Sequence[LayerResult]) -> Concep
         aucs=aucs,
         gains=tuple(_gain(result, target) for result in results),
         settings=tuple(
-            LayerSetting(layer, r.selected.kernel, r.selected.ridge, r.selected.round)
+            LayerSetting(layer, r.selected.kernel, r.selected.flatten, r.selected.ridge, r.selected.round)
             for layer, r in zip(layers, results, strict=True)
         ),
         detector=detector,

@@ -10,9 +10,10 @@ from torch import Tensor
 
 from gramian.concepts.gram_rounds import fit_round, gradient_weights, next_gram, unit_gram
 from gramian.concepts.probe import ProbeOptions, Selected
-from gramian.concepts.row_space import RowSpace
+from gramian.concepts.row_space import Flattening, RowSpace
 from gramian.core import psd_eigh, psd_factor, wide_dtype
 from gramian.core.tiles import rowwise_matmul
+from gramian.features import agop
 from gramian.kernels import KernelOperator, Metric
 from gramian.rfm.machine import KernelMachine
 from gramian.solvers import Direct, RidgeSystem
@@ -60,12 +61,14 @@ class LayerFit:
     """The fitted machine of a layer, the directions of its outputs ``(d, c)``, and the mean of its targets."""
 
     machine: KernelMachine
+    flattening: Flattening | None
     offset: Float[Tensor, " c"]
     directions: Float[Tensor, "d c"]
 
     def outputs(self, hidden: Float[Tensor, "m d"]) -> Float[Tensor, "m c"]:
         """Return the outputs for new hidden states, near 1 where the concept is present and near 0 where it is not."""
-        return (self.machine.predict(hidden) + self.offset).float()
+        rows = hidden if self.flattening is None else self.flattening.apply(hidden)
+        return (self.machine.predict(rows) + self.offset).float()
 
 
 def fit_layer(
@@ -73,12 +76,14 @@ def fit_layer(
 ) -> LayerFit:
     """Fit the selected setting to all rows.
 
-    The rounds run in the coordinates of the row space, where ``M = Zᵀ C Z + σ I``; only the factor of the first term
-    and the directions are taken back to the d coordinates of the hidden states. The direction of an output is the
-    leading eigenvector of its AGOP, with the sign that makes the predictor grow on average.
+    The rounds run in the (flattened) coordinates of the row space, where ``M = Zᵀ C Z + σ I``; only the factor of the
+    first term and the directions are taken back to the d coordinates of the hidden states. The direction of an output
+    is the leading eigenvector of its AGOP, with the sign that makes the predictor grow on average.
     """
     Y = Y.double()
-    gram = space.gram
+    gains = space.gains(selected.flatten)
+    Z = space.Z * gains
+    gram = Z @ Z.mT
     G = unit_gram(gram)
     size = float(gram.diagonal().mean())
     every = torch.arange(len(X))
@@ -95,21 +100,23 @@ def fit_layer(
             C, sigma = (1 - options.share) * second / scale, options.share / size
             N = next_gram(N, G, every, B, options.share)
     B = gradient_weights(fit, 1)
-    directions = _directions(X, space, B @ (gram @ C) + sigma * B)
-    metric = ThinPlusIdentity(space.back(X, psd_factor(space.Z.mT @ C @ space.Z, tol=_THIN)), sigma)
+    # A gradient with respect to the hidden state passes through the flattening, so the gains enter twice.
+    gradients = (B @ (gram @ C) + sigma * B) @ Z * gains
+    flattening = space.flattening(X, selected.flatten) if selected.flatten else None
+    metric = ThinPlusIdentity(space.back(X, psd_factor(Z.mT @ C @ Z, tol=_THIN)), sigma)
     mean = Y.mean(dim=0)
-    operator = KernelOperator(fit.kernel, X, metric)
+    operator = KernelOperator(fit.kernel, X if flattening is None else flattening.apply(X), metric)
     solution = Direct().solve(RidgeSystem(operator, Y - mean, selected.ridge))
-    return LayerFit(KernelMachine(solution.operator.released(), solution.coef), mean, directions)
+    machine = KernelMachine(solution.operator.released(), solution.coef)
+    return LayerFit(machine, flattening, mean, _directions(X, space, gradients))
 
 
-def _directions(X: Float[Tensor, "n d"], space: RowSpace, E: Float[Tensor, "c m n"]) -> Float[Tensor, "d c"]:
-    """Return the leading eigenvector of each output's AGOP; ``E @ Z`` are its gradients in the row space."""
+def _directions(X: Float[Tensor, "n d"], space: RowSpace, gradients: Float[Tensor, "c m r"]) -> Float[Tensor, "d c"]:
+    """Return the leading eigenvector of each output's AGOP, from its gradients in the row space."""
     columns = []
-    for weights in E:
-        gradients = weights @ space.Z
-        leading = psd_eigh(gradients.mT @ gradients)[1][:, 0]
-        columns.append(leading * torch.where(gradients.mean(dim=0) @ leading < 0, -1.0, 1.0))
+    for G in gradients:
+        leading = psd_eigh(agop(G[:, None, :]))[1][:, 0]
+        columns.append(leading * torch.where(G.mean(dim=0) @ leading < 0, -1.0, 1.0))
     V = space.back(X, torch.stack(columns, dim=1))
     unit: Tensor = V / V.norm(dim=0)
     return unit
