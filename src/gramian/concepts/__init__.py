@@ -9,7 +9,11 @@ here, a model is any ``nn.Module`` and a tokenizer any callable with the signatu
 ('layers.0', 'layers.1')
 """
 
+from gramian.concepts.activations import Activations, collect
+from gramian.concepts.concept import Concept
 from gramian.concepts.directions import LayerDirection
+from gramian.concepts.fitting import fit_concept
 from gramian.concepts.layers import block_names
+from gramian.concepts.probe import ProbeOptions
 
-__all__ = ["LayerDirection", "block_names"]
+__all__ = ["Activations", "Concept", "LayerDirection", "ProbeOptions", "block_names", "collect", "fit_concept"]

@@ -39,6 +39,8 @@ class Activations:
         Number of the text of each row.
     token : array (n,)
         Position of the token of each row in its text; −1 for the mean over a text.
+    position : str
+        The rule by which tokens were chosen: ``"last"``, ``"mean"``, ``"all"`` or ``"chosen"``.
 
     >>> rows = np.array([[3.0, 4.0]], dtype=np.float32)
     >>> found = Activations(("0",), {"0": rows}, np.array([0]), np.array([-1]))
@@ -50,6 +52,7 @@ class Activations:
     values: Mapping[str, Float[np.ndarray, "n d"]]
     text: Int[np.ndarray, " n"]
     token: Int[np.ndarray, " n"]
+    position: str = "last"
 
     def __len__(self) -> int:
         return len(self.text)
@@ -68,7 +71,7 @@ class Activations:
         """Return some of the rows, in memory."""
         at = np.asarray(rows)
         values = {name: np.asarray(array[at]) for name, array in self.values.items()}
-        return Activations(self.layers, values, self.text[at], self.token[at])
+        return Activations(self.layers, values, self.text[at], self.token[at], self.position)
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str]) -> Activations:
@@ -138,7 +141,8 @@ def collect(
     store: ActivationFolder | None = None
     values: dict[str, np.ndarray] = {}
     if folder is not None:
-        store = ActivationFolder.prepared(folder, collection_key(model, encoded, selection, names, dtype, batches))
+        key = collection_key(model, encoded, selection, names, dtype, batches) | {"position": _rule(position)}
+        store = ActivationFolder.prepared(folder, key)
         values = store.arrays if store.arrays is not None else {}
     start = 0 if store is None else store.done
     with progress("hidden states", len(batches) - start, show) as tick:
@@ -159,7 +163,7 @@ def collect(
             tick()
     if store is not None:
         return _opened(store.finished())
-    return Activations(names, values, selection.text, selection.token)
+    return Activations(names, values, selection.text, selection.token, _rule(position))
 
 
 def _selection(encoded: Sequence[Int[Tensor, " _t"]], position: Position) -> Selection:
@@ -180,6 +184,10 @@ def _selection(encoded: Sequence[Int[Tensor, " _t"]], position: Position) -> Sel
     if not selection.total:
         raise ValueError("position selects no token of any text: there is nothing to collect")
     return selection
+
+
+def _rule(position: Position) -> str:
+    return position if isinstance(position, str) else "chosen"
 
 
 def _checked(at: int, length: int, number: int) -> int:
@@ -223,4 +231,6 @@ def _stored(rows: Float[Tensor, "m d"], name: str, dtype: torch.dtype) -> np.nda
 
 def _opened(store: ActivationFolder) -> Activations:
     assert store.arrays is not None
-    return Activations(tuple(store.arrays), store.arrays, store.selection.text, store.selection.token)
+    return Activations(
+        tuple(store.arrays), store.arrays, store.selection.text, store.selection.token, str(store.plan["position"])
+    )

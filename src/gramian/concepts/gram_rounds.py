@@ -8,7 +8,7 @@ products under the feature matrix M; then
   inner products with the rows are ``N b_ic``;
 - so the AGOP enters the next round as ``X AGOP Xᵀ = (1/m) Σ (N b_ic)(N b_ic)ᵀ``.
 
-A share s of the unlearned metric remains in each round: ``M ← (1 − s) AGOP/a + s I/γ``, with a and γ such that rows have
+A share s of the unlearned metric remains: ``M ← (1 − s) AGOP/a + s I/γ``, with a and γ such that rows have
 a mean squared length of 1 under both. The rows are centred once; radial kernels do not depend on the origin.
 """
 

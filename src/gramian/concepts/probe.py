@@ -15,11 +15,12 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from gramian.concepts.gram_rounds import RadialKernel, fit_round, gradient_weights, next_gram, unit_gram
+from gramian.concepts.row_space import RowSpace
 from gramian.core.options import Options
 from gramian.kernels import Gaussian, Laplace
 
 Fold = tuple[Int[Tensor, " m"], Int[Tensor, " q"]]
-_RIDGES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
+_RIDGES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,8 @@ class ProbeOptions(Options):
     Parameters
     ----------
     kernels : tuple of Laplace or Gaussian
-        Candidates; the bandwidth is ``bandwidth_scale`` times the median distance of each round.
+        Candidates; the bandwidth is ``bandwidth_scale`` times the median distance of each round. The first one is
+        used to select the power of ``flatten``.
     ridges : tuple of float
         Ridges that are compared in each round.
     feature_ridge : float
@@ -38,13 +40,15 @@ class ProbeOptions(Options):
         Largest number of rounds after round 0, kernel ridge regression with M = I, which may be selected too.
     share : float
         Share of the squared length of rows that the unlearned metric keeps; see :mod:`gramian.concepts.gram_rounds`.
+    flatten : tuple of float
+        Powers by which the variances of the principal directions are made more equal before round 0; see
+        :meth:`gramian.concepts.row_space.RowSpace.gains`.
 
     >>> ProbeOptions(rounds=1).rounds
     1
     """
 
     kernels: tuple[RadialKernel, ...] = (
-        Laplace("median", bandwidth_scale=0.5),
         Laplace("median"),
         Laplace("median", bandwidth_scale=3.0),
         Gaussian("median"),
@@ -52,7 +56,8 @@ class ProbeOptions(Options):
     ridges: tuple[float, ...] = _RIDGES
     feature_ridge: float = 1.0
     rounds: int = 3
-    share: float = 0.5
+    share: float = 0.8
+    flatten: tuple[float, ...] = (0.0, 0.5)
 
     def __post_init__(self) -> None:
         if not self.kernels:
@@ -63,6 +68,8 @@ class ProbeOptions(Options):
             raise ValueError(f"feature_ridge must be one of ridges {self.ridges!r}, got {self.feature_ridge!r}")
         if self.rounds < 0:
             raise ValueError(f"rounds must be 0 or more, got {self.rounds!r}")
+        if not self.flatten or not all(0 <= power <= 1 for power in self.flatten):
+            raise ValueError(f"flatten must be powers between 0 and 1, got {self.flatten!r}")
         if not 0 <= self.share < 1:
             raise ValueError(f"share must be at least 0 and below 1, got {self.share!r}")
 
@@ -77,6 +84,7 @@ class Selected:
     """The selected setting of a layer, and its outputs for rows that were held out."""
 
     kernel: RadialKernel
+    flatten: float
     ridge: float
     round: int
     error: float
@@ -107,27 +115,51 @@ def fold_outputs(
     return torch.stack(found)
 
 
-def select(G: Float[Tensor, "n n"], Y: Float[Tensor, "n c"], folds: Sequence[Fold], options: ProbeOptions) -> Selected:
-    """Select kernel, ridge and round by the squared error on held-out rows.
+def select(
+    space: RowSpace,
+    Y: Float[Tensor, "n c"],
+    folds: Sequence[Fold],
+    options: ProbeOptions,
+    dtype: torch.dtype = torch.float32,
+) -> Selected:
+    """Select flattening, kernel, ridge and round by the squared error on held-out rows.
 
     >>> rng = torch.Generator().manual_seed(0)
     >>> X = torch.randn(40, 60, generator=rng)
-    >>> Y = (X[:, :1] > 0).float()
     >>> folds = [(torch.arange(20), torch.arange(20, 40)), (torch.arange(20, 40), torch.arange(20))]
-    >>> select(X @ X.mT, Y, folds, ProbeOptions(rounds=1)).outputs.shape
+    >>> select(RowSpace.of(X), (X[:, :1] > 0).float(), folds, ProbeOptions(rounds=1)).outputs.shape
     torch.Size([40, 1])
     """
-    G, Y = unit_gram(G), Y.to(G.dtype)
-    best: Selected | None = None
-    for kernel in options.kernels:
-        held_out = G.new_zeros(options.rounds + 1, len(options.ridges), *Y.shape)
-        for train, other in folds:
-            held_out[:, :, other] = fold_outputs(G, Y, train, kernel, options)[:, :, other]
-        errors = (held_out - Y).square().mean(dim=(2, 3))
-        errors = torch.where(errors.isfinite(), errors, torch.inf)
-        index, ridge = divmod(int(errors.argmin()), len(options.ridges))
-        error = float(errors[index, ridge])
-        if best is None or error < best.error:
-            best = Selected(kernel, options.ridges[ridge], index, error, held_out[index, ridge].clone())
-    assert best is not None
-    return best
+    first, *others = options.kernels
+    found = []
+    for power in options.flatten:
+        G = flattened_gram(space, power).to(dtype)
+        found.append((_best(G, Y, folds, first, power, options), G))
+    best, G = min(found, key=lambda pair: pair[0].error)
+    return min([best, *(_best(G, Y, folds, kernel, best.flatten, options) for kernel in others)], key=lambda s: s.error)
+
+
+def flattened_gram(space: RowSpace, power: float) -> Float[Tensor, "n n"]:
+    """Return the inner products of centred and flattened rows, with a mean squared length of 1."""
+    Z = space.Z * space.gains(power) if power else space.Z
+    return unit_gram(Z @ Z.mT)
+
+
+def _best(
+    G: Float[Tensor, "n n"],
+    Y: Float[Tensor, "n c"],
+    folds: Sequence[Fold],
+    kernel: RadialKernel,
+    power: float,
+    options: ProbeOptions,
+) -> Selected:
+    """Select ridge and round for one kernel and one flattening."""
+    Y = Y.to(G.dtype)
+    held_out = G.new_zeros(options.rounds + 1, len(options.ridges), *Y.shape)
+    for train, other in folds:
+        held_out[:, :, other] = fold_outputs(G, Y, train, kernel, options)[:, :, other]
+    errors = (held_out - Y).square().mean(dim=(2, 3))
+    errors = torch.where(errors.isfinite(), errors, torch.inf)
+    index, ridge = divmod(int(errors.argmin()), len(options.ridges))
+    outputs = held_out[index, ridge].clone()
+    return Selected(kernel, power, options.ridges[ridge], index, float(errors[index, ridge]), outputs)
