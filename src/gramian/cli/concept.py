@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal, cast
 
 import click
 import numpy as np
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from torch import nn
 
     from gramian.concepts import Concept
+    from gramian.concepts.generation import TextTokenizer
 
 METHODS = ("rfm", "logistic", "mean_difference", "pca")
 model_option = click.option(
@@ -65,7 +66,7 @@ def fit(
     column: str | None,
     out: Path,
     name: str | None,
-    position: str,
+    position: Literal["last", "mean"],
     cache: Path | None,
     page: Path | None,
     as_json: bool,
@@ -223,10 +224,10 @@ def _open(file: Path) -> Concept:
     return Concept.load(file)
 
 
-def load_folder(folder: Path) -> tuple[nn.Module, Any]:
+def load_folder(folder: Path) -> tuple[nn.Module, TextTokenizer]:
     """Return the model of a folder and its tokenizer."""
     from gramian.nets.checkpoints.pretrained import is_pretrained_folder, load_pretrained, load_tokenizer
 
     if not is_pretrained_folder(folder):
         raise ValueError(f"--model {folder} is not a folder of a Hugging Face model (config.json, or a GGUF file)")
-    return load_pretrained(folder), load_tokenizer(folder)
+    return load_pretrained(folder), cast("TextTokenizer", load_tokenizer(folder))

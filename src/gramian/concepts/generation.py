@@ -16,11 +16,17 @@ class TextTokenizer(Protocol):
     padding_side: str
 
     def __call__(
-        self, texts: list[str], *, padding: bool, return_tensors: str, truncation: bool, max_length: int | None
+        self,
+        text: list[str],
+        *,
+        return_tensors: str,
+        padding: bool = False,
+        truncation: bool = False,
+        max_length: int | None = None,
     ) -> Mapping[str, Tensor]:
         """Return the tokens of texts, padded to the longest."""
 
-    def decode(self, ids: Tensor, *, skip_special_tokens: bool) -> str:
+    def decode(self, ids: Tensor | list[int], *, skip_special_tokens: bool = False) -> str:
         """Return the text of tokens."""
 
 

@@ -230,9 +230,9 @@ def damage_curve(
 ) -> tuple[tuple[float, float], ...]:
     """Return pairs (strength, perplexity ratio) around the largest strength within a limit, in ascending order.
 
-    Strengths begin at ``start``, by default a quarter of the typical length over all layers together, are doubled or halved until the ratio crosses the
-    limit, and the last interval is then halved ``refinements`` times on a log scale. The largest strength that is
-    within the limit is thus known up to a factor of :math:`2^{1 / 2^r}` (9 % for 3 refinements).
+    Strengths begin at ``start``, by default a quarter of the typical length over all layers together. They are doubled
+    or halved until the ratio crosses the limit, and the last interval is then halved ``refinements`` times on a log
+    scale. The largest strength within the limit is thus known up to a factor of :math:`2^{1 / 2^r}` (9 % for r = 3).
     """
     if not limit > 1:
         raise ValueError(f"limit must be larger than 1, the perplexity ratio of the model alone, got {limit}")

@@ -4,20 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, cast, runtime_checkable
+from typing import cast
 
 import torch
 from torch import Tensor, nn
 
 from gramian.concepts.directions import LayerDirection
-
-
-@runtime_checkable
-class NamesTokens(Protocol):
-    """A tokenizer that turns a number into the text of its token."""
-
-    def decode(self, ids: list[int]) -> str:
-        """Return the text of tokens."""
+from gramian.concepts.generation import TextTokenizer
 
 
 @dataclass(frozen=True)
@@ -34,7 +27,7 @@ class NearestTokens:
 
 
 def nearest_tokens(
-    model: nn.Module, direction: LayerDirection, *, tokenizer: NamesTokens, count: int = 8
+    model: nn.Module, direction: LayerDirection, *, tokenizer: TextTokenizer, count: int = 8
 ) -> NearestTokens | None:
     """Return the tokens whose rows of the unembedding have the largest and the smallest cosine with a direction.
 
