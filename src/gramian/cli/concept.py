@@ -79,7 +79,7 @@ def fit(
     \b
     Examples:
       gramian concept fit texts.csv --model FOLDER --label label --out joy.concept
-      gramian concept fit texts.csv --model FOLDER --out joy.concept --page joy.html
+      gramian concept fit t.csv --model FOLDER --out joy.concept --page joy.html
     """
     from gramian.concepts import collect, fit_concept  # here: help needs none of it
     from gramian.nets.checkpoints.texts import read_texts
@@ -125,7 +125,7 @@ def score(file: Path, texts: Path, folder: Path, column: str | None, as_json: bo
     \b
     Examples:
       gramian concept score joy.concept new.txt --model FOLDER
-      gramian concept score joy.concept new.csv --model FOLDER --json | jq '.scores[0]'
+      gramian concept score joy.concept new.csv --model FOLDER --json | jq .scores
     """
     from gramian.nets.checkpoints.texts import read_texts
 
@@ -182,7 +182,7 @@ def steer(
     \b
     Examples:
       gramian concept steer joy.concept --model FOLDER --prompt "The film was"
-      gramian concept steer joy.concept --model FOLDER --prompt "My day" --strength 0.02 --seed 1
+      gramian concept steer joy.concept --model FOLDER --prompt "We" --seed 1
       gramian concept steer joy.concept --model FOLDER --export joy.gguf
     """
     import torch  # here: help needs none of it
