@@ -82,7 +82,7 @@ def concept_record(
             "classes": ", ".join(concept.classes),
             "training rows": concept.rows,
             "position": concept.position,
-            "steered layers": ", ".join(one.layer for one in choose_directions(directions)),
+            "steered layers": _span([one.layer for one in choose_directions(directions)]),
         },
     )
 
@@ -136,3 +136,7 @@ def tokens_of_layers(
     best = sorted(chosen, key=lambda one: -one.auc)[:layers]
     found = [nearest_tokens(model, one, tokenizer=tokenizer) for one in chosen if one in best]
     return tuple(one for one in found if one is not None)
+
+
+def _span(layers: Sequence[str]) -> str:
+    return layers[0] if len(layers) == 1 else f"{layers[0]} to {layers[-1]} ({len(layers)} layers)"

@@ -118,7 +118,7 @@ def _nearest(record: ConceptRecord) -> str:
 
 
 def _quoted(tokens: Sequence[str]) -> str:
-    return "  ".join(repr(token)[1:-1].strip() or "␣" for token in tokens)
+    return " · ".join(repr(token)[1:-1].strip() or "␣" for token in tokens)
 
 
 def _texts(record: ConceptRecord) -> str:
