@@ -87,26 +87,32 @@ def fit_concept(
             f"activations: {len(activations):,} rows, and a probe uses at most {MOST_ROWS:,}: "
             "choose some of them with activations.part"
         )
-    folds = target.folds(seed)
-    work = _Work(activations, target, folds, options)
-    results: dict[int, LayerResult] = {}
-    names = activations.layers
-    with progress("probes", len(names), show) as tick, side_by_side(Serial(), workers=len(names)) as pool:
-        for index, result in pool.run(_fit_one, work, names):
-            results[index] = result
-            tick()
-    return _assembled(name, work, [results[index] for index in range(len(names))])
+    work = LayerWork(activations, target, target.folds(seed), options)
+    return make_concept(name, work, fit_layers(work, show))
 
 
 @dataclass(frozen=True, eq=False)
-class _Work:
+class LayerWork:
+    """Rows, labels, folds and options: the same for all layers."""
+
     activations: Activations
     target: Target
     folds: list[Fold]
     options: ProbeOptions
 
 
-def _fit_one(work: _Work, layer: str) -> LayerResult:
+def fit_layers(work: LayerWork, show: bool = False) -> list[LayerResult]:
+    """Fit probe and baselines of every layer, side by side in threads."""
+    names = work.activations.layers
+    results: dict[int, LayerResult] = {}
+    with progress("probes", len(names), show) as tick, side_by_side(Serial(), workers=len(names)) as pool:
+        for index, result in pool.run(_fit_one, work, names):
+            results[index] = result
+            tick()
+    return [results[index] for index in range(len(names))]
+
+
+def _fit_one(work: LayerWork, layer: str) -> LayerResult:
     X, Y = work.activations.layer(layer), work.target.Y
     if not bool(torch.isfinite(X).all()):
         raise ValueError(f"activations: the hidden states of {layer} are not finite")
@@ -123,7 +129,8 @@ def _fit_one(work: _Work, layer: str) -> LayerResult:
     return LayerResult(selected, fit, outputs, vectors)
 
 
-def _assembled(name: str, work: _Work, results: Sequence[LayerResult]) -> Concept:
+def make_concept(name: str, work: LayerWork, results: Sequence[LayerResult]) -> Concept:
+    """Combine the results of all layers: detector, intervals and directions."""
     target, kind, layers = work.target, work.target.kind, work.activations.layers
     outputs = torch.stack([result.outputs["rfm"] for result in results], dim=1)
     detector = fit_detector(outputs, target.Y, work.folds, graded=kind == "graded")

@@ -66,8 +66,8 @@ class RowSpace:
                 [1.]], dtype=torch.float64)
         """
         centre = X.mean(dim=0)
-        centred = X - centre
-        values, vectors = psd_eigh((centred @ centred.mT).double())
+        centred = (X - centre).double()
+        values, vectors = psd_eigh(centred @ centred.mT)
         keep = values > _RANK * values[0]
         values, vectors = values[keep], vectors[:, keep]
         return cls(centre, vectors * values.sqrt(), values, vectors)
