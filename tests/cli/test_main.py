@@ -95,7 +95,7 @@ class TestHelp:
         commands = text[text.index("Commands:") :]
         assert "..." not in commands
         names = [line.split()[0] for line in commands.splitlines()[1:]]
-        expected = "demo fit predict explain report inspect reproduce bench info completion"
+        expected = "demo fit predict explain report inspect concept reproduce bench info completion"
         assert names == expected.split()
 
     def test_exit_codes_are_told(self):

@@ -41,6 +41,7 @@ ENTRIES = {
         Entry("explain", "gramian.cli.explain", "Explain the prediction of a row."),
         Entry("report", "gramian.cli.report", "Write a page about a model, or about two."),
         Entry("inspect", "gramian.cli.inspect", "Show what the layers of a network have learned."),
+        Entry("concept", "gramian.cli.concept", "Find, read and steer concepts in a language model."),
         Entry("reproduce", "gramian.cli.reproduce", "Reproduce the figures and tables of the papers."),
         Entry("bench", "gramian.cli.bench", "Compare gramian with other methods."),
         Entry("info", "gramian.cli.info", "Show versions, device, memory and threads."),
