@@ -21,7 +21,7 @@ def test_methods_of_scikit_learn_take_arrays_and_frames(name):
     assert method.make("classification", X, 0).fit(X[:80], labels[:80]).score(X[80:], labels[80:]) > 0.7
 
 
-@pytest.mark.parametrize("name", ["LightGBM", "XGBoost", "CatBoost", "xRFM"])
+@pytest.mark.parametrize("name", ["LightGBM", "XGBoost", "CatBoost", "xRFM", "RealMLP"])
 def test_peers_are_missing_or_make_an_estimator(name):
     method = find_method(name)
     if method.missing:

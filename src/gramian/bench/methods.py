@@ -174,6 +174,13 @@ def _xrfm(kind: str, X: Any, seed: int) -> RegressorMixin | ClassifierMixin:
     return (XRFMRegressor if kind == REGRESSION else XRFMClassifier)(random_state=seed)
 
 
+def _realmlp(kind: str, X: Any, seed: int) -> Any:
+    import pytabkit  # an extra
+
+    model = pytabkit.RealMLP_TD_Regressor if kind == REGRESSION else pytabkit.RealMLP_TD_Classifier
+    return model(random_state=seed, n_threads=1, device="cpu")
+
+
 def _nothing(kind: str, X: Any, seed: int) -> Any:
     raise ValueError("methods of the paper's protocol run in the suite uci-paper only")
 
@@ -198,6 +205,7 @@ _ALL = (
     ),
     Method("xRFM", "xrfm", _xrfm),
     Method("CatBoost", "catboost", _catboost),
+    Method("RealMLP", "pytabkit", _realmlp),
     *(Method(name, "gramian", _nothing, paper=True) for name in UPDATES),
 )
 METHODS: dict[str, Method] = {method.name: method for method in _ALL}
