@@ -139,6 +139,21 @@ class TestFit:
         assert model.preset == "fast"
         assert model.time_limit == 15, "half for the fit that is scored, half for the fit that is kept"
 
+    @pytest.mark.parametrize("option", ["--groups", "--time"])
+    def test_rows_are_split_by_a_column_that_is_no_feature(self, run, tmp_path, option):
+        frame = houses().head(60).assign(street=np.arange(60) // 4)
+        frame.to_csv(tmp_path / "t.csv", index=False)
+        path = tmp_path / "m.gramian"
+        args = ("fit", tmp_path / "t.csv", "--target", "price", "--out", path, "--preset", "fast", option, "street")
+        result = run(*args, "--metric", "mae", "--json")
+        assert result.exit_code == 0, result.output
+        model = gramian.load(path)
+        assert "street" not in model.feature_names_in_
+        assert model.metric == "mae"
+        assert json.loads(result.stdout)["held_out"]["rows"] % 4 == 0  # whole streets
+        refused(run(*args[:-1], "price"), "'price' is the target")
+        refused(run(*args, "--groups", "area", "--time", "street"), "both given")
+
     def test_help_has_examples(self, run):
         for command in ("fit", "predict", "explain"):
             text = run(command, "--help").output

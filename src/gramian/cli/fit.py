@@ -26,9 +26,11 @@ from gramian.cli.shares import share_table
 from gramian.cli.target import read_target, score_with_baseline
 from gramian.core import format_bytes
 from gramian.core.paths import check_writable
+from gramian.core.splits import hold_out
 from gramian.display import Bar, Cell, Column, Section, Table, format_number, to_rich
 from gramian.tables import ColumnRecord, TableEncoder
 from gramian.tables.frame_files import check_columns, read_frame
+from gramian.tables.prepare import split_condition
 from gramian.tables.target_column import TASKS, PredictionTask, choose_task
 
 _LISTED_COLUMNS = 40
@@ -46,6 +48,19 @@ _LISTED_COLUMNS = 40
     metavar="COLUMN",
     shell_complete=complete_column,
     help="Leave a column out; may be given several times.",
+)
+@click.option(
+    "--groups",
+    metavar="COLUMN",
+    shell_complete=complete_column,
+    help="Rows with equal entries here (a patient, a household) are fitted or held out together.",
+)
+@click.option(
+    "--time",
+    "times",
+    metavar="COLUMN",
+    shell_complete=complete_column,
+    help="Held-out rows have later entries here than the rows that are fitted.",
 )
 @missing_option
 @click.option("--preset", type=click.Choice(["fast", "default", "best"]), help="How much work to spend on the fit.")
@@ -76,6 +91,8 @@ def fit(
     out: Path,
     task: str,
     drop: tuple[str, ...],
+    groups: str | None,
+    times: str | None,
     missing: tuple[str, ...],
     preset: str | None,
     metric: str | None,
@@ -98,6 +115,7 @@ def fit(
       gramian fit houses.csv --target price --out m.gramian --json > fit.json
       gramian fit churn.parquet --target left --drop id --out churn.gramian
       gramian fit churn.csv --target left --missing NA --out m.gramian
+      gramian fit visits.csv --target pain --groups patient --out m.gramian
     """
     begin = time.perf_counter()
     check_writable(out, data)
@@ -105,11 +123,14 @@ def fit(
         check_writable(page, data, out)
     console = make_console()
     frame = read_frame(data, missing)
-    check_columns([target, *drop], frame, data)
-    if target in drop:
-        raise ValueError(f"{target!r} is the target and cannot be dropped")
+    by = {name: column for name, column in (("groups", groups), ("time", times)) if column is not None}
+    check_columns([target, *drop, *by.values()], frame, data)
+    if target in (*drop, *by.values()):
+        raise ValueError(f"{target!r} is the target and cannot be dropped, nor split the rows")
     known, y = read_target(frame[target])
-    X = frame.loc[known].drop(columns=[target, *drop])
+    split_by = {name: frame.loc[known, column].to_numpy() for name, column in by.items()}
+    split_condition(split_by.get("groups"), split_by.get("time"))  # refused now, not after the first fit
+    X = frame.loc[known].drop(columns=list(dict.fromkeys([target, *drop, *by.values()])))
     if X.shape[1] == 0:
         raise ValueError(f"{data} has no columns besides {', '.join(map(repr, (target, *drop)))} to predict from")
     if len(y) < 10:
@@ -133,7 +154,7 @@ def fit(
         options["metric"] = metric
     if time_limit is not None:
         options["time_limit"] = time_limit / (1 if test_size == 0 else 2)
-    fitted = _fit(X, y, chosen, options, test_size, seed, None if as_json else console)
+    fitted = _fit(X, y, split_by, chosen, options, test_size, seed, None if as_json else console)
     fitted.model.save(out)
     if page is not None:
         # The page is about the scored model: the saved one was fitted to the held-out rows, which would flatter it.
@@ -195,15 +216,27 @@ class _Fitted:
 
 
 def _fit(
-    X: Any, y: Any, task: PredictionTask, options: dict[str, Any], test_size: float, seed: int, console: Console | None
+    X: Any,
+    y: Any,
+    split_by: dict[str, Any],
+    task: PredictionTask,
+    options: dict[str, Any],
+    test_size: float,
+    seed: int,
+    console: Console | None,
 ) -> _Fitted:
-    """Fit to a part of the rows, score on the others, then fit to all; after Ctrl-C return the last complete model."""
+    """Fit to a part of the rows, score on the others, then fit to all; after Ctrl-C return the last complete model.
+
+    ``split_by`` are groups or times of the rows, as ``fit`` takes them.
+    """
     estimator: Callable[..., Any] = RFMClassifier if task.classifies else RFMRegressor
     scored = None
     with noticing_interrupts() as interrupted:
         if test_size > 0:
-            X_train, X_test, y_train, y_test = _split(X, y, test_size, seed, task)
-            model = estimator(**options).fit(X_train, y_train.to_numpy())
+            train, test = _split(y, split_by, test_size, seed, task)
+            X_test, y_train, y_test = X.iloc[test], y.iloc[train], y.iloc[test]
+            own = {name: values[train] for name, values in split_by.items()}
+            model = estimator(**options).fit(X.iloc[train], y_train.to_numpy(), **own)
             scores = score_with_baseline(model, X_test, y_test, y_train)
             scored = _Fitted(model, len(y_train), interrupted(), model, scores, X_test, y_test.to_numpy())
             if console is not None:
@@ -212,7 +245,7 @@ def _fit(
             if scored.interrupted:
                 return scored
         try:
-            model = estimator(**options).fit(X, y.to_numpy())
+            model = estimator(**options).fit(X, y.to_numpy(), **split_by)
         except KeyboardInterrupt:
             if scored is None:
                 raise
@@ -262,11 +295,16 @@ def named_importances(model: Any) -> dict[str, float]:
     return {str(names[j]): float(shares[j]) for j in np.argsort(-shares, kind="stable")}
 
 
-def _split(X: Any, y: Any, test_size: float, seed: int, task: PredictionTask) -> list[Any]:
-    """Split into training and held-out rows, stratified if each class has a row for either side."""
+def _split(y: Any, split_by: dict[str, Any], test_size: float, seed: int, task: PredictionTask) -> list[Any]:
+    """Return training and held-out rows: whole groups, the latest, or at random with a share of each class."""
+    condition = split_condition(split_by.get("groups"), split_by.get("time"))
+    if condition is not None:
+        test, train = hold_out(len(y), max(1, round(test_size * len(y))), seed, condition)
+        return [train.sort().values.numpy(), test.numpy()]
     stratified = task.classifies and y.value_counts().min() >= 2
     held_out = max(round(test_size * len(y)), y.nunique() if stratified else 1)
-    return train_test_split(X, y, test_size=held_out, random_state=seed, stratify=y if stratified else None)
+    strata = y if stratified else None
+    return train_test_split(np.arange(len(y)), test_size=held_out, random_state=seed, stratify=strata)
 
 
 def _print_table(
