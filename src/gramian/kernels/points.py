@@ -138,6 +138,15 @@ def _correct_pairs(
 
 
 def _correct_rows(square: Float[Tensor, "n m"], x: Points, z: Points, rows: Tensor, close: Bool[Tensor, "r m"]) -> None:
-    """Recompute near pairs from their differences in the wide format, in place."""
+    """Recompute near pairs from their differences in the wide format, in place.
+
+    Few of them are computed pair by pair, many with all pairs of their rows: the same sums, to the last bit.
+    """
+    at, cols = close.nonzero(as_tuple=True)
+    if len(at) <= close.numel() // _NEAR_SHARE:
+        left, right = x.wide[rows[at], None], z.wide[cols, None]
+        pairs = torch.cdist(left, right, compute_mode="donot_use_mm_for_euclid_dist")
+        square[rows[at], cols] = pairs.flatten().square_()
+        return
     exact = torch.cdist(x.wide[rows], z.wide, compute_mode="donot_use_mm_for_euclid_dist").square_()
     square[rows] = torch.where(close, exact, square[rows])

@@ -35,9 +35,9 @@ class ColumnMap:
 
     def fold(self, values: Values) -> Float[np.ndarray, "*batch p"]:
         """Sum over the encoded columns of each of the user's columns: ``(…, d) → (…, p)``."""
-        indicator = np.zeros((len(self.groups), len(self.names)))
-        indicator[np.arange(len(self.groups)), self.groups] = 1.0
-        return values @ indicator
+        out = np.zeros((*values.shape[:-1], len(self.names)))
+        np.add.at(out, (..., self.groups), values)
+        return out
 
     def own(self, values: Values) -> Float[np.ndarray, "*batch p"]:
         """Return the value at the encoded column that is the user's number, in its own units; NaN if there is none.
