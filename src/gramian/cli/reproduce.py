@@ -286,7 +286,7 @@ def _list(console: Console, chosen: Sequence[Experiment], store: ExperimentStore
                 "id": experiment.id,
                 "paper": experiment.paper,
                 "title": experiment.title,
-                "scales": {s: len(experiment.specs[s]) * experiment.seeds[s] for s in SCALES},
+                "scales": {s: len(cells(experiment, s)) for s in SCALES},
                 "seeds": {s: {"declared": experiment.seeds[s], "run": _seeds(found, s)} for s in SCALES},
                 "ran": list(found.records),
                 "verdict": count(found.best) if found.records else {},

@@ -36,13 +36,26 @@ search.addEventListener("keydown", (event) => {
   const first = cards.find((card) => !card.hidden);
   if (event.key === "Enter" && first) location.hash = first.id;
 });
-window.addEventListener("hashchange", () => {
+function follow() {
   const card = document.getElementById(location.hash.slice(1));
-  if (!card || !card.hidden) return;
-  search.value = paper.value = "";
-  filter();
-  card.scrollIntoView();
-});
+  if (!card) return;
+  if (card.hidden) {
+    search.value = paper.value = "";
+    filter();
+  }
+  // Sections get their height when they come near the window, which moves those below: repeat until the place is stable.
+  let left = 20;
+  const settle = () => {
+    const before = card.getBoundingClientRect().top;
+    card.scrollIntoView({ behavior: "instant" });
+    left -= 1;
+    if (left > 0 && Math.abs(card.getBoundingClientRect().top - before) > 1) requestAnimationFrame(settle);
+  };
+  settle();
+}
+window.addEventListener("hashchange", follow);
 search.addEventListener("input", filter);
 paper.addEventListener("change", filter);
 filter();
+// Filtering has moved what is below the table.
+follow();

@@ -141,7 +141,7 @@ def _counts(found: Sequence[Findings]) -> str:
         + folded("by scale", table(count_table(rows), class_="counts"))
         + folded("before", tag("p", explain) + table(count_table(before(), ("group", "scale")), class_="counts"))
     )
-    return tag("section", tag("h2", "Counts") + body, id="counts")
+    return tag("section", folded("counts by paper, kind and scale, and those of the former rules", body), id="counts")
 
 
 def _verdicts(verdicts: Sequence[Verdict]) -> str:

@@ -59,6 +59,8 @@ class Experiment:
     derive : callable or None
         ``derive(records) -> numbers`` computes further numbers from the finished records of one seed at one scale, such
         as differences between specs; it needs no new run.
+    seeds_of : callable or None
+        ``seeds_of(spec, n) -> int`` returns the number of seeds of a spec that has another number than the scale's n.
     cost : callable or None
         ``cost(spec) -> seconds`` estimates the duration of a cell on one core where no record has it.
     """
@@ -74,7 +76,13 @@ class Experiment:
     notes: Path | None = None
     version: int = 1
     derive: Callable[[Sequence[Mapping[str, Any]]], Mapping[str, float]] | None = None
+    seeds_of: Callable[[Any, int], int] | None = None
     cost: Callable[[Any], float] | None = None
+
+    def declared_seeds(self, spec: Any, scale: str) -> int:
+        """Return the number of seeds with which a spec runs at a scale."""
+        count = self.seeds[scale]
+        return count if self.seeds_of is None else self.seeds_of(spec, count)
 
     def read_notes(self) -> str:
         """Return the text of the notes, empty if there are none."""
@@ -95,6 +103,7 @@ def experiment(
     draw: Callable[..., None] | None = None,
     version: int = 1,
     derive: Callable[[Sequence[Mapping[str, Any]]], Mapping[str, float]] | None = None,
+    seeds_of: Callable[[Any, int], int] | None = None,
     cost: Callable[[Any], float] | None = None,
 ) -> Callable[[Callable[[Any, int], Result]], Callable[[Any, int], Result]]:
     """Register ``run(spec, seed) -> Result`` as an experiment; a decorator.
@@ -127,7 +136,7 @@ def experiment(
     def register(run: Callable[[Any, int], Result]) -> Callable[[Any, int], Result]:
         notes = _notes_file(run, id)
         _REGISTRY[id] = Experiment(
-            id, paper, title, run, specs, counts, tuple(claims), draw, notes, version, derive, cost
+            id, paper, title, run, specs, counts, tuple(claims), draw, notes, version, derive, seeds_of, cost
         )
         return run
 

@@ -57,13 +57,28 @@ def balanced_flow(spec: Flow, seed: int) -> Result:
     return Result({f"{name} largest gap": max(gaps), f"{name} change of the AGOP": moved}, {name: gaps})
 
 
+def _unbalanced(widths: Sequence[int], rng: torch.Generator) -> tuple[Tensor, ...]:
+    return tuple((2 * torch.rand(m, d, generator=rng, dtype=torch.float64) - 1) / d**0.5 for d, m in pairwise(widths))
+
+
+def conserved_flow(spec: Flow, seed: int) -> Result:
+    """Check Lemma 3.1 from an unbalanced start: ``W_lW_lᵀ − W_{l+1}ᵀW_{l+1}`` does not change along the flow."""
+    rng = torch.Generator().manual_seed(seed)
+    X, Y, widths = _task(spec, rng)
+    start = _unbalanced(widths, rng)
+    weights = gradient_flow(start, X, Y, time=spec.time, steps=spec.steps)
+    pairs = zip(imbalance(weights), imbalance(start), strict=True)
+    name = f"L={spec.depth}"
+    moved = float((linear_agop(weights) - linear_agop(start)).norm() / linear_agop(start).norm())
+    changed = max(float((now - before).norm() / before.norm()) for now, before in pairs)
+    return Result({f"{name} change of the imbalance": changed, f"{name} change of the AGOP": moved})
+
+
 def decayed_flow(spec: Flow, seed: int) -> Result:
     """Check theorem 3.2: from any start the distance of A from ``(W₁ᵀW₁)^L`` decays as ``e^{−2λt}``."""
     rng = torch.Generator().manual_seed(seed)
     X, Y, widths = _task(spec, rng)
-    weights: tuple[Tensor, ...] = tuple(
-        (2 * torch.rand(m, d, generator=rng, dtype=torch.float64) - 1) / d**0.5 for d, m in pairwise(widths)
-    )
+    weights = _unbalanced(widths, rng)
     times, distances, roots, balances = [], [], [], []
     for k in range(MOMENTS):
         weights = gradient_flow(
@@ -197,3 +212,39 @@ experiment(
     seeds={"small": 5},
     draw=draw_decay,
 )(decayed_flow)
+
+experiment(
+    "c/lemma-3-1",
+    "C",
+    "Lemma 3.1 from unbalanced starts: gradient flow conserves the imbalance of adjacent layers",
+    specs={
+        "smoke": [Flow(2, 0.0, 2.0, 240)],
+        "small": [Flow(depth, 0.0, 10.0, 2400) for depth in DEPTHS],
+        "paper": [Flow(depth, 0.0, 20.0, 9600) for depth in DEPTHS],
+    },
+    claims=[
+        claim
+        for depth in DEPTHS
+        for claim in (
+            between(
+                f"L={depth} change of the imbalance",
+                0.0,
+                1e-6,
+                "equality, up to the error of the Runge–Kutta steps",
+                slack=1e-5,
+                label=f"L = {depth}: largest relative change of W_l W_lᵀ − W_{{l+1}}ᵀW_{{l+1}} along the flow",
+                kind="proved identity",
+                null=Null(0.63, "the flow with weight decay 0.05: 1 − exp(−2λt)"),
+            ),
+            at_least(
+                f"L={depth} change of the AGOP",
+                0.5,
+                "the network must have moved, otherwise the check is empty",
+                label=f"L = {depth}: relative change of the AGOP",
+                kind="side condition",
+                null=Null(0.0, "no training"),
+            ),
+        )
+    ],
+    seeds={"small": 5},
+)(conserved_flow)

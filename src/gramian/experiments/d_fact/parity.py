@@ -71,17 +71,22 @@ def _recall(M: torch.Tensor, support: Sequence[int]) -> float:
     return len(set(top) & set(support)) / len(support)
 
 
+_ROUND_0 = {2: 0.75, 3: 0.71, 4: 0.82}
+"""Test accuracy without feature learning; that of k = 1 is 1, so its accuracy is no claim."""
+
+
 def _claims() -> Iterator[Claim]:
-    for k in (2, 3, 4):
+    for k in (1, 2, 3, 4):
         for name, title in _NAMES.items():
-            yield at_least(
-                f"accuracy/{k}/{name}",
-                0.99,
-                "“both recover low-rank features”: the parity is learned, with at most 1 % test errors",
-                slack=0.03,
-                label=f"k = {k}, {title}: test accuracy",
-                null=Null(0.5, "chance"),
-            )
+            if k in _ROUND_0:
+                yield at_least(
+                    f"accuracy/{k}/{name}",
+                    0.99,
+                    "“both recover low-rank features”: the parity is learned, with at most 1 % test errors",
+                    slack=0.03,
+                    label=f"k = {k}, {title}: test accuracy",
+                    null=Null(_ROUND_0[k], "the kernel of round 0"),
+                )
             yield between(
                 f"recall/{k}/{name}",
                 1.0,
@@ -119,8 +124,8 @@ def _draw_features(records: Sequence[dict[str, Any]], figure: Figure) -> None:
     "Sparse parities: the learned features of both methods are the support",
     specs={
         "smoke": (Parity(2, 200, d=10, rounds=2),),
-        "small": (Parity(2, 500), Parity(3, 2000, d=30), Parity(4, 2000, d=16)),
-        "paper": (Parity(2, 500), Parity(3, 5000), Parity(4, 50_000)),
+        "small": (Parity(1, 500), Parity(2, 500), Parity(3, 2000, d=30), Parity(4, 2000, d=16)),
+        "paper": (Parity(1, 500), Parity(2, 500), Parity(3, 5000), Parity(4, 50_000)),
     },
     seeds={"small": 5, "paper": 5},
     claims=[*_claims()],
