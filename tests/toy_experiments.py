@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gramian.experiments import Experiment, Result, between, number, unavailable
+from gramian.experiments import Experiment, Null, Result, between, number, unavailable
 from gramian.experiments.registry import SCALES
 
 
@@ -56,15 +56,27 @@ def draw(records, figure):
     ax.legend(ncols=2)
 
 
+FAR = Null(100.0, "a walk of another size")
+
 CLAIMS = (
-    between("end5", -20.0, 20.0, "far beyond three standard deviations", label="end of a short walk"),
-    number("steps", 3.4, 0.2, "made up", label="a number < 4", slack=0.5),
-    number("steps", 30.0, 0.2, "made up", label="not this one"),
+    between("end5", -20.0, 20.0, "far beyond three standard deviations", label="end of a short walk", null=FAR),
+    number("steps", 3.4, 0.2, "made up", label="a number < 4", slack=0.5, null=FAR),
+    number("steps", 30.0, 0.2, "made up", label="not this one", null=FAR),
     number("lost", math.nan, 0.0, "the paper prints nan", label="a lost training"),
-    number("steps", 3.0, 0.1, "exact", label="a misprint", misprint="The sign is wrong.", printed_key="endless"),
+    number(
+        "steps",
+        3.0,
+        0.1,
+        "exact",
+        label="a misprint",
+        misprint="The sign is wrong.",
+        printed_key="endless",
+        null=FAR,
+        kind="proved identity",
+    ),
     unavailable("moon", "the moon is too far", paper=1.62, label="gravity up there"),
-    between("end9", 0.0, 1.0, "only large walks", scales=("paper",)),
-    between("never", 0.0, 1.0, "not measured"),
+    between("end9", 0.0, 1.0, "only large walks", scales=("paper",), null=FAR),
+    between("never", 0.0, 1.0, "not measured", null=FAR),
 )
 
 

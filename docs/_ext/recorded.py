@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -52,25 +51,15 @@ def errata_of(paper: str) -> str:
 
 
 def verdicts() -> str:
-    """Count the numbers of each paper by verdict, from the committed records.
-
-    Experiments that search for the reason of a difference (``-why``) have claims of ours, not of the paper.
-    """
+    """Count the claims of each paper by kind and verdict, from the committed records."""
     from gramian.experiments import papers
+    from gramian.experiments.counts import count_rows, count_table, markdown
     from gramian.experiments.store import ExperimentStore
-    from gramian.experiments.verdict import CLOSE, DIFFERS, REPRODUCED, findings
+    from gramian.experiments.verdict import findings
 
-    counts: dict[str, Counter[str]] = {}
-    for experiment in papers.load():
-        if experiment.id.endswith("-why"):
-            continue
-        tally = counts.setdefault(experiment.paper, Counter())
-        tally.update(verdict.outcome for verdict in findings(experiment, ExperimentStore(ROOT / "reproduction")).best)
-    lines = ["| paper | numbers compared | reproduced | close | differ |", "|---|---:|---:|---:|---:|"]
-    for paper, tally in sorted(counts.items()):
-        compared = [tally[outcome] for outcome in (REPRODUCED, CLOSE, DIFFERS)]
-        lines.append(f"| {paper} | {sum(compared)} | " + " | ".join(str(count) for count in compared) + " |")
-    return "\n".join(lines)
+    store = ExperimentStore(ROOT / "reproduction")
+    rows = count_rows(findings(experiment, store) for experiment in papers.load())
+    return markdown(count_table(rows, ("group", "kind")))
 
 
 TABLES: dict[str, Callable[[], str]] = {

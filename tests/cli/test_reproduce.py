@@ -33,7 +33,7 @@ def test_a_run_writes_records_verdicts_and_page_and_is_not_repeated(run, tmp_pat
     assert len(ExperimentStore("reproduction").all()) == 3
     for part in ("a number < 4", "close", "differs", "cannot run here: the moon is too far", "as printed: -∞"):
         assert part in result.output
-    assert "16 numbers and statements: 6 reproduced, 2 close, 2 differs, 2 cannot run here" in result.output
+    assert "printed numbers (8): 4 close, 2 differs, 2 cannot run here" in result.output
     assert "A walk, at &lt;random&gt;" in (tmp_path / "reproduction/index.html").read_text()
     assert "\x1b" not in result.output
 
@@ -45,7 +45,8 @@ def test_a_run_writes_records_verdicts_and_page_and_is_not_repeated(run, tmp_pat
     listed = json.loads(run("--list", "--json").output)
     assert [entry["id"] for entry in listed] == sorted(known)
     assert listed[1]["scales"] == {"smoke": 4, "small": 4, "paper": 4}
-    assert listed[1]["verdict"]["reproduced"] == 3
+    assert listed[1]["verdict"]["close"] == 4
+    assert listed[1]["seeds"]["small"] == {"declared": 2, "run": 1}
     assert listed[2]["verdict"] == {}
     assert "6 reproduced" not in run("--list", "--paper", "Y").output
 
@@ -55,6 +56,26 @@ def test_a_run_writes_records_verdicts_and_page_and_is_not_repeated(run, tmp_pat
     assert (tmp_path / "elsewhere/figures/x-walk-paper.svg").exists()
     assert run("--page").exit_code == 0
     assert (tmp_path / "reproduction/index.html").exists()
+
+
+def test_the_plan_names_missing_cells_with_hours(run, known):
+    work = json.loads(run("--plan", "--scale", "small", "--json").output)
+    assert {entry["experiment"] for entry in work} == set(known)
+    assert all(entry["hours"] is None and entry["source"] == "unknown" for entry in work)
+    assert run("x/twin", "--scale", "small", "--seeds", 1).exit_code == 0
+    first, *others = json.loads(run("--plan", "--scale", "small", "--json").output)
+    assert (first["experiment"], first["missing"], first["all"], first["source"]) == ("x/twin", 1, 2, "recorded")
+    assert others == [entry for entry in work if entry["experiment"] != "x/twin"]
+    text = run("x/twin", "--plan").output
+    assert "1/2" in text
+    assert "hours of one core are known" in text
+
+
+def test_json_counts_the_kinds_apart(run):
+    answer = json.loads(run("x/walk", "--scale", "small", "--seeds", 2, "--json").stdout)
+    assert {row["kind"] for row in answer["counts"]} == {"printed number", "statement", "proved identity"}
+    verdict = next(v for v in answer["experiments"][0]["verdicts"] if v["kind"] == "proved identity")
+    assert (verdict["outcome"], verdict["null"]["value"]) == ("reproduced", 100.0)
 
 
 def test_a_failure_is_shown_and_the_exit_code_is_1(run):

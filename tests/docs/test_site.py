@@ -148,13 +148,8 @@ def test_every_misprint_is_on_a_page_of_its_paper(recorded):
 
 
 def test_two_pages_count_the_same_verdicts(recorded):
-    """The page on reproduction has all counts (a test compares it with the records), the tutorial those compared."""
-    full = re.findall(
-        r"^\| paper (\w) \| (\d+) \| (\d+) \| (\d+) \|", (FOLDER / "reproduce.md").read_text("utf-8"), re.MULTILINE
-    )
-    compared = [line.strip("| ").split(" | ") for line in recorded.verdicts().splitlines()[2:]]
-    assert len(full) == 3
-    assert [(paper, *counts) for paper, _, *counts in compared] == full
+    """The page on reproduction quotes the counts (a test compares it with the records), the tutorial computes them."""
+    assert recorded.verdicts() in (FOLDER / "reproduce.md").read_text("utf-8")
 
 
 def test_sentences_name_facts_that_exist(recorded):

@@ -1,6 +1,8 @@
 """Every experiment at the scale smoke: it runs, is a pure function of spec and seed, and can be drawn."""
 
 import json
+import math
+from dataclasses import replace
 
 import pytest
 
@@ -8,7 +10,7 @@ from gramian.experiments import figures, papers
 from gramian.experiments.cell import ExperimentCell, cells
 from gramian.experiments.registry import SCALES
 from gramian.experiments.store import ExperimentStore
-from gramian.experiments.verdict import judge
+from gramian.experiments.verdict import Estimate, compare, judge
 
 EXPERIMENTS = papers.load()
 _QUICK = 0.2
@@ -50,4 +52,28 @@ def test_the_experiment_is_well_formed(experiment):
         assert len(set(keys)) == len(keys)
     for claim in experiment.claims:
         assert set(claim.scales) <= set(SCALES)
-        assert bool(claim.misprint) == bool(claim.printed_key)
+        assert not (claim.misprint and claim.setting)
+        assert not claim.printed_key or claim.misprint or claim.setting
+        assert bool(claim.misprint) <= bool(claim.printed_key)
+        assert claim.label
+        assert not claim.column or any(other.key == claim.column and not other.column for other in experiment.claims)
+        assert not experiment.id.endswith("-why") or claim.kind == "side condition"
+        assert claim.paper is None or claim.kind == "printed number" or math.isnan(claim.paper)
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda experiment: experiment.id)
+def test_no_null_passes(experiment):
+    """A result without the effect, measured exactly and with many seeds, is neither reproduced nor close."""
+    for claim in experiment.claims:
+        if claim.judged_alone:
+            passed = compare(replace(claim, setting=""), Estimate.of([claim.null.value] * 5))
+            assert passed in ("not told apart", "differs"), (claim.key, claim.null)
+            assert passed == "differs" or claim.is_sign
+            assert claim.null.what
+
+
+def test_keys_with_two_claims_have_them_at_different_scales():
+    for experiment in EXPERIMENTS:
+        for claim in experiment.claims:
+            others = [c for c in experiment.claims if c.key == claim.key and c is not claim]
+            assert not any(set(claim.scales) & set(other.scales) for other in others)

@@ -7,10 +7,11 @@ import pytest
 
 from gramian.experiments import papers
 from gramian.experiments.cell import cells
+from gramian.experiments.counts import before, count_rows, count_table, markdown, summary
 from gramian.experiments.page import page
 from gramian.experiments.registry import SCALES
-from gramian.experiments.store import ExperimentStore
-from gramian.experiments.verdict import DIFFERS, OUTCOMES, count, findings
+from gramian.experiments.store import ExperimentStore, spec_identity
+from gramian.experiments.verdict import DIFFERS, findings
 from html_checks import check
 
 ROOT = Path(__file__).parents[2]
@@ -53,18 +54,32 @@ def test_notes_belong_to_experiments():
     assert set(folder.glob("*/notes/*.md")) == used - {None}
 
 
-def _row(name, verdicts):
-    counts = count(verdicts)
-    return f"| {name} | " + " | ".join(str(counts.get(outcome, 0)) for outcome in OUTCOMES) + " |"
-
-
 def test_the_docs_quote_the_counts(found):
-    groups = {f"paper {letter}": [] for letter in papers.PAPERS} | {"explanations": []}
-    for id, entry in found.items():
-        groups["explanations" if id.endswith("-why") else f"paper {id[0].upper()}"] += entry.best
     text = (ROOT / "docs/reproduce.md").read_text()
-    missing = [row for row in (_row(name, verdicts) for name, verdicts in groups.items()) if row not in text]
-    assert not missing, "docs/reproduce.md should say\n" + "\n".join(missing)
+    rows = count_rows(found.values())
+    wanted = [
+        markdown(count_table(rows, ("group", "kind"))),
+        markdown(count_table(rows, ("group", "scale"))),
+        markdown(count_table(before(), ("group", "scale"))),
+        summary(found.values()),
+    ]
+    missing = [part for part in wanted if part not in text]
+    assert not missing, "docs/reproduce.md should say\n" + "\n\n".join(missing)
+
+
+def test_declared_seeds_are_those_that_are_run(found):
+    """A spec either has the declared seeds or has not run: seeds are not added after a result is seen."""
+    wrong = []
+    for experiment in EXPERIMENTS:
+        for scale in SCALES:
+            declared = {}
+            for cell in cells(experiment, scale):
+                declared.setdefault(spec_identity(cell.head()), set()).add(cell.seed)
+            by_spec = {}
+            for record in found[experiment.id].records.get(scale, ()):
+                by_spec.setdefault(spec_identity(record), set()).add(record["seed"])
+            wrong += [(experiment.id, scale, spec, seeds) for spec, seeds in by_spec.items() if seeds != declared[spec]]
+    assert not wrong
 
 
 def test_every_difference_is_explained_by_an_experiment_that_has_run(found):

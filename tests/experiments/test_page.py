@@ -3,12 +3,12 @@
 import os
 import re
 
-from gramian.experiments import between
+from gramian.experiments import at_most, positive
 from gramian.experiments.cell import ExperimentCell
 from gramian.experiments.page import write_page
 from gramian.experiments.store import ExperimentStore
 from html_checks import check
-from toy_experiments import CLAIMS, SPECS, toy, walk
+from toy_experiments import CLAIMS, FAR, SPECS, toy, walk
 
 
 def fill(store, experiment, seeds=2, **more):
@@ -36,7 +36,9 @@ def test_the_page_contains_claims_figures_notes_and_provenance(tmp_path):
         assert re.search(part, text), part
     for part in ("<code>x &lt; 1</code>", "The sign is wrong. Corrected: 3; as printed: −∞.", "the moon is too far"):
         assert part in text
-    assert "5 of 6 judged numbers (83%)" in text or "4 of 6 judged numbers (67%)" in text
+    assert "Of 8 printed numbers, 3 are judged at the paper" in text
+    assert 'href="#x-walk"' in text
+    assert 'id="x-walk"' in text
     assert "1 of 2 experiments have run" in text
     figure = tmp_path / "figures/x-walk-paper.svg"
     drawn = figure.read_bytes()
@@ -72,7 +74,7 @@ def test_an_empty_folder_makes_a_page(tmp_path):
 
 def test_a_claim_without_bounds_is_drawn(tmp_path):
     store = ExperimentStore(tmp_path)
-    experiment = toy(claims=(between("end5", float("-inf"), 3.0, "law"), between("end5", 0.5, float("inf"), "law")))
+    experiment = toy(claims=(at_most("end5", 3.0, "law", null=FAR), positive("end5", "law")))
     fill(store, experiment)
     text = write_page([experiment], store).read_text()
     assert text.count('class="ruler"') == 2 + 2

@@ -1,6 +1,7 @@
 """Verdicts: Student intervals, outcomes at every border, the best scale for every claim."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from gramian.experiments import Claim, between, number
+from gramian.experiments import Claim, Null, at_least, at_most, between, negative, number, positive
 from gramian.experiments.store import ExperimentStore
 from gramian.experiments.verdict import Estimate, compare, count, findings, judge
 from toy_experiments import CLAIMS, Walk, toy
@@ -26,50 +27,85 @@ def test_no_interval_without_two_finite_seeds(values):
     assert Estimate.of(values).half is None
 
 
+FAR = Null(50.0, "something else")
+
+
 @pytest.mark.parametrize(
     ("mean", "half", "outcome"),
     [
-        (1.0, None, "reproduced"),
-        (0.9, None, "reproduced"),
-        (0.89, None, "close"),
+        (1.0, 0.05, "reproduced"),
+        (0.9, 0.1, "reproduced"),
+        (1.0, None, "close"),  # one seed
+        (0.89, 0.01, "close"),
         (1.3, None, "close"),
-        (1.31, None, "differs"),
+        (1.31, 0.01, "differs"),
         (math.nan, None, "differs"),
         (math.inf, None, "differs"),
-        (1.2, 0.05, "close"),  # the interval does not reach the band
-        (1.2, 0.1, "reproduced"),
-        (1.39, 0.3, "reproduced"),  # as wide as all that is called close: the widest that counts
+        (1.2, 0.15, "close"),  # the interval reaches the band and earns nothing
         (1.35, 0.31, "differs"),
-        (1.25, 5.0, "close"),  # noise does not earn a verdict
-        (1.05, 5.0, "reproduced"),
+        (1.05, 0.11, "not told apart"),  # wider than the band
+        (1.25, 0.31, "not told apart"),  # wider than all that is called close
+        (1.25, 0.29, "close"),
     ],
 )
 def test_the_outcome_at_every_border(mean, half, outcome):
-    claim = Claim("x", 0.9, 1.1, 0.2, "made up")
+    claim = Claim("x", 0.9, 1.1, 0.2, "made up", null=FAR)
     assert compare(claim, Estimate(mean, half, (mean,))) == outcome
 
 
-def test_a_half_line_lends_no_width_to_the_interval():
-    claim = between("x", 0.9, math.inf, "a law", slack=0.1)
-    assert compare(claim, Estimate(50.0, 100.0, ())) == "reproduced"
-    assert compare(claim, Estimate(0.75, 0.1, ())) == "differs"
-    assert compare(claim, Estimate(0.82, 0.09, ())) == "reproduced"
-    assert compare(claim, Estimate(0.2, 0.9, ())) == "differs"
+@pytest.mark.parametrize(
+    ("mean", "half", "sign", "level"),
+    [
+        (1.0, 0.5, "reproduced", "not told apart"),
+        (1.5, 0.5, "reproduced", "reproduced"),
+        (0.5, 0.5, "not told apart", "not told apart"),
+        (-0.1, 0.5, "not told apart", "differs"),
+        (-1.0, 0.5, "differs", "differs"),
+        (0.9, 0.05, "reproduced", "close"),
+        (2.0, None, "close", "close"),
+        (-2.0, None, "differs", "differs"),
+        (math.inf, None, "close", "close"),
+        (math.nan, None, "differs", "differs"),
+    ],
+)
+def test_the_interval_must_clear_a_threshold(mean, half, sign, level):
+    ours, mirrored = Estimate(mean, half, ()), Estimate(-mean, half, ())
+    assert compare(positive("x", "a sign"), ours) == compare(negative("x", "a sign"), mirrored) == sign
+    threshold = at_least("x", 1.0, "visible", null=Null(0.0, "nothing"), slack=0.2)
+    below = at_most("x", -1.0, "visible", null=Null(0.0, "nothing"), slack=0.2)
+    assert compare(threshold, ours) == compare(below, mirrored) == level
 
 
 @pytest.mark.parametrize(
-    ("values", "outcome"), [([math.nan] * 2, "reproduced"), ([math.nan, 1.0], "close"), ([1.0, 1.0], "differs")]
+    ("values", "outcome"),
+    [([math.nan] * 2, "reproduced"), ([math.nan], "close"), ([math.nan, 1.0], "close"), ([1.0, 1.0], "differs")],
 )
 def test_nan_matches_nan(values, outcome):
     assert compare(number("x", math.nan, 0.0, "diverges"), Estimate.of(values)) == outcome
 
 
+def test_one_seed_is_enough_for_a_deterministic_claim_and_a_changed_setting_is_named():
+    claim = between("x", 0.9, 1.1, "law", null=FAR, deterministic=True)
+    assert compare(claim, Estimate.of([1.0])) == "reproduced"
+    changed = replace(claim, setting="another rate")
+    assert [compare(changed, Estimate.of([x])) for x in (1.0, 3.0)] == ["another setting", "differs"]
+
+
 @given(st.lists(st.floats(-10, 10), min_size=1, max_size=6), st.floats(-5, 5), st.floats(0, 3), st.floats(0, 3))
 def test_more_slack_never_makes_a_verdict_worse(values, paper, tolerance, slack):
-    order = ["reproduced", "close", "differs"]
-    narrow = compare(number("x", paper, tolerance, "law", slack=slack), Estimate.of(values))
-    wide = compare(number("x", paper, tolerance, "law", slack=slack + 1), Estimate.of(values))
+    order = ["reproduced", "close", "not told apart", "differs"]
+    narrow = compare(number("x", paper, tolerance, "law", slack=slack, null=FAR), Estimate.of(values))
+    wide = compare(number("x", paper, tolerance, "law", slack=slack + 1, null=FAR), Estimate.of(values))
     assert order.index(wide) <= order.index(narrow)
+
+
+@given(st.floats(-3, 3), st.floats(0, 3), st.floats(0, 3))
+def test_a_wider_interval_never_earns_a_verdict(mean, half, more):
+    order = ["reproduced", "close", "differs", "not told apart"]
+    for claim in (between("x", -1, 1, "law", slack=0.5, null=FAR), positive("x", "sign")):
+        narrow, wide = (compare(claim, Estimate(mean, h, (mean,))) for h in (half, half + more))
+        assert wide in (narrow, "not told apart")
+        assert order.index(wide) >= order.index(narrow)
 
 
 def made(seed, error=None, missing=False, **numbers):
@@ -99,13 +135,13 @@ def test_each_claim_gets_its_verdict():
 
 
 def test_failures_and_missing_data_say_so():
-    claims = (between("x", 0, 1, "law"),)
+    claims = (between("x", 0, 1, "law", null=FAR),)
     failed = judge(toy(claims=claims), "small", [made(0, error="bad luck"), made(1, error="again")])
     assert (failed[0].outcome, failed[0].why) == ("not run", "2 cells failed")
     missing = judge(toy(claims=claims), "small", [made(0, error="no mnist", missing=True)])
     assert (missing[0].outcome, missing[0].why) == ("cannot run here", "no mnist")
     part = judge(toy(claims=claims), "small", [made(0, error="bad luck"), made(1, x=0.5)])
-    assert part[0].outcome == "reproduced"
+    assert part[0].outcome == "close"
 
 
 class Shelf(ExperimentStore):
@@ -121,19 +157,48 @@ class Shelf(ExperimentStore):
 
 def test_the_best_scale_is_the_largest_that_judges():
     claims = (
-        between("all", 0, 1, "law"),
-        between("early", 0, 1, "law"),
-        between("smoky", 0, 1, "law", scales=("paper",)),
-        between("never", 0, 1, "law"),
+        between("all", 0, 1, "law", null=FAR),
+        between("early", 0, 1, "law", null=FAR),
+        between("smoky", 0, 1, "law", scales=("paper",), null=FAR),
+        between("never", 0, 1, "law", null=FAR),
     )
     experiment = toy(claims=claims, specs=(Walk(5),))
     shelf = Shelf(smoke=[made(0, all=0.5, smoky=0.5)], small=[made(0, all=0.5, early=0.5)], paper=[made(0, all=7.0)])
     best = findings(experiment, shelf).best
     assert [(v.scale, v.outcome) for v in best] == [
         ("paper", "differs"),
-        ("small", "reproduced"),
+        ("small", "close"),
         ("smoke", "not judged at this scale"),
         ("paper", "not run"),
     ]
     assert [v.outcome for v in findings(experiment, Shelf()).best] == ["not run"] * 4
     assert list(findings(experiment, shelf, ["small"]).records) == ["small"]
+
+
+def test_pooled_seeds_count_once_at_the_largest_scale():
+    claims = (between("start", 0.0, 1.0, "law", null=FAR, pooled=True), between("end", 0.0, 1.0, "law", null=FAR))
+    small = [made(seed, start=0.1 * seed, end=0.5) for seed in range(3)]
+    shelf = Shelf(small=small, paper=[made(0, start=0.6, end=0.5)])
+    start, end = findings(toy(claims=claims, specs=(Walk(5),)), shelf).best
+    assert (start.ours.values, start.outcome) == ((0.6, 0.1, 0.2), "not told apart")
+    assert (end.ours.values, end.outcome) == ((0.5,), "close")
+
+
+def test_numbers_of_a_column_are_judged_together():
+    claims = (
+        between("distance", 0.0, 0.1, "law", null=FAR),
+        number("one", 1.0, 0.1, "law", column="distance"),
+        number("two", 1.0, 0.1, "law", column="distance"),
+    )
+
+    def derive(records):
+        (record,) = records
+        found = [record["numbers"][key] for key in ("one", "two") if key in record["numbers"]]
+        return {"distance": sum(abs(value - 1) for value in found) / 2} if len(found) == 2 else {}
+
+    experiment = toy(claims=claims, derive=derive)
+    whole = judge(experiment, "small", [made(seed, one=1.0, two=1.1) for seed in range(2)])
+    assert [v.outcome for v in whole] == ["reproduced", "judged in its column", "judged in its column"]
+    assert whole[0].ours.values == pytest.approx((0.05, 0.05))
+    part = judge(experiment, "small", [made(0, one=1.0)])
+    assert [v.outcome for v in part] == ["not run", "not judged at this scale", "not run"]

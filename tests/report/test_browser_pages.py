@@ -206,6 +206,20 @@ def test_verdicts_are_filtered_by_words_and_outcomes(open_page, pages):
     assert 0 < len(column(page, "#table", 0)) < every
 
 
+def test_a_search_hides_experiments_and_a_link_shows_them_again(open_page, pages):
+    page = open_page(pages["reproduction"])
+    card = page.locator("#x-walk")
+    page.get_by_label("search").fill("no such experiment")
+    assert card.is_hidden()
+    page.evaluate("location.hash = 'x-walk'")
+    card.wait_for(state="visible")
+    assert page.get_by_label("search").input_value() == ""
+    page.get_by_label("search").fill("misprint")
+    page.get_by_label("search").press("Enter")
+    assert page.evaluate("location.hash") == "#x-walk"
+    assert card.is_visible()
+
+
 def test_names_are_shown_as_text(open_page, pages):
     page = open_page(pages["model"])
     assert "column <0>" in json.dumps(column(page, "#importances table", 0))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +20,20 @@ from gramian.cli.output import emit, make_console
 from gramian.display import format_duration
 from gramian.experiments import papers
 from gramian.experiments.cell import cells
+from gramian.experiments.claims import KINDS
+from gramian.experiments.counts import count_rows
 from gramian.experiments.formatting import format_estimate, format_paper_value
 from gramian.experiments.page import write_page
+from gramian.experiments.plan import plan
 from gramian.experiments.registry import SCALES, Experiment
 from gramian.experiments.store import ExperimentStore
 from gramian.experiments.verdict import (
+    ANOTHER_SETTING,
     CANNOT_RUN,
     CLOSE,
     DIFFERS,
     NOT_RUN,
+    NOT_TOLD_APART,
     REPRODUCED,
     Findings,
     Verdict,
@@ -38,7 +44,14 @@ from gramian.records import run
 
 _MANY = 5
 """With more experiments than this the terminal shows one line for each; the page has the details."""
-_COLOURS = {REPRODUCED: "green", CLOSE: "yellow", DIFFERS: "red"}
+_COLOURS = {
+    REPRODUCED: "green",
+    CLOSE: "yellow",
+    ANOTHER_SETTING: "yellow",
+    NOT_TOLD_APART: "yellow",
+    DIFFERS: "red",
+}
+_PLURAL = {kind: f"{kind}s" for kind in KINDS} | {"proved identity": "proved identities"}
 
 
 @click.command()
@@ -79,7 +92,10 @@ _COLOURS = {REPRODUCED: "green", CLOSE: "yellow", DIFFERS: "red"}
 )
 @click.option("--page", "only_page", is_flag=True, help="Only draw figures and page from the records.")
 @click.option("--list", "only_list", is_flag=True, help="Only list the experiments.")
-@click.option("--json", "as_json", is_flag=True, help="Print the verdicts (or the list) as JSON.")
+@click.option(
+    "--plan", "only_plan", is_flag=True, help="Only show the cells that have not run, with hours, cheapest first."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the verdicts (or the list, or the plan) as JSON.")
 def reproduce(
     ids: tuple[str, ...],
     letters: tuple[str, ...],
@@ -93,6 +109,7 @@ def reproduce(
     merge: tuple[Path, ...],
     only_page: bool,
     only_list: bool,
+    only_plan: bool,
     as_json: bool,
 ) -> None:
     """Reproduce figures, tables and theorems of the papers: d/table2, 'a/*', --paper C, --all.
@@ -106,6 +123,7 @@ def reproduce(
       gramian reproduce d/table2
       gramian reproduce 'a/*' --scale smoke --seeds 1
       gramian reproduce --paper C --jobs 4 --json > verdicts.json
+      gramian reproduce --plan --scale paper
     """
     console, store = Console(stderr=True, highlight=False) if as_json else make_console(), ExperimentStore(out)
     for other in merge:
@@ -114,6 +132,9 @@ def reproduce(
     chosen = papers.select(ids, letters) if named else papers.load()
     if only_list:
         _list(console, chosen, store, as_json)
+        return
+    if only_plan:
+        _plan(console, chosen, store, SCALES[1:] if scale is None else (scale,), as_json)
         return
     if not chosen:
         raise ValueError("there are no experiments")
@@ -153,7 +174,8 @@ def _report(
     if as_json:
         path = write_page(papers.load(), store, redraw=[experiment.id for experiment in chosen])
         entries = [{"id": e.experiment.id, "verdicts": [_record(v) for v in e.best]} for e in ran]
-        emit({"gramian": __version__, "records": store.root, "page": path, "experiments": entries})
+        counted = [{"claims": r.group, "kind": r.kind, "scale": r.scale or None, **r.outcomes} for r in count_rows(ran)]
+        emit({"gramian": __version__, "records": store.root, "page": path, "counts": counted, "experiments": entries})
         return
     if len(ran) > _MANY:
         console.print(_summary(ran))
@@ -161,8 +183,13 @@ def _report(
         for entry in ran:
             console.print(_table(entry))
     verdicts = [verdict for entry in ran for verdict in entry.best]
-    counts = ", ".join(f"[{_COLOURS.get(outcome, 'dim')}]{n} {outcome}[/]" for outcome, n in count(verdicts).items())
-    console.print(f"{len(verdicts)} numbers and statements: {counts or 'none has run'}")
+    for kind in KINDS:
+        alike = [verdict for verdict in verdicts if verdict.claim.kind == kind]
+        counts = ", ".join(f"[{_COLOURS.get(outcome, 'dim')}]{n} {outcome}[/]" for outcome, n in count(alike).items())
+        if alike:
+            console.print(f"{_PLURAL[kind] if len(alike) > 1 else kind} ({len(alike)}): {counts}")
+    if not verdicts:
+        console.print("no claim has run")
     path = write_page(papers.load(), store, redraw=[experiment.id for experiment in chosen])
     console.print(f"records in [bold]{store.root}[/], page: [bold]{path}[/]")
 
@@ -171,12 +198,41 @@ def _record(verdict: Verdict) -> dict[str, Any]:
     claim, ours = verdict.claim, verdict.ours
     return {
         "key": claim.key,
+        "kind": claim.kind,
+        "null": None if claim.null is None else {"value": claim.null.value, "what": claim.null.what},
         "scale": verdict.scale,
         "paper": format_paper_value(claim),
         "ours": None if ours is None else {"mean": ours.mean, "half_interval": ours.half, "values": ours.values},
         "outcome": verdict.outcome,
         "why": verdict.why or None,
     }
+
+
+def _plan(
+    console: Console, chosen: Sequence[Experiment], store: ExperimentStore, scales: Sequence[str], as_json: bool
+) -> None:
+    """Print the work that has not run, cheapest first, with the sum of the hours so far."""
+    work = plan(chosen, store, scales)
+    if as_json:
+        emit([asdict(entry) for entry in work])
+        return
+    table = Table(box=None)
+    for name, how in (("id", "left"), ("scale", "left"), ("cells", "right"), ("hours", "right"), ("sum", "right")):
+        table.add_column(name, justify=how)  # type: ignore[arg-type]
+    table.add_column("hours are", justify="left")
+    total = 0.0
+    for entry in work:
+        total += entry.hours or 0.0
+        hours = "–" if entry.hours is None else f"{entry.hours:.2f}"
+        so_far = "–" if entry.hours is None else f"{total:.1f}"
+        table.add_row(entry.experiment, entry.scale, f"{entry.missing}/{entry.all}", hours, so_far, entry.source)
+    if work:
+        console.print(table)
+    console.print(f"{sum(entry.missing for entry in work)} cells have not run; {total:.1f} hours of one core are known")
+
+
+def _seeds(found: Findings, scale: str) -> int:
+    return len({record["seed"] for record in found.records.get(scale, ()) if not record["error"]})
 
 
 def _summary(found: Sequence[Findings]) -> Table:
@@ -210,6 +266,8 @@ def _table(found: Findings) -> Table:
         claim = verdict.claim
         outcome = Text(verdict.outcome, style=_COLOURS.get(verdict.outcome, "dim"))
         outcome.append(f": {verdict.why}" if verdict.outcome == CANNOT_RUN else "", style="dim")
+        if claim.setting and verdict.judged:
+            outcome.append(f" (in the printed setting: {format_estimate(verdict.printed)})", style="dim")
         if claim.misprint:
             outcome.append(f" (misprint in the paper; as printed: {format_estimate(verdict.printed)})", style="dim")
         table.add_row(Text(claim.label or claim.key), format_paper_value(claim), format_estimate(verdict.ours), outcome)
@@ -228,7 +286,8 @@ def _list(console: Console, chosen: Sequence[Experiment], store: ExperimentStore
                 "id": experiment.id,
                 "paper": experiment.paper,
                 "title": experiment.title,
-                "scales": {s: len(experiment.specs[s]) * experiment.seeds[s] for s in SCALES},
+                "scales": {s: len(cells(experiment, s)) for s in SCALES},
+                "seeds": {s: {"declared": experiment.seeds[s], "run": _seeds(found, s)} for s in SCALES},
                 "ran": list(found.records),
                 "verdict": count(found.best) if found.records else {},
             }
@@ -237,13 +296,17 @@ def _list(console: Console, chosen: Sequence[Experiment], store: ExperimentStore
         emit(rows)
         return
     table = Table(box=None)
-    for name in ("id", "title", "cells", "verdicts"):
+    for name in ("id", "title", "cells", "seeds", "verdicts"):
         table.add_column(name)
     for row in rows:
         verdict = ", ".join(f"{n} {outcome}" for outcome, n in row["verdict"].items())
         sizes = " · ".join(str(row["scales"][scale]) for scale in SCALES)
-        table.add_row(row["id"], Text(row["title"]), sizes, Text(verdict or "not run", style="" if verdict else "dim"))
+        seeds = " · ".join(f"{row['seeds'][s]['run']}/{row['seeds'][s]['declared']}" for s in SCALES)
+        table.add_row(
+            row["id"], Text(row["title"]), sizes, seeds, Text(verdict or "not run", style="" if verdict else "dim")
+        )
     console.print(table)
     console.print(
-        f"number of cells at the scales {', '.join(SCALES)}; gramian reproduce ID --scale SCALE runs them", style="dim"
+        f"cells, and seeds run/declared, at the scales {', '.join(SCALES)}; gramian reproduce ID --scale SCALE runs",
+        style="dim",
     )

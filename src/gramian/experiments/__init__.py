@@ -9,14 +9,42 @@ May import every package except ``cli`` and ``demo``. ``registry`` defines exper
 ``figures`` draws, and ``page`` (with ``section``, ``html``, ``formatting``) writes the HTML page. Each paper has a
 package; the notes of an experiment are in its folder ``notes``.
 
->>> from gramian.experiments import Result, number
->>> number("rho", 0.93, 0.02, "one seed in the paper").slack
+>>> from gramian.experiments import Null, Result, number
+>>> number("rho", 0.93, 0.02, "one seed in the paper", null=Null(0.5, "an untrained network")).slack
 0.04
 >>> Result({"rho": 0.92}).numbers["rho"]
 0.92
 """
 
-from gramian.experiments.claims import Claim, between, number, unavailable
+from gramian.experiments.claims import (
+    KINDS,
+    NO_EFFECT,
+    Claim,
+    Null,
+    at_least,
+    at_most,
+    between,
+    negative,
+    number,
+    positive,
+    unavailable,
+)
 from gramian.experiments.registry import SCALES, Experiment, Result, experiment
 
-__all__ = ["SCALES", "Claim", "Experiment", "Result", "between", "experiment", "number", "unavailable"]
+__all__ = [
+    "KINDS",
+    "NO_EFFECT",
+    "SCALES",
+    "Claim",
+    "Experiment",
+    "Null",
+    "Result",
+    "at_least",
+    "at_most",
+    "between",
+    "experiment",
+    "negative",
+    "number",
+    "positive",
+    "unavailable",
+]

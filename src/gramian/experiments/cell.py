@@ -88,8 +88,13 @@ def cells(experiment: Experiment, scale: str, seeds: int | None = None) -> list[
     seeds : int, optional
         Number of seeds; the experiment's own number by default.
     """
-    count = experiment.seeds[scale] if seeds is None else seeds
-    return [ExperimentCell(experiment, spec, seed) for seed in range(count) for spec in experiment.specs[scale]]
+    counts = [experiment.declared_seeds(spec, scale) if seeds is None else seeds for spec in experiment.specs[scale]]
+    return [
+        ExperimentCell(experiment, spec, seed)
+        for seed in range(max(counts, default=0))
+        for spec, count in zip(experiment.specs[scale], counts, strict=True)
+        if seed < count
+    ]
 
 
 def measured(numbers: Mapping[str, Any], arrays: Mapping[str, Any]) -> Record:

@@ -26,10 +26,10 @@ def format_estimate(estimate: Estimate | None) -> str:
 def format_paper_value(claim: Claim) -> str:
     """Format the printed value, or the band of a claim that is not a number.
 
-    >>> from gramian.experiments import between, number
-    >>> format_paper_value(number("rho", 0.93, 0.02, "one seed"))
+    >>> from gramian.experiments import Null, at_least, number
+    >>> format_paper_value(number("rho", 0.93, 0.02, "one seed", null=Null(0.5, "no training")))
     '0.93'
-    >>> format_paper_value(between("x", 0.9, math.inf, "a law"))
+    >>> format_paper_value(at_least("x", 0.9, "a law", null=Null(0.5, "no training")))
     '≥ 0.9'
     """
     if claim.paper is None:
@@ -40,8 +40,8 @@ def format_paper_value(claim: Claim) -> str:
 def format_band(claim: Claim) -> str:
     """Format the band in which a number counts as reproduced.
 
-    >>> from gramian.experiments import between
-    >>> format_band(between("x", 0.9, 1.0, "a law"))
+    >>> from gramian.experiments import Null, between
+    >>> format_band(between("x", 0.9, 1.0, "a law", null=Null(0.5, "no training")))
     '0.9 … 1'
     """
     if math.isnan(claim.low):

@@ -5,13 +5,27 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from gramian.experiments.verdict import CANNOT_RUN, CLOSE, DIFFERS, NOT_JUDGED, NOT_RUN, REPRODUCED, Verdict
+from gramian.experiments.verdict import (
+    ANOTHER_SETTING,
+    CANNOT_RUN,
+    CLOSE,
+    DIFFERS,
+    IN_COLUMN,
+    NOT_JUDGED,
+    NOT_RUN,
+    NOT_TOLD_APART,
+    REPRODUCED,
+    Verdict,
+)
 from gramian.report.web import label, number, tag, text
 
 _KIND = {
     REPRODUCED: ("good", "✓"),
     CLOSE: ("near", "≈"),
+    NOT_TOLD_APART: ("near", "?"),
     DIFFERS: ("bad", "✗"),
+    ANOTHER_SETTING: ("near", "≠"),
+    IN_COLUMN: ("none", "▤"),
     CANNOT_RUN: ("none", "⊘"),
     NOT_JUDGED: ("none", "·"),
     NOT_RUN: ("none", "○"),
@@ -43,7 +57,7 @@ def kind_of(outcome: str) -> str:
 
 
 def ruler(verdict: Verdict) -> str:
-    """Draw a claim on a line: the band that counts as reproduced, the slack, the paper's value and ours."""
+    """Draw a claim on a line: the band that counts as reproduced, the slack, the null, the paper's value and ours."""
     claim, ours = verdict.claim, verdict.ours
     if ours is None or not math.isfinite(ours.mean) or math.isnan(claim.low) or claim.missing:
         return ""
@@ -55,6 +69,7 @@ def ruler(verdict: Verdict) -> str:
         claim.high + claim.slack,
         ours.mean - half,
         ours.mean + half,
+        *([] if claim.null is None else [claim.null.value]),
     ]
     finite = [mark for mark in marks if math.isfinite(mark)]
     low, high = min(finite), max(finite)
@@ -71,6 +86,8 @@ def ruler(verdict: Verdict) -> str:
 
     middle = _HEIGHT / 2
     parts = [bar(claim.low - claim.slack, claim.high + claim.slack, 8, "slack"), bar(claim.low, claim.high, 8, "band")]
+    if claim.null is not None:
+        parts.append(bar(claim.null.value, claim.null.value, 14, "null"))
     if claim.paper is not None and math.isfinite(claim.paper):
         parts.append(bar(claim.paper, claim.paper, 14, "paper"))
     if ours.half:

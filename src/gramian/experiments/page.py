@@ -11,20 +11,22 @@ from gramian.core.atomic import atomic_write
 from gramian.core.version import __version__
 from gramian.display import MISSING, Cell, Column, Entry, Table
 from gramian.experiments import figures
+from gramian.experiments.counts import before, count_rows, count_table, summary
 from gramian.experiments.formatting import format_estimate, format_paper_value
 from gramian.experiments.html import kind_of, outcome_tag, pills, ruler
 from gramian.experiments.papers import TITLES
 from gramian.experiments.registry import Experiment
 from gramian.experiments.section import Images, section
 from gramian.experiments.store import ExperimentStore
-from gramian.experiments.verdict import CLOSE, OUTCOMES, REPRODUCED, Findings, Verdict, count, findings
-from gramian.report.web import document, table, tag, text
+from gramian.experiments.verdict import JUDGED, OUTCOMES, Findings, Verdict, count, findings
+from gramian.report.web import document, folded, table, tag, text
 from gramian.report.web.shell import SWITCH, asset
 
 _COLUMNS = (
     "experiment",
     Column("verdict", "left"),
     Column("number", "left"),
+    Column("kind", "left"),
     "paper",
     "ours",
     "",
@@ -82,7 +84,7 @@ def page(found: Sequence[Findings], images: Images) -> str:
     return document(
         "gramian reproduce",
         _navigation(groups),
-        _head(found, verdicts) + _verdicts(verdicts) + "".join(sections),
+        _head(found, verdicts) + _counts(found) + _verdicts(verdicts) + "".join(sections),
         style=asset("claims.css", "gramian.experiments"),
         script=asset("claims.js", "gramian.experiments"),
     )
@@ -95,7 +97,7 @@ def _navigation(groups: dict[str, list[Findings]]) -> str:
         for entry in entries:
             id = entry.experiment.id
             outcomes = {verdict.outcome for verdict in entry.best}
-            worst = next((o for o in reversed(OUTCOMES[:3]) if o in outcomes), OUTCOMES[-1])
+            worst = next((o for o in reversed(JUDGED) if o in outcomes), OUTCOMES[-1])
             dot = tag("i", class_=f"dot {kind_of(worst)}", title=worst)
             links.append(tag("a", dot + text(id.partition("/")[2]), href=f"#{id.replace('/', '-')}"))
         parts.append(
@@ -106,11 +108,6 @@ def _navigation(groups: dict[str, list[Findings]]) -> str:
 
 def _head(found: Sequence[Findings], verdicts: Sequence[Verdict]) -> str:
     counts = count(verdicts)
-    judged = [verdict for verdict in verdicts if verdict.judged]
-    good = sum(verdict.outcome in (REPRODUCED, CLOSE) for verdict in judged)
-    share = (
-        f"{good} of {len(judged)} judged numbers ({good / len(judged):.0%}) are reproduced or close" if judged else ""
-    )
     ran = sum(bool(entry.records) for entry in found)
     boxes = "".join(
         tag(
@@ -122,12 +119,29 @@ def _head(found: Sequence[Findings], verdicts: Sequence[Verdict]) -> str:
         )
         for outcome, n in counts.items()
     )
-    lead = f"{share or 'No number is judged yet'}; {ran} of {len(found)} experiments have run. gramian {__version__}."
+    lead = f"{summary(found)}. {ran} of {len(found)} experiments have run. gramian {__version__}."
     return tag(
         "header",
         SWITCH + tag("h1", "Reproduction of the papers") + tag("p", text(lead)) + tag("div", boxes, class_="boxes"),
         id="verdicts",
     )
+
+
+def _counts(found: Sequence[Findings]) -> str:
+    """Return the counts by group, kind and scale, and those of the former rules."""
+    rows = count_rows(found)
+    if not rows:
+        return ""
+    explain = (
+        "Before the rules were tightened (an interval could earn a verdict, claims had no null and no kind), the "
+        "counts were:"
+    )
+    body = (
+        table(count_table(rows, ("group", "kind")), class_="counts")
+        + folded("by scale", table(count_table(rows), class_="counts"))
+        + folded("before", tag("p", explain) + table(count_table(before(), ("group", "scale")), class_="counts"))
+    )
+    return tag("section", folded("counts by paper, kind and scale, and those of the former rules", body), id="counts")
 
 
 def _verdicts(verdicts: Sequence[Verdict]) -> str:
@@ -144,6 +158,7 @@ def _verdicts(verdicts: Sequence[Verdict]) -> str:
                 Cell(id, markup=link),
                 Cell(verdict.outcome, sort=OUTCOMES.index(verdict.outcome), markup=outcome),
                 Cell(claim.label or claim.key, markup=label),
+                claim.kind,
                 Cell(format_paper_value(claim), sort=claim.low if claim.paper is None else claim.paper),
                 Cell(format_estimate(verdict.ours), sort=mean),
                 Cell("", markup=ruler(verdict)),
@@ -155,7 +170,13 @@ def _verdicts(verdicts: Sequence[Verdict]) -> str:
         tag("option", f"paper {letter}", value=letter) for letter in letters
     )
     controls = (
-        tag("input", type="search", id="filter", placeholder="search numbers and experiments", aria_label="search")
+        tag(
+            "input",
+            type="search",
+            id="filter",
+            placeholder="search, for example: d/table2 statement",
+            aria_label="search",
+        )
         + tag("select", options, id="paper", aria_label="paper")
         + tag("span", "", id="shown", aria_live="polite")
     )

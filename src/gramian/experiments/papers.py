@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
 
 from gramian.experiments import registry
 from gramian.experiments.registry import Experiment
 
 PAPERS = {
-    "A": "gramian.experiments.a_alignment",
-    "C": "gramian.experiments.c_deep_nfa",
-    "D": "gramian.experiments.d_fact",
+    module.name[0].upper(): f"gramian.experiments.{module.name}"
+    for module in sorted(iter_modules([str(Path(__file__).parent)]), key=lambda module: module.name)
+    if module.ispkg and module.name[1] == "_"
 }
-"""Letter of a paper → the package whose import registers its experiments."""
+"""Letter of a paper → the package whose import registers its experiments: the packages named like ``d_fact``."""
 TITLES = {
     "A": "Gradient descent induces alignment between weights and the pre-activation tangents",
     "B": "Feature learning in neural networks and kernel machines that recursively learn features",

@@ -56,6 +56,13 @@ class Experiment:
         A text file on differences from the paper's setting and the explanation of numbers that differ.
     version : int
         Increased when `run` computes something else: records of other versions are not used.
+    derive : callable or None
+        ``derive(records) -> numbers`` computes further numbers from the finished records of one seed at one scale, such
+        as differences between specs; it needs no new run.
+    seeds_of : callable or None
+        ``seeds_of(spec, n) -> int`` returns the number of seeds of a spec that has another number than the scale's n.
+    cost : callable or None
+        ``cost(spec) -> seconds`` estimates the duration of a cell on one core where no record has it.
     """
 
     id: str
@@ -68,6 +75,14 @@ class Experiment:
     draw: Callable[..., None] | None = None
     notes: Path | None = None
     version: int = 1
+    derive: Callable[[Sequence[Mapping[str, Any]]], Mapping[str, float]] | None = None
+    seeds_of: Callable[[Any, int], int] | None = None
+    cost: Callable[[Any], float] | None = None
+
+    def declared_seeds(self, spec: Any, scale: str) -> int:
+        """Return the number of seeds with which a spec runs at a scale."""
+        count = self.seeds[scale]
+        return count if self.seeds_of is None else self.seeds_of(spec, count)
 
     def read_notes(self) -> str:
         """Return the text of the notes, empty if there are none."""
@@ -87,6 +102,9 @@ def experiment(
     seeds: Mapping[str, int] | None = None,
     draw: Callable[..., None] | None = None,
     version: int = 1,
+    derive: Callable[[Sequence[Mapping[str, Any]]], Mapping[str, float]] | None = None,
+    seeds_of: Callable[[Any, int], int] | None = None,
+    cost: Callable[[Any], float] | None = None,
 ) -> Callable[[Callable[[Any, int], Result]], Callable[[Any, int], Result]]:
     """Register ``run(spec, seed) -> Result`` as an experiment; a decorator.
 
@@ -117,7 +135,9 @@ def experiment(
 
     def register(run: Callable[[Any, int], Result]) -> Callable[[Any, int], Result]:
         notes = _notes_file(run, id)
-        _REGISTRY[id] = Experiment(id, paper, title, run, specs, counts, tuple(claims), draw, notes, version)
+        _REGISTRY[id] = Experiment(
+            id, paper, title, run, specs, counts, tuple(claims), draw, notes, version, derive, seeds_of, cost
+        )
         return run
 
     return register

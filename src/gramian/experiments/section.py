@@ -7,7 +7,8 @@ from base64 import b64encode
 from collections.abc import Sequence
 from pathlib import Path
 
-from gramian.display import Cell, Column, Entry, Table, format_duration, typographic_minus
+from gramian.display import Cell, Column, Entry, Table, format_duration, format_number, typographic_minus
+from gramian.experiments import bands
 from gramian.experiments.formatting import format_band, format_estimate, format_paper_value
 from gramian.experiments.html import outcome_tag, pills, ruler
 from gramian.experiments.registry import Experiment
@@ -28,8 +29,10 @@ def section(found: Findings, images: Images) -> str:
         The file of the figure, or the reason why it cannot be drawn.
     """
     experiment = found.experiment
+    anchor = experiment.id.replace("/", "-")
+    link = tag("a", "#", href=f"#{anchor}", class_="link", aria_label=f"link to {experiment.id}")
     parts = [
-        tag("h3", tag("span", text(experiment.id), class_="id") + " " + text(experiment.title)),
+        tag("h3", tag("span", text(experiment.id), class_="id") + " " + text(experiment.title) + " " + link),
         tag("p", pills(count(found.best)), class_="pills") if experiment.claims else "",
     ]
     for place, scale in enumerate(found.scales):
@@ -43,7 +46,7 @@ def section(found: Findings, images: Images) -> str:
         parts.append(_claims(missing) if missing else "")
     notes = experiment.read_notes()
     parts.insert(2, tag("div", prose(notes), class_="notes") if notes else "")
-    return tag("section", "".join(parts), id=experiment.id.replace("/", "-"), class_="card")
+    return tag("section", "".join(parts), id=anchor, class_="card")
 
 
 def _at_scale(
@@ -64,7 +67,7 @@ def _at_scale(
         if record["error"]
     ]
     claimed = {key for claim in experiment.claims for key in (claim.key, claim.printed_key)}
-    others = {key: ours for key, ours in estimates(records).items() if key not in claimed}
+    others = {key: ours for key, ours in estimates(records, experiment).items() if key not in claimed}
     rows = [[key, format_estimate(ours)] for key, ours in others.items()]
     return "".join(
         (
@@ -84,7 +87,7 @@ def _claims(verdicts: Sequence[Verdict]) -> str:
         if verdict.outcome == NOT_RUN:
             continue
         claim = verdict.claim
-        why = tag("div", text(verdict.why or claim.why), class_="why")
+        why = tag("div", text(_reason(verdict)), class_="why")
         misprint = ""
         if claim.misprint:
             printed = format_estimate(verdict.printed) if verdict.printed else "not evaluated here"
@@ -95,6 +98,7 @@ def _claims(verdicts: Sequence[Verdict]) -> str:
         rows.append(
             [
                 Cell(label, markup=text(label) + why + misprint),
+                claim.kind,
                 format_paper_value(claim) if claim.paper is not None else "",
                 "" if claim.missing else format_band(claim),
                 format_estimate(verdict.ours),
@@ -103,8 +107,27 @@ def _claims(verdicts: Sequence[Verdict]) -> str:
             ]
         )
     more = tag("p", f"{len(absent)} more not run: {text(absent[0].why)}", class_="why") if absent else ""
-    columns = ("number", "paper", "reproduced if", "ours", "", Column("verdict", "left"))
+    columns = ("number", Column("kind", "left"), "paper", "reproduced if", "ours", "", Column("verdict", "left"))
     return (table(Table(columns, rows), class_="claims") if rows else "") + more
+
+
+def _reason(verdict: Verdict) -> str:
+    """Return the reason for the band or for the outcome, the null, the printed setting's number and later changes."""
+    claim = verdict.claim
+    parts = [(verdict.why or claim.why).rstrip(".")]
+    if claim.setting and verdict.judged:
+        printed = format_estimate(verdict.printed) if verdict.printed else "not measured"
+        parts = [claim.why.rstrip("."), f"Setting changed: {claim.setting}", f"In the printed setting: {printed}"]
+    if claim.null is not None:
+        parts.append(f"Null, {claim.null.what}: {format_number(claim.null.value)}")
+    entries = bands.entries_of(verdict.experiment, claim)
+    if len(entries) > 1:
+        parts.append(f"Band entered {_day(entries[0])}, changed {_day(entries[-1])} ({entries[-1].reason})")
+    return typographic_minus(". ".join(parts) + ".")
+
+
+def _day(band: bands.Band) -> str:
+    return band.since[:16].replace("T", " ")
 
 
 def _computation(records: Sequence[Record]) -> str:

@@ -47,14 +47,15 @@ class ExperimentStore(FolderStore):
         """
         places: dict[str, int] = {}
         for spec in experiment.specs[scale]:
-            places.setdefault(_spec_identity(ExperimentCell(experiment, spec, 0).head()), len(places))
+            places.setdefault(spec_identity(ExperimentCell(experiment, spec, 0).head()), len(places))
         found = [
             record
             for record in self.records_in(experiment.id)
-            if record["version"] == experiment.version and _spec_identity(record) in places
+            if record["version"] == experiment.version and spec_identity(record) in places
         ]
-        return sorted(found, key=lambda record: (places[_spec_identity(record)], record["seed"]))
+        return sorted(found, key=lambda record: (places[spec_identity(record)], record["seed"]))
 
 
-def _spec_identity(record: Mapping[str, Any]) -> str:
+def spec_identity(record: Mapping[str, Any]) -> str:
+    """Return the spec of a record as text: its class and its fields."""
     return json.dumps([record["class"], to_json(record["spec"])], sort_keys=True)

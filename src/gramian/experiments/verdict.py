@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.stats import t
@@ -14,9 +14,12 @@ from gramian.experiments.registry import SCALES, Experiment
 from gramian.experiments.store import ExperimentStore
 from gramian.records import Record
 
-REPRODUCED, CLOSE, DIFFERS = "reproduced", "close", "differs"
+REPRODUCED, CLOSE, NOT_TOLD_APART, DIFFERS = "reproduced", "close", "not told apart", "differs"
+ANOTHER_SETTING, IN_COLUMN = "another setting", "judged in its column"
 CANNOT_RUN, NOT_JUDGED, NOT_RUN = "cannot run here", "not judged at this scale", "not run"
-OUTCOMES = (REPRODUCED, CLOSE, DIFFERS, CANNOT_RUN, NOT_JUDGED, NOT_RUN)
+JUDGED = (REPRODUCED, CLOSE, ANOTHER_SETTING, NOT_TOLD_APART, DIFFERS)
+"""Outcomes of a comparison of our number with the paper's, best first."""
+OUTCOMES = (*JUDGED, IN_COLUMN, CANNOT_RUN, NOT_JUDGED, NOT_RUN)
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,7 @@ class Verdict:
         One of :data:`OUTCOMES`.
     ours : Estimate or None
     printed : Estimate or None
-        The number by the formula as printed, where that is a misprint.
+        The number by the formula or in the setting as printed, where that is a misprint.
     why : str
         Reason why the claim cannot run, was not judged or has not run.
     """
@@ -79,53 +82,119 @@ class Verdict:
     @property
     def judged(self) -> bool:
         """True if our number was compared with the paper's."""
-        return self.outcome in (REPRODUCED, CLOSE, DIFFERS)
+        return self.outcome in JUDGED
 
 
 def compare(claim: Claim, ours: Estimate) -> str:
-    """Compare our estimate with a claim: ``"reproduced"``, ``"close"`` or ``"differs"``.
+    """Compare our estimate with a claim. An interval can only withhold a verdict; it never earns one.
 
-    *Reproduced*: the mean lies in [low, high], or its 95 % interval overlaps that band. The interval counts only if it
-    is at most as wide as the region called close, high − low + 2 slack (2 slack where a bound is infinite): a wider one
-    cannot distinguish the claim from its opposite, so that noise would count as agreement. *Close*: the mean is at most
-    ``slack`` outside. Where the paper prints ``nan``, NaN for every seed is *reproduced*, for some seeds *close*.
+    *Two-sided band.* Reproduced: the mean lies in [low, high] and its 95 % interval is narrower than that band. Close:
+    the mean lies at most ``slack`` outside and the interval is narrower than the region called close. Not told apart:
+    the mean lies in one of these regions and the interval is wider than it. Differs: the mean lies outside both.
 
-    >>> from gramian.experiments import number
-    >>> compare(number("rho", 0.9, 0.02, "one seed"), Estimate.of([0.93]))
-    'close'
+    *Threshold.* Reproduced: the whole interval lies beyond the threshold. Not told apart: the interval contains it.
+    Close: the mean lies at most ``slack`` before it. Differs: otherwise. A sign is a threshold at its null.
+
+    One seed has no interval and is at most close, unless the claim is deterministic. Where the paper prints ``nan``,
+    NaN for every seed is reproduced, for some seeds close. If a printed setting was changed, a number that agrees is
+    *another setting*.
+
+    >>> from gramian.experiments import Null, number, positive
+    >>> rho = number("rho", 0.9, 0.02, "one seed in the paper", null=Null(0.5, "no training"))
+    >>> [compare(rho, Estimate.of(values)) for values in ([0.93], [0.9, 0.905, 0.895], [0.9])]
+    ['close', 'reproduced', 'close']
+    >>> compare(positive("gain", "a sign"), Estimate.of([-0.1, 0.3, 0.2]))
+    'not told apart'
     """
     if math.isnan(claim.low):
         lost = sum(math.isnan(value) for value in ours.values)
-        return REPRODUCED if lost == len(ours.values) else CLOSE if lost else DIFFERS
-    if claim.low <= ours.mean <= claim.high:
+        outcome = REPRODUCED if lost == len(ours.values) else CLOSE if lost else DIFFERS
+        alone = len(ours.values) == 1
+    else:
+        outcome = _at_threshold(claim, ours) if claim.threshold is not None else _in_band(claim, ours)
+        alone = ours.half is None
+    if outcome == REPRODUCED and alone and not claim.deterministic:
+        outcome = CLOSE
+    return ANOTHER_SETTING if claim.setting and outcome in (REPRODUCED, CLOSE) else outcome
+
+
+def _in_band(claim: Claim, ours: Estimate) -> str:
+    low, high, slack = claim.low, claim.high, claim.slack
+    width = 2 * (ours.half or 0.0)
+    if low <= ours.mean <= high:
+        return REPRODUCED if width <= high - low else NOT_TOLD_APART
+    if low - slack <= ours.mean <= high + slack:
+        return CLOSE if width <= high - low + 2 * slack else NOT_TOLD_APART
+    return DIFFERS
+
+
+def _at_threshold(claim: Claim, ours: Estimate) -> str:
+    beyond = ours.mean - claim.low if math.isinf(claim.high) else claim.high - ours.mean
+    if not math.isfinite(beyond):
+        return REPRODUCED if beyond == math.inf else DIFFERS
+    half = ours.half or 0.0
+    if beyond > half or (beyond == half and not claim.is_sign):
         return REPRODUCED
-    band = claim.high - claim.low
-    widest = (band if math.isfinite(band) else 0.0) + 2 * claim.slack
-    if ours.half is not None and 2 * ours.half <= widest:
-        reaches = ours.mean - ours.half <= claim.high and ours.mean + ours.half >= claim.low
-        if reaches:
-            return REPRODUCED
-    return CLOSE if claim.low - claim.slack <= ours.mean <= claim.high + claim.slack else DIFFERS
+    if -half <= beyond <= half:
+        return NOT_TOLD_APART
+    return CLOSE if beyond >= -claim.slack and not claim.is_sign else DIFFERS
 
 
-def estimates(records: Sequence[Record]) -> dict[str, Estimate]:
-    """Return the mean over seeds of every number, from the records without failures; keys in their order."""
+def estimates(records: Sequence[Record], experiment: Experiment | None = None) -> dict[str, Estimate]:
+    """Return the mean over seeds of every number, from the records without failures; keys in their order.
+
+    With an experiment, the numbers that it derives from the records of each seed are included.
+    """
     values: dict[str, list[float]] = {}
-    for record in records:
-        if not record["error"]:
-            for key, value in record["numbers"].items():
-                values.setdefault(key, []).append(value)
+    for _, key, value in _numbers(records, experiment):
+        values.setdefault(key, []).append(value)
     return {key: Estimate.of(entries) for key, entries in values.items()}
 
 
-def judge(experiment: Experiment, scale: str, records: Sequence[Record]) -> list[Verdict]:
-    """Return one verdict per claim, from the records of one scale."""
-    found = estimates(records)
-    return [_judge_one(experiment, scale, claim, found, records) for claim in experiment.claims]
+def _numbers(records: Sequence[Record], experiment: Experiment | None) -> Iterator[tuple[int, str, float]]:
+    """Yield ``(seed, key, value)`` of every number."""
+    finished = [record for record in records if not record["error"]]
+    for record in finished:
+        for key, value in record["numbers"].items():
+            yield record["seed"], key, value
+    if experiment is not None and experiment.derive is not None:
+        for seed in dict.fromkeys(record["seed"] for record in finished):
+            for key, value in experiment.derive([r for r in finished if r["seed"] == seed]).items():
+                yield seed, key, value
+
+
+def pool(experiment: Experiment, records: Mapping[str, Sequence[Record]]) -> dict[str, Estimate]:
+    """Estimate the pooled claims from all their scales; a seed counts once, at the largest scale that has it."""
+    by_scale = {scale: list(_numbers(found, experiment)) for scale, found in records.items()}
+    result = {}
+    for claim in experiment.claims:
+        if claim.pooled:
+            by_seed: dict[int, float] = {}
+            for scale in SCALES:
+                if scale in claim.scales:
+                    by_seed |= {seed: value for seed, key, value in by_scale.get(scale, ()) if key == claim.key}
+            if by_seed:
+                result[claim.key] = Estimate.of(by_seed[seed] for seed in sorted(by_seed))
+    return result
+
+
+def judge(
+    experiment: Experiment, scale: str, records: Sequence[Record], pooled: Mapping[str, Estimate] | None = None
+) -> list[Verdict]:
+    """Return one verdict per claim, from the records of one scale and the pooled estimates of all scales."""
+    found = estimates(records, experiment)
+    verdicts = [_judge_one(experiment, scale, claim, found, records, pooled or {}) for claim in experiment.claims]
+    columns = {verdict.claim.key: verdict for verdict in verdicts if not verdict.claim.column}
+    return [_in_column(verdict, columns) if verdict.claim.column else verdict for verdict in verdicts]
 
 
 def _judge_one(
-    experiment: Experiment, scale: str, claim: Claim, found: Mapping[str, Estimate], records: Sequence[Record]
+    experiment: Experiment,
+    scale: str,
+    claim: Claim,
+    found: Mapping[str, Estimate],
+    records: Sequence[Record],
+    pooled: Mapping[str, Estimate],
 ) -> Verdict:
     if claim.missing:
         return Verdict(experiment.id, scale, claim, CANNOT_RUN, why=claim.missing)
@@ -141,7 +210,20 @@ def _judge_one(
     if scale not in claim.scales:
         why = f"compared only at the scale {' or '.join(claim.scales)}"
         return Verdict(experiment.id, scale, claim, NOT_JUDGED, ours, printed, why)
-    return Verdict(experiment.id, scale, claim, compare(claim, ours), ours, printed)
+    ours = pooled.get(claim.key, ours) if claim.pooled else ours
+    if claim.column:
+        return Verdict(experiment.id, scale, claim, IN_COLUMN, ours, printed)
+    return Verdict(experiment.id, scale, claim, compare(claim, ours), ours, printed, claim.setting)
+
+
+def _in_column(verdict: Verdict, columns: Mapping[str, Verdict]) -> Verdict:
+    if verdict.outcome != IN_COLUMN:
+        return verdict
+    column = columns[verdict.claim.column]
+    if column.judged:
+        null = "" if column.claim.null is None else f" ({column.claim.null.what} would pass alone)"
+        return replace(verdict, why=f"judged with its column{null}: {column.outcome}")
+    return replace(verdict, outcome=NOT_JUDGED, why="judged with its column, of which other cells have not run")
 
 
 @dataclass(frozen=True)
@@ -177,16 +259,21 @@ class Findings:
             return judge(self.experiment, SCALES[-1], [])
         rows = []
         for versions in zip(*reversed(list(self.verdicts.values())), strict=True):  # the largest scale first
-            by_worth = sorted(versions, key=lambda v: 0 if v.judged else 1 if v.ours is not None else 2)
+            by_worth = sorted(versions, key=_worth)
             rows.append(by_worth[0])
         return rows
+
+
+def _worth(verdict: Verdict) -> int:
+    return 0 if verdict.judged or verdict.outcome == IN_COLUMN else 1 if verdict.ours is not None else 2
 
 
 def findings(experiment: Experiment, store: ExperimentStore, scales: Sequence[str] = SCALES) -> Findings:
     """Read the records of an experiment and judge its claims."""
     records = {scale: store.of(experiment, scale) for scale in SCALES if scale in scales}
     records = {scale: found for scale, found in records.items() if found}
-    verdicts = {scale: judge(experiment, scale, found) for scale, found in records.items()}
+    pooled = pool(experiment, records)
+    verdicts = {scale: judge(experiment, scale, found, pooled) for scale, found in records.items()}
     return Findings(experiment, records, verdicts)
 
 

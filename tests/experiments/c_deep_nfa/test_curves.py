@@ -2,7 +2,7 @@
 
 import pytest
 
-from gramian.experiments.c_deep_nfa.curves import Curves
+from gramian.experiments.c_deep_nfa.curves import Curves, derive
 from gramian.experiments.c_deep_nfa.curves import run as curves
 
 
@@ -14,3 +14,13 @@ def test_the_gain_by_momentum_is_a_mean_over_depths():
     ]
     assert result.numbers["relu gd: gain by momentum, mean over training"] == pytest.approx(sum(gains) / 2)
     assert len(result.arrays) == 8
+
+
+def test_the_closed_share_of_untrained_networks_is_zero_at_every_depth():
+    spec = {"optimisers": ["sgd"], "decays": [1e-2], "depths": [2, 5], "link": "relu"}
+    flat = {f"relu sgd λ=0.01 L={L}": {"alignment": [rho] * 4} for L, rho in ((2, 0.94), (5, 0.91))}
+    assert set(derive([{"spec": spec, "arrays": flat}]).values()) == {0.0}
+    closed = {f"relu sgd λ=0.01 L={L}": {"alignment": [rho, 1.0]} for L, rho in ((2, 0.94), (5, 0.91))}
+    found = derive([{"spec": spec, "arrays": closed}])
+    assert found["relu sgd: closed share, shallow minus deep"] == pytest.approx(0.0)
+    assert found["relu sgd: closed share"] == pytest.approx(0.5)

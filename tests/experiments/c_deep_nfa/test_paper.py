@@ -39,5 +39,13 @@ def test_the_experiment_runs_and_draws_at_the_scale_smoke(experiment, request):
 
 def test_every_figure_table_and_theorem_has_an_experiment():
     wanted = {f"c/fig{k}" for k in range(1, 9)} | {f"c/table{k}" for k in (1, 2, 3)}
-    wanted |= {"c/theorem-3-1", "c/theorem-3-2", "c/counterexamples", "c/lemma-b1", "c/fig6-why", "c/table3-why"}
+    wanted |= {
+        "c/theorem-3-1",
+        "c/theorem-3-2",
+        "c/lemma-3-1",
+        "c/counterexamples",
+        "c/lemma-b1",
+        "c/fig6-why",
+        "c/table3-why",
+    }
     assert wanted == {e.id for e in EXPERIMENTS}

@@ -1,5 +1,29 @@
 """Experiments of paper A, on the alignment of weights and gradients; importing the package registers them."""
 
-from gramian.experiments.a_alignment import fig1, fig2_why, fig3, fig6, fig9, fig9_why, fig45, fig278, propositions
+from gramian.experiments.a_alignment import (
+    fig1,
+    fig2_why,
+    fig3,
+    fig3_why,
+    fig6,
+    fig8_why,
+    fig9,
+    fig9_why,
+    fig45,
+    fig278,
+    propositions,
+)
 
-__all__ = ["fig1", "fig2_why", "fig3", "fig6", "fig9", "fig9_why", "fig45", "fig278", "propositions"]
+__all__ = [
+    "fig1",
+    "fig2_why",
+    "fig3",
+    "fig3_why",
+    "fig6",
+    "fig8_why",
+    "fig9",
+    "fig9_why",
+    "fig45",
+    "fig278",
+    "propositions",
+]

@@ -16,7 +16,7 @@ from torch import Tensor
 from gramian.core import pearson
 from gramian.datasets import cifar10, mnist
 from gramian.experiments.a_alignment.network import Weights, agop_of, draw_weights, evaluate
-from gramian.experiments.claims import Claim, between, unavailable
+from gramian.experiments.claims import Claim, Null, at_least, unavailable
 from gramian.experiments.registry import Result, experiment
 from gramian.nets.alignment import congruence, corrupted_ptk
 from gramian.report import style
@@ -47,6 +47,7 @@ MNIST = ImageNetwork("mnist", (3, 8))
 CIFAR = ImageNetwork("cifar10", (1, 9), epochs=200)
 """The substitutes. CIFAR-10 has 200 of the paper's 500 epochs: with its larger inputs each epoch takes longer."""
 _EPOCHS = (2, 5, 20, 50, 100, 200)
+_OTHER = "other images in place of CelebA, which is not available"
 _CELEBA = "CelebA is not among the available data and cannot be downloaded"
 
 
@@ -58,13 +59,15 @@ def _claims() -> tuple[Claim, ...]:
     for data, name in (("mnist", "MNIST 3 against 8"), ("cifar10", "CIFAR-10 automobile against truck")):
         scales = ("small", "paper") if data == "mnist" else ("paper",)
         claims += [
-            between(
-                f"{data}_nfa", 0.7, 1, "0.91 on CelebA; on other images 'similar to each other' must hold", slack=0.1,
-                label=f"{name}, Pearson of diag NFM and diag AGOP", scales=scales,
+            at_least(
+                f"{data}_nfa", 0.7, "0.91 on CelebA; on other images 'similar to each other' must hold", slack=0.1,
+                label=f"{name}, Pearson of diag NFM and diag AGOP", scales=scales, setting=_OTHER,
+                null=Null(0.11, "an untrained network"),
             ),
-            between(
-                f"{data}_lost", 0.2, 1, "'obscures the structure': 0.87 on CelebA, visible on other images",
+            at_least(
+                f"{data}_lost", 0.2, "'obscures the structure': 0.87 on CelebA, visible on other images",
                 slack=0.1, label=f"{name}, Pearson of diag NFM with diag AGOP minus that with diag WᵀQW", scales=scales,
+                setting=_OTHER, null=Null(-0.03, "an untrained network"),
             ),
         ]  # fmt: skip
     return tuple(claims)
@@ -95,7 +98,7 @@ def draw(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
         "small": (ImageNetwork("mnist", (3, 8), epochs=100),),
         "paper": (MNIST, CIFAR),
     },
-    seeds={"small": 2, "paper": 2},
+    seeds={"small": 2, "paper": 1},
     claims=_claims(),
     draw=draw,
     version=2,

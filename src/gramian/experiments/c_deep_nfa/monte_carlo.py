@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 
 from gramian.core import cosine, psd_power
-from gramian.experiments import Result, between, experiment, number
+from gramian.experiments import Claim, Null, Result, at_most, between, experiment
 from gramian.features import agop, nfm
 from gramian.theory import (
     balanced_init,
@@ -22,6 +22,17 @@ from gramian.theory import (
     ripple_egop,
     uniform_gram_norm,
 )
+
+
+def _law(
+    key: str, value: float, tolerance: float, why: str, label: str, null: float, what: str,
+    slack: float | None = None, **more: str,
+) -> Claim:  # fmt: skip
+    """A value that follows from the paper's formulas, up to sampling error."""
+    slack = 2 * tolerance if slack is None else slack
+    low, high = value - tolerance, value + tolerance
+    options = {"label": label, "kind": "proved identity", "slack": slack} | more
+    return between(key, low, high, why, null=Null(null, what), **options)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -72,49 +83,73 @@ experiment(
     "Section 4: cases where the NFA fails, and its missing relation to generalisation",
     specs={"smoke": [Draws(20_000)], "small": [Draws(200_000)], "paper": [Draws(2_000_000)]},
     claims=[
-        number("example 1: error of the fit", 0.0, 1e-12, "the network is the target", label="Example 1: error"),
-        number(
+        _law("example 1: error of the fit", 0.0, 1e-12, "the network is the target", "Example 1: error", 0.5, "f = 0"),
+        _law(
             "example 1: E[(∂f/∂x₁)²]",
             0.5,
             0.005,
             "sampling error 0.001 at 200,000 draws",
-            label="Example 1: E_f[1,1]",
+            "Example 1: E_f[1,1]",
+            0.0,
+            "the indicator as printed",
             misprint="∇f is printed with indicators of x > 1, which is impossible on [−1, 1]²; it should be x > 0",
             printed_key="example 1: E[(∂f/∂x₁)²], indicator as printed",
         ),
-        number("example 1: E[∂f/∂x₁ ∂f/∂x₂]", 0.25, 0.005, "sampling error 0.001", label="Example 1: E_f[1,2]"),
-        between(
+        _law(
+            "example 1: E[∂f/∂x₁ ∂f/∂x₂]",
+            0.25,
+            0.005,
+            "sampling error 0.001",
+            "Example 1: E_f[1,2]",
+            0.5,
+            "indicators of the same event",
+        ),
+        at_most(
             "example 1: best alignment over powers",
-            0.0,
             0.99999,
             "no positive power gives proportionality; small powers come close since A⁰ is the identity",
             label="Example 1: best alignment over powers 0.05 … 5",
+            kind="proved identity",
+            null=Null(1.0, "the NFA holds"),
         ),
-        number(
+        _law(
             "silent neuron: alignment with the power 1",
             1.0,
             1e-4,
             "sampling error only",
-            label="with a silent third neuron: alignment with the power 1",
+            "with a silent third neuron: alignment with the power 1",
+            0.95,
+            "without that neuron",
         ),
-        number("shifted fit: alignment", 1.0, 1e-12, "the gradient of a constant is zero", label="f* + 10: alignment"),
-        number("shifted fit: mean error", 10.0, 1e-9, "by construction", label="f* + 10: mean error"),
+        _law(
+            "shifted fit: alignment",
+            1.0,
+            1e-12,
+            "the gradient of a constant is zero",
+            "f* + 10: alignment",
+            0.0,
+            "unrelated gradients",
+        ),
+        _law("shifted fit: mean error", 10.0, 1e-9, "by construction", "f* + 10: mean error", 0.0, "no shift"),
         *(
-            number(
+            _law(
                 f"ripple n={n}: alignment",
                 (1 + n**4 / 4) ** -0.5,
                 0.02 / n,
                 "closed form (1 + n⁴/4)^(−1/2) of the printed matrices; sampling error",
-                label=f"(4.1) with n = {n}: alignment of x₂ with the target",
+                f"(4.1) with n = {n}: alignment of x₂ with the target",
+                1.0,
+                "alignment that follows the error",
             )
             for n in (2, 4, 8, 16)
         ),
-        between(
+        at_most(
             "ripple n=16: mean error times n",
-            0.0,
             1.0,
             "the paper bounds the mean error by 1/n",
             label="(4.1) with n = 16: mean error times n",
+            kind="proved identity",
+            null=Null(10.2, "the error of n = 1 times 16"),
         ),
     ],
 )(counterexamples)
@@ -145,19 +180,38 @@ experiment(
     "Lemma B.1, the scale (B.2) of a balanced start, and algorithm 1",
     specs={"smoke": [Draws(50)], "small": [Draws(2000)], "paper": [Draws(10_000)]},
     claims=[
-        number(f"{name}: E‖WᵀW‖² over the lemma's", 1.0, 0.005, "sampling error", label=f"Lemma B.1 for {name}")
-        for name in ("W1", "W2")
-    ]
-    + [
-        number(
+        *(
+            _law(
+                f"{name}: E‖WᵀW‖² over the lemma's",
+                1.0,
+                0.005,
+                "sampling error",
+                f"Lemma B.1 for {name}",
+                null,
+                "Gaussian entries of the same variance",
+                slack=0.004,
+            )
+            for name, null in (("W1", 1.0143), ("W2", 1.0094))
+        ),
+        _law(
             "ratio of the squared Gram norms, corrected",
             1.0,
             0.01,
             "sampling error; (B.2) is chosen so that the ratio is 1",
-            label="(B.2): E‖W̃₁W̃₁ᵀ‖² / E‖W₂ᵀW₂‖²",
+            "(B.2): E‖W̃₁W̃₁ᵀ‖² / E‖W₂ᵀW₂‖²",
+            0.477,
+            "(B.2) as printed",
             misprint="(B.2) prints a square root; a squared Gram norm needs a fourth root",
             printed_key="ratio of the squared Gram norms, printed",
         ),
-        number("algorithm 1: largest imbalance", 0.0, 1e-12, "exact up to rounding", label="algorithm 1: imbalance"),
+        _law(
+            "algorithm 1: largest imbalance",
+            0.0,
+            1e-12,
+            "exact up to rounding",
+            "algorithm 1: imbalance",
+            1.0,
+            "layers drawn independently",
+        ),
     ],
 )(initialisation)

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from gramian.core import psd_power
-from gramian.experiments import Claim, Result, between, experiment, number
+from gramian.experiments import Claim, Null, Result, at_least, at_most, experiment, number, positive
 from gramian.experiments.c_deep_nfa.setting import (
     DECAYS,
     DEPTHS,
@@ -100,72 +100,84 @@ def draw(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
     figure.supylabel("alignment", fontsize=9)
 
 
+_GRID = "the grid of powers has a step of 0.1; the curves are flat near their maximum"
+
+
 def claims_of_decay() -> list[Claim]:
-    """Claims for an unbalanced start: weight decay aligns, and with enough of it the best power is 1."""
-    aligns = between(
+    """Claims for an unbalanced start: weight decay aligns, and with enough of it the theorem's power is best."""
+    aligns = positive(
         "unbalanced: most minus least decay, deepest",
-        0.0,
-        1.0,
-        "weight decay aligns; only the sign is compared, since the effect is small in a short training",
-        slack=0.002,
+        "weight decay aligns: a sign",
         label="unbalanced start, L = 5: alignment with λ = 0.01 minus λ = 1e-5",
     )
-    best = between(
-        "unbalanced λ=0.01: distance of the best power from 1",
-        0.0,
-        0.1,
-        "the grid of powers has a step of 0.1; the curves are flat near their maximum",
-        slack=0.2,
-        label="unbalanced start, λ = 0.01: |best Lα − 1|, mean over depths",
+    ends = at_least(
+        "unbalanced λ=0.01 L=5 alignment",
+        0.985,
+        "'also maximal for unbalanced initialization' with enough decay, where Table 2 prints 1.00",
+        slack=0.02,
+        label="unbalanced start, λ = 0.01, L = 5: alignment with the power 1/L",
         scales=("paper",),
+        null=Null(0.909, "an untrained network"),
     )
-    return [aligns, best]
+    return [aligns, ends]
 
 
 def claims_of_adam() -> list[Claim]:
     """Claims for Adam: the row of Table 2 that figure 5 shows."""
     return [
-        between(
+        at_least(
             f"unbalanced λ={decay:g} L={depth} alignment",
             0.985,
-            1.0 + 1e-9,
             "Table 2 prints 1.00 for Adam without noise at this decay",
             slack=0.02,
             label=f"unbalanced start, λ = {decay:g}, L = {depth}: alignment with the power 1/L",
             scales=("paper",),
+            null=Null(0.939, "an untrained network"),
         )
         for decay in (1e-3, 1e-2)
         for depth in DEPTHS
+        if (decay, depth) != (1e-2, 5)
     ]
 
 
 def claims() -> list[Claim]:
-    """Claims for a balanced start: the best power is 1 for every decay."""
-    reason = "the grid of powers has a step of 0.1; the curves are flat near their maximum"
+    """Claims for a balanced start: for every decay the best power is 1, at the end of the paper's training.
+
+    The start itself has the power 1, so a short training shows nothing; an optimiser that does not conserve balance
+    loses it within 240 epochs. With two layers even that optimiser stays above 0.99, so L = 2 has no claim.
+    """
+    lost = {3: 0.984, 4: 0.955, 5: 0.939}
     found = [
-        between(
+        at_most(
             f"balanced λ={decay:g}: distance of the best power from 1",
-            0.0,
             0.1,
-            reason,
-            slack=0.2,
+            _GRID,
+            slack=0.1,
             label=f"balanced start, λ = {decay:g}: |best Lα − 1|, mean over depths",
+            scales=("paper",),
+            null=Null(0.225, "Adam, which does not conserve balance, after 240 epochs"),
         )
         for decay in DECAYS
     ]
     found += [
-        between(
+        at_least(
             f"balanced λ={decay:g} L={depth} alignment",
             0.99,
-            1.0 + 1e-9,
             "the theorem says 1 for the flow; steps of finite size reduce it slightly",
-            slack=0.03,
+            slack=0.003,
             label=f"balanced start, λ = {decay:g}, L = {depth}: alignment with the power 1/L",
+            scales=("paper",),
+            null=Null(null, "Adam, which does not conserve balance, after 240 epochs"),
         )
         for decay in DECAYS
-        for depth in DEPTHS
+        for depth, null in lost.items()
     ]
     return found
+
+
+def _cost(spec: Powers) -> float:
+    """Estimate the seconds of a cell from the time of a pass over the rows with a stack of four networks."""
+    return (2e-2 if spec.optimiser == "adam" else 1.3e-2) * spec.epochs * len(spec.depths)
 
 
 def specs(optimiser: str, small_epochs: int) -> dict[str, list[Powers]]:
@@ -183,8 +195,9 @@ experiment(
     "Alignment against the power of the AGOP, by start and decay (SGD)",
     specs=specs("sgd", 240),
     claims=[*claims(), *claims_of_decay()],
-    seeds={"smoke": 1, "small": 2, "paper": 1},
+    seeds={"smoke": 1, "small": 5, "paper": 1},
     draw=draw,
+    cost=_cost,
 )(run)
 
 experiment(
@@ -193,8 +206,9 @@ experiment(
     "Alignment against the power of the AGOP, by start and decay (Adam)",
     specs=specs("adam", 240),
     claims=[*claims_of_decay(), *claims_of_adam()],
-    seeds={"smoke": 1, "small": 2, "paper": 1},
+    seeds={"smoke": 1, "small": 5, "paper": 1},
     draw=draw,
+    cost=_cost,
 )(run)
 
 
@@ -262,28 +276,37 @@ experiment(
             "random starts have mean 0.906 and standard deviation 0.008",
             label="L = 5, alignment before training",
             scales=("smoke", "small", "paper"),
+            null=Null(0.837, "weights and AGOP of two unrelated networks"),
+            pooled=True,
         ),
         number(
-            "alignment after", 1.0, 0.002, "the paper prints 1.000", label="L = 5, alignment after", scales=("paper",)
+            "alignment after",
+            1.0,
+            0.002,
+            "the paper prints 1.000",
+            label="L = 5, alignment after",
+            scales=("paper",),
+            null=Null(0.909, "an untrained network"),
         ),
-        between(
+        at_least(
             "alignment after",
             0.99,
-            1.0 + 1e-9,
             "a quarter of the paper's epochs",
             slack=0.02,
             label="L = 5, alignment after a shorter training",
             scales=("small",),
+            null=Null(0.909, "an untrained network"),
         ),
-        between(
+        at_most(
             "relative distance after",
-            0.0,
             0.1,
             "the paper calls the two matrices approximately equal",
             slack=0.1,
             label="relative distance of the two matrices after training",
+            null=Null(0.73, "an untrained network"),
         ),
     ],
-    seeds={"smoke": 1, "small": 3, "paper": 1},
+    seeds={"smoke": 1, "small": 5, "paper": 1},
+    cost=lambda spec: 1.5e-3 * spec.epochs,
     draw=draw_matrices,
 )(matrices)

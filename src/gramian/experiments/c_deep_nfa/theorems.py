@@ -13,13 +13,14 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from gramian.core import psd_power
-from gramian.experiments import Result, between, experiment, number
+from gramian.experiments import Null, Result, at_least, between, experiment
 from gramian.experiments.c_deep_nfa.setting import DEPTHS
 from gramian.features import nfm
 from gramian.report.style import GREY, SERIES, declutter
 from gramian.theory import balanced_init, gradient_flow, imbalance, linear_agop, nfa_gap
 
 MOMENTS = 12
+STILL = Null(0.0, "a distance that does not decay")
 
 
 @dataclass(frozen=True)
@@ -56,13 +57,28 @@ def balanced_flow(spec: Flow, seed: int) -> Result:
     return Result({f"{name} largest gap": max(gaps), f"{name} change of the AGOP": moved}, {name: gaps})
 
 
+def _unbalanced(widths: Sequence[int], rng: torch.Generator) -> tuple[Tensor, ...]:
+    return tuple((2 * torch.rand(m, d, generator=rng, dtype=torch.float64) - 1) / d**0.5 for d, m in pairwise(widths))
+
+
+def conserved_flow(spec: Flow, seed: int) -> Result:
+    """Check Lemma 3.1 from an unbalanced start: ``W_lW_lᵀ − W_{l+1}ᵀW_{l+1}`` does not change along the flow."""
+    rng = torch.Generator().manual_seed(seed)
+    X, Y, widths = _task(spec, rng)
+    start = _unbalanced(widths, rng)
+    weights = gradient_flow(start, X, Y, time=spec.time, steps=spec.steps)
+    pairs = zip(imbalance(weights), imbalance(start), strict=True)
+    name = f"L={spec.depth}"
+    moved = float((linear_agop(weights) - linear_agop(start)).norm() / linear_agop(start).norm())
+    changed = max(float((now - before).norm() / before.norm()) for now, before in pairs)
+    return Result({f"{name} change of the imbalance": changed, f"{name} change of the AGOP": moved})
+
+
 def decayed_flow(spec: Flow, seed: int) -> Result:
     """Check theorem 3.2: from any start the distance of A from ``(W₁ᵀW₁)^L`` decays as ``e^{−2λt}``."""
     rng = torch.Generator().manual_seed(seed)
     X, Y, widths = _task(spec, rng)
-    weights: tuple[Tensor, ...] = tuple(
-        (2 * torch.rand(m, d, generator=rng, dtype=torch.float64) - 1) / d**0.5 for d, m in pairwise(widths)
-    )
+    weights = _unbalanced(widths, rng)
     times, distances, roots, balances = [], [], [], []
     for k in range(MOMENTS):
         weights = gradient_flow(
@@ -132,16 +148,20 @@ experiment(
                 slack=1e-3,
                 label=f"L = {depth}: largest relative distance along the flow",
                 scales=("smoke", "small", "paper"),
+                kind="proved identity",
+                null=Null(0.5, "another power of the AGOP"),
             ),
-            between(
+            at_least(
                 f"L={depth} change of the AGOP",
                 0.5,
-                math.inf,
                 "the network must have moved, otherwise the check is empty",
                 label=f"L = {depth}: relative change of the AGOP",
+                kind="side condition",
+                null=Null(0.0, "no training"),
             ),
         )
     ],
+    seeds={"small": 5},
 )(balanced_flow)
 
 experiment(
@@ -157,30 +177,74 @@ experiment(
         claim
         for depth in DEPTHS
         for claim in (
-            number(
+            between(
                 f"L={depth} rate of the balance over 2λ",
-                1.0,
-                1e-3,
+                0.999,
+                1.001,
                 "Lemma 3.2 is an equality",
+                slack=0.002,
                 label=f"L = {depth}: fitted rate of W_l W_lᵀ − W_{{l+1}}ᵀW_{{l+1}} over 2λ",
                 scales=("smoke", "small", "paper"),
-            ),
-            number(
-                f"L={depth} rate of the AGOP over 2λ",
-                1.0,
-                0.1,
-                "the theorem bounds the distance; the fitted rate is at least 2λ, and 2λ near a stationary point",
-                label=f"L = {depth}: fitted rate of ‖A − (W₁ᵀW₁)^L‖ over 2λ",
+                kind="proved identity",
+                null=STILL,
             ),
             between(
+                f"L={depth} rate of the AGOP over 2λ",
+                0.9,
+                1.1,
+                "the theorem bounds the distance; the fitted rate is at least 2λ, and 2λ near a stationary point",
+                slack=0.2,
+                label=f"L = {depth}: fitted rate of ‖A − (W₁ᵀW₁)^L‖ over 2λ",
+                kind="proved identity",
+                null=STILL,
+            ),
+            at_least(
                 f"L={depth} rate of the root over 2λ/L",
                 0.95,
-                math.inf,
                 "Corollary 3.1 is an upper bound: the root decays at least this fast",
                 slack=0.1,
                 label=f"L = {depth}: fitted rate of ‖A^(1/L) − W₁ᵀW₁‖ over 2λ/L",
+                kind="proved identity",
+                null=STILL,
             ),
         )
     ],
+    seeds={"small": 5},
     draw=draw_decay,
 )(decayed_flow)
+
+experiment(
+    "c/lemma-3-1",
+    "C",
+    "Lemma 3.1 from unbalanced starts: gradient flow conserves the imbalance of adjacent layers",
+    specs={
+        "smoke": [Flow(2, 0.0, 2.0, 240)],
+        "small": [Flow(depth, 0.0, 10.0, 2400) for depth in DEPTHS],
+        "paper": [Flow(depth, 0.0, 20.0, 9600) for depth in DEPTHS],
+    },
+    claims=[
+        claim
+        for depth in DEPTHS
+        for claim in (
+            between(
+                f"L={depth} change of the imbalance",
+                0.0,
+                1e-6,
+                "equality, up to the error of the Runge–Kutta steps",
+                slack=1e-5,
+                label=f"L = {depth}: largest relative change of W_l W_lᵀ − W_{{l+1}}ᵀW_{{l+1}} along the flow",
+                kind="proved identity",
+                null=Null(0.63, "the flow with weight decay 0.05: 1 − exp(−2λt)"),
+            ),
+            at_least(
+                f"L={depth} change of the AGOP",
+                0.5,
+                "the network must have moved, otherwise the check is empty",
+                label=f"L = {depth}: relative change of the AGOP",
+                kind="side condition",
+                null=Null(0.0, "no training"),
+            ),
+        )
+    ],
+    seeds={"small": 5},
+)(conserved_flow)

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from gramian.core import cosine, psd_power, threads
-from gramian.experiments import Result, between, experiment
+from gramian.experiments import Null, Result, at_least, at_most, between, experiment
 from gramian.features import nfm
 from gramian.report import style
 from gramian.theory import end_to_end, linear_agop
@@ -101,45 +101,48 @@ _DEPTHS = (2, 3, 4, 5)
         "small": tuple(Linear(depth, width=128, epochs=5000, batch=512) for depth in _DEPTHS),
         "paper": tuple(Linear(depth) for depth in _DEPTHS),
     },
-    seeds={"small": 2, "paper": 3},
+    seeds={"small": 5, "paper": 3},
     claims=[
         claim
         for depth in _DEPTHS
         for claim in (
-            between(
+            at_least(
                 f"fact/{depth}",
                 0.999,
-                1.0,
                 "“FACT has cosine similarity ≥ 0.999”",
                 slack=0.004,
                 label=f"L = {depth}: cosine of FACT with W₁ᵀW₁",
+                kind="printed number",
+                null=Null(0.25, "an untrained network"),
             ),
-            between(
+            at_least(
                 f"agop/{depth}",
                 0.99,
-                1.0,
                 "“AGOP^(1/L) has cosine similarity close to 1”",
                 slack=0.01,
                 label=f"L = {depth}: cosine of AGOP^(1/L) with W₁ᵀW₁",
+                null=Null(0.74, "an untrained network"),
             ),
-            between(
+            at_most(
                 f"balanced/{depth}",
-                0.0,
                 0.05,
                 "“the singular values of all of the weight matrices are identical”, up to the noise of the batches",
                 slack=0.05,
                 label=f"L = {depth}: largest difference of singular values between layers",
+                null=Null(1.2, "an untrained network"),
             ),
             between(
                 f"best/{depth}",
-                1 / depth - 0.1,
-                1 / depth + 0.1,
-                "the exponents on the grid are about 0.1 apart",
+                1 / depth - 0.07,
+                1 / depth + 0.07,
+                "the next exponents on the grid are 0.05 to 0.25 away",
                 label=f"L = {depth}: the power of AGOP with the largest cosine",
+                null=Null(0.125, "an untrained network"),
             ),
         )
     ],
     draw=_draw,
+    cost=lambda spec: 2.5e-4 * spec.depth * spec.epochs * spec.n / spec.batch,
 )
 def deep_linear(spec: Linear, seed: int) -> Result:
     """Train one depth, and compute the cosines with ``W₁ᵀW₁``."""

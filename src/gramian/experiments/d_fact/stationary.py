@@ -13,7 +13,7 @@ from scipy.stats import spearmanr
 from torch import Tensor, nn
 
 from gramian.core import threads
-from gramian.experiments import Result, between, experiment
+from gramian.experiments import Null, Result, at_least, at_most, experiment, positive
 from gramian.experiments.d_fact.training import ImageTraining, TrainedNetwork, correlations, train
 from gramian.report import style
 from gramian.theory.lbfgs import LBFGS
@@ -130,46 +130,49 @@ _SMOKE = ImageTraining("digits", 128, hidden=2, width=24, weight_decay=1e-3, epo
         "paper": _SMALL,
     },
     seeds={"small": 3, "paper": 3},
+    seeds_of=lambda spec, count: count if spec.rounds else 1,
     claims=[
-        between(
+        at_least(
             "cifar10/2000/600: unrest",
             0.5,
-            100.0,
             "if the remaining gradient is at least half of λW, the error of FACT is as large as FACT",
             slack=0.2,
             label="Explanation: CIFAR-10, n = 2,000, the cell that differs: ‖∇L + λW₁‖/(λ‖W₁‖) after training",
+            kind="side condition",
+            null=Null(0.0, "a stationary network"),
         ),
-        between(
+        at_least(
             "cifar10/300/200: unrest at rest",
             0.5,
-            100.0,
             "as above: if kinks are the reason, 5,000 steps of L-BFGS do not make a ReLU network stationary",
             slack=0.2,
             label="Explanation: CIFAR-10, n = 300: ‖∇L + λW₁‖/(λ‖W₁‖) after L-BFGS, ReLU",
+            kind="side condition",
+            null=Null(0.0, "a stationary network"),
         ),
-        between(
+        at_most(
             "cifar10/300/200/smooth: unrest at rest",
-            0.0,
             0.05,
             "without kinks it must become stationary, up to the tolerance of L-BFGS",
             slack=0.05,
             label="Explanation: CIFAR-10, n = 300: ‖∇L + λW₁‖/(λ‖W₁‖) after L-BFGS, GELU",
+            kind="side condition",
+            null=Null(2.3, "the network with ReLU"),
         ),
-        between(
+        positive(
             "cifar10/300/200/smooth: lead at rest",
-            0.0,
-            1.0,
             "the band of d/table2: at a stationary point FACT must lead",
-            slack=0.02,
             label="Explanation: CIFAR-10, n = 300, stationary with GELU: lead of FACT, by the worse of its two forms",
+            kind="side condition",
         ),
-        between(
+        at_most(
             "cifar10/300/300: rank correlation of FACT with unrest",
-            -1.0,
             -0.9,
             "the smaller the remaining gradient, the better FACT",
             slack=0.2,
             label="Explanation: during L-BFGS, rank correlation of FACT's Pearson correlation with ‖∇L + λW₁‖/(λ‖W₁‖)",
+            kind="side condition",
+            null=Null(0.0, "no relation"),
         ),
     ],
     draw=_draw,

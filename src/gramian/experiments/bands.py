@@ -1,0 +1,126 @@
+"""The history of the claims' bands: every band with the time and the reason of its entry, in ``bands.csv``."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+from gramian.experiments.claims import Claim
+from gramian.experiments.registry import Experiment
+
+FIELDS = ("experiment", "key", "scales", "low", "high", "slack", "since", "reason")
+
+
+@dataclass(frozen=True)
+class Band:
+    """A band as it was entered at one time; `since` is an ISO time, and a dropped claim has NaN bounds.
+
+    Attributes
+    ----------
+    experiment, key, scales : str
+        Identity of the claim; the scales are joined by spaces.
+    low, high, slack : float
+    since, reason : str
+    """
+
+    experiment: str
+    key: str
+    scales: str
+    low: float
+    high: float
+    slack: float
+    since: str
+    reason: str
+
+    @property
+    def claim(self) -> tuple[str, str]:
+        """The claim's experiment and key."""
+        return self.experiment, self.key
+
+
+def values_of(claim: Claim) -> tuple[str, float, float, float]:
+    """Return scales and band of a claim as the history writes them: six significant digits.
+
+    >>> from gramian.experiments import positive
+    >>> values_of(positive("gain", "a sign"))
+    ('small paper', 0.0, inf, 0.0)
+    """
+    low, high, slack = (float(f"{value:.6g}") for value in (claim.low, claim.high, claim.slack))
+    return " ".join(claim.scales), low, high, slack
+
+
+@cache
+def history() -> tuple[Band, ...]:
+    """Return all entries, oldest first."""
+    text = files("gramian.experiments").joinpath("bands.csv").read_text(encoding="utf-8")
+    return tuple(_read(text.splitlines()))
+
+
+def _read(lines: Sequence[str]) -> Iterator[Band]:
+    for row in csv.DictReader(lines):
+        low, high, slack = (float(row[name]) for name in ("low", "high", "slack"))
+        yield Band(row["experiment"], row["key"], row["scales"], low, high, slack, row["since"], row["reason"])
+
+
+def entries_of(experiment: str, claim: Claim) -> list[Band]:
+    """Return the entries about a claim, oldest first."""
+    return [band for band in _by_claim().get((experiment, claim.key), []) if _same_group(band, claim)]
+
+
+def _same_group(band: Band, claim: Claim) -> bool:
+    # Two claims about one key differ in their scales and share none.
+    return bool(set(band.scales.split()) & set(claim.scales)) or not claim.scales
+
+
+@cache
+def _by_claim() -> dict[tuple[str, str], list[Band]]:
+    found: dict[tuple[str, str], list[Band]] = {}
+    for band in history():
+        found.setdefault(band.claim, []).append(band)
+    return found
+
+
+def unrecorded(experiments: Iterable[Experiment]) -> list[tuple[Experiment, Claim]]:
+    """Return the claims whose band is not the newest one in the history."""
+    wanting = []
+    for experiment in experiments:
+        for claim in experiment.claims:
+            if claim.missing:
+                continue
+            found = entries_of(experiment.id, claim)
+            newest = found[-1] if found else None
+            current = values_of(claim)
+            if newest is None or not _equal((newest.scales, newest.low, newest.high, newest.slack), current):
+                wanting.append((experiment, claim))
+    return wanting
+
+
+def _equal(one: tuple[str, float, float, float], other: tuple[str, float, float, float]) -> bool:
+    pairs = zip(one[1:], other[1:], strict=True)
+    return one[0] == other[0] and all(a == b or (math.isnan(a) and math.isnan(b)) for a, b in pairs)
+
+
+def append(path: Path, experiments: Iterable[Experiment], since: str, reason: str) -> int:
+    """Append the bands that the history lacks to the file, and return their number.
+
+    Parameters
+    ----------
+    path : path
+        The file ``bands.csv`` of the source.
+    experiments : iterable of Experiment
+    since : str
+        ISO time.
+    reason : str
+        Reason for the new bands; say so if results were known.
+    """
+    rows = [
+        (experiment.id, claim.key, *values_of(claim), since, reason) for experiment, claim in unrecorded(experiments)
+    ]
+    with path.open("a", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows(rows)
+    return len(rows)

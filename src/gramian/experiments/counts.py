@@ -1,0 +1,96 @@
+"""Counts of verdicts by paper, kind and scale, and the counts of the former rules."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+
+from gramian.display import Column, Entry, Table
+from gramian.experiments.claims import KINDS
+from gramian.experiments.registry import SCALES
+from gramian.experiments.verdict import IN_COLUMN, JUDGED, OUTCOMES, Findings, Verdict, count
+
+EXPLANATIONS = "explanations"
+"""Group of the experiments whose id ends in ``-why``: their claims are ours, not the paper's."""
+
+
+def group_of(experiment: str) -> str:
+    """Return the group in which an experiment's claims are counted.
+
+    >>> group_of("d/table2"), group_of("d/table2-why")
+    ('paper D', 'explanations')
+    """
+    return EXPLANATIONS if experiment.endswith("-why") else f"paper {experiment[0].upper()}"
+
+
+@dataclass(frozen=True)
+class CountRow:
+    """The number of claims of one group, kind and scale, by outcome; an empty scale means no record."""
+
+    group: str
+    kind: str
+    scale: str
+    outcomes: Mapping[str, int]
+
+
+def count_rows(found: Iterable[Findings]) -> list[CountRow]:
+    """Count the best verdicts by group, kind and scale."""
+    groups: dict[tuple[str, str, str], list[Verdict]] = {}
+    for entry in found:
+        for verdict in entry.best:
+            scale = "" if verdict.ours is None else verdict.scale
+            groups.setdefault((group_of(verdict.experiment), verdict.claim.kind, scale), []).append(verdict)
+    scales = ("", *SCALES)
+    order = sorted(groups, key=lambda key: (key[0] == EXPLANATIONS, key[0], KINDS.index(key[1]), -scales.index(key[2])))
+    return [CountRow(*key, count(groups[key])) for key in order]
+
+
+def before() -> list[CountRow]:
+    """Return the counts of the former rules, by group and scale; claims had no kinds then."""
+    text = files("gramian.experiments").joinpath("counts_before.json").read_text(encoding="utf-8")
+    return [CountRow(row["group"], "", row["scale"], row["outcomes"]) for row in json.loads(text)]
+
+
+def count_table(rows: Sequence[CountRow], by: Sequence[str] = ("group", "kind", "scale")) -> Table:
+    """Return the counts as a table, added up over the fields that `by` does not name.
+
+    >>> count_table([CountRow("paper A", "statement", "small", {"close": 2})], by=["group"]).rows
+    (('paper A', '2'),)
+    """
+    outcomes = [outcome for outcome in OUTCOMES if any(outcome in row.outcomes for row in rows)]
+    sums: dict[tuple[str, ...], dict[str, int]] = {}
+    for row in rows:
+        entry = sums.setdefault(tuple(getattr(row, name) for name in by), {})
+        for outcome, n in row.outcomes.items():
+            entry[outcome] = entry.get(outcome, 0) + n
+    lines: list[tuple[Entry, ...]] = [
+        (*(name or "none" for name in names), *(str(entry.get(outcome, 0)) for outcome in outcomes))
+        for names, entry in sums.items()
+    ]
+    titles = {"group": "claims of", "kind": "kind", "scale": "scale"}
+    return Table((*(Column(titles[name], "left") for name in by), *outcomes), lines)
+
+
+def markdown(table: Table) -> str:
+    """Return a table of counts as Markdown."""
+    names = [column.heading for column in table.columns]
+    rows = [names, ["---"] * len(names), *([str(entry) for entry in row] for row in table.rows)]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def summary(found: Iterable[Findings]) -> str:
+    """Return one sentence about the printed numbers: how many there are and were judged, with their outcomes."""
+    best = [verdict for entry in found if not entry.experiment.id.endswith("-why") for verdict in entry.best]
+    printed = [verdict for verdict in best if verdict.claim.kind == "printed number"]
+    columns = {(verdict.experiment, verdict.claim.column) for verdict in printed if verdict.claim.column}
+    alone = [v for v in printed if not v.claim.column and (v.experiment, v.claim.key) not in columns]
+    members = [v for v in printed if v.claim.column]
+    judged = [v for v in alone if v.outcome in JUDGED and v.scale == SCALES[-1]]
+    inside = sum(v.outcome == IN_COLUMN for v in members)
+    parts = ", ".join(f"{n} {outcome}" for outcome, n in count(judged).items())
+    return (
+        f"Of {len(alone) + len(members)} printed numbers, {len(judged) + inside} are judged at the paper's size: "
+        f"{inside} in their columns and {len(judged)} alone{f' ({parts})' if parts else ''}"
+    )

@@ -1,0 +1,74 @@
+"""The plan: cells that have not run, with their hours, cheapest first."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from gramian.experiments.cell import ExperimentCell, cells
+from gramian.experiments.registry import Experiment
+from gramian.experiments.store import ExperimentStore, spec_identity
+from gramian.records import Record
+
+
+@dataclass(frozen=True)
+class PlannedWork:
+    """The missing cells of one experiment at one scale.
+
+    Attributes
+    ----------
+    experiment, scale : str
+    missing, all : int
+        Cells that have not run, and all cells of the scale with the declared seeds.
+    hours : float or None
+        Expected hours of one core; None where neither a record nor an estimate exists.
+    source : str
+        ``"recorded"`` if every cell has a record of the same spec, ``"estimated"`` or ``"unknown"`` otherwise.
+    """
+
+    experiment: str
+    scale: str
+    missing: int
+    all: int
+    hours: float | None
+    source: str
+
+
+def plan(experiments: Iterable[Experiment], store: ExperimentStore, scales: Sequence[str]) -> list[PlannedWork]:
+    """Return the work that is missing, cheapest first; work of unknown duration comes last."""
+    found = [work for e in experiments for scale in scales if (work := _work(e, store, scale)) is not None]
+    return sorted(found, key=lambda work: (math.inf if work.hours is None else work.hours, work.experiment, work.scale))
+
+
+def _work(experiment: Experiment, store: ExperimentStore, scale: str) -> PlannedWork | None:
+    wanted = cells(experiment, scale)
+    finished = {key for key, record in store.find(wanted).items() if not record["error"]}
+    waiting = [cell for cell in wanted if cell.key not in finished]
+    if not waiting:
+        return None
+    times = _recorded(store.of(experiment, scale))
+    seconds = [_seconds(cell, times) for cell in waiting]
+    known = [value for value, _ in seconds if value is not None]
+    hours = sum(known) / 3600 if len(known) == len(seconds) else None
+    sources = {source for _, source in seconds}
+    source = next(name for name in ("unknown", "estimated", "recorded") if name in sources)
+    return PlannedWork(experiment.id, scale, len(waiting), len(wanted), hours, source)
+
+
+def _recorded(records: Sequence[Record]) -> dict[str, float]:
+    """Return the mean duration by spec."""
+    found: dict[str, list[float]] = {}
+    for record in records:
+        if not record["error"]:
+            found.setdefault(spec_identity(record), []).append(record["seconds"])
+    return {spec: sum(values) / len(values) for spec, values in found.items()}
+
+
+def _seconds(cell: ExperimentCell, times: Mapping[str, float]) -> tuple[float | None, str]:
+    spec = spec_identity(cell.head())
+    if spec in times:
+        return times[spec], "recorded"
+    if cell.experiment.cost is not None:
+        return cell.experiment.cost(cell.spec), "estimated"
+    return None, "unknown"

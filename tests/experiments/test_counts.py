@@ -1,0 +1,54 @@
+"""Counts by paper, kind and scale add up to the claims; the sentence about printed numbers counts each once."""
+
+import re
+
+import pytest
+
+from gramian.experiments import Null, between, number
+from gramian.experiments.counts import before, count_rows, count_table, group_of, markdown, summary
+from gramian.experiments.verdict import Findings, judge
+from toy_experiments import CLAIMS, toy
+
+
+def found(*experiments, **numbers):
+    records = [{"seed": seed, "error": None, "missing": False, "numbers": numbers} for seed in range(2)]
+    return [Findings(e, {"paper": records}, {"paper": judge(e, "paper", records)}) for e in experiments]
+
+
+def test_every_claim_is_counted_once():
+    rows = count_rows(found(toy(), toy("y/b-why"), steps=3.0, end5=1.0))
+    assert sum(sum(row.outcomes.values()) for row in rows) == 2 * len(CLAIMS)
+    assert {row.group for row in rows} == {"paper X", "explanations"}
+    assert rows[-1].group == "explanations"
+    by_kind = {row.kind: row.outcomes for row in rows if row.group == "paper X" and row.scale}
+    assert by_kind["proved identity"] == {"reproduced": 1}
+    assert by_kind["printed number"] == {"close": 1, "differs": 1}
+
+
+def test_a_table_adds_up_over_what_it_does_not_name():
+    rows = count_rows(found(toy(), steps=3.0, end5=1.0))
+    whole, parts = count_table(rows, ["group"]), count_table(rows, ["group", "kind", "scale"])
+    assert len(whole.rows) == 1
+    for place in range(1, len(whole.columns)):
+        assert int(whole.rows[0][place]) == sum(int(row[place + 2]) for row in parts.rows)
+    assert markdown(whole).splitlines()[2].startswith("| paper X | ")
+
+
+def test_the_sentence_counts_numbers_of_a_column_and_not_the_column():
+    claims = (
+        between("distance", 0.0, 1.0, "law", null=Null(9.0, "a constant"), kind="printed number"),
+        number("one", 1.0, 0.1, "law", column="distance"),
+        number("two", 1.0, 0.1, "law", column="distance"),
+        number("three", 1.0, 0.1, "law", null=Null(9.0, "a constant")),
+        number("four", 1.0, 0.1, "law", null=Null(9.0, "a constant")),
+    )
+    text = summary(found(toy(claims=claims), one=1.0, two=1.0, three=1.0, distance=0.0))
+    assert [int(n) for n in re.findall(r"\d+", text)] == [4, 3, 2, 1, 1]
+    assert text.endswith("(1 reproduced)")
+
+
+def test_the_former_counts_are_those_of_the_audit():
+    rows = before()
+    reproduced = sum(row.outcomes.get("reproduced", 0) for row in rows if row.group != "explanations")
+    assert reproduced == pytest.approx(353, abs=0)
+    assert group_of("c/fig6-why") == "explanations"
