@@ -1,7 +1,7 @@
 """Concepts in the hidden states of a language model: recursive feature machines beside linear probes, layer by layer.
 
     pip install "gramian[hf]"
-    GRAMIAN_DATA=/folder python benchmarks/concept_probes.py --model FOLDER --conll FOLDER [--states FOLDER] [--out FILE]
+    GRAMIAN_DATA=/folder python benchmarks/concept_probes.py --model FOLDER --conll FOLDER [--states FOLDER]
 
 FOLDER of the model holds a checkpoint of Hugging Face or a .gguf file (SmolLM2-135M-Instruct in the recorded run), that
 of CoNLL-2003 train.txt and test.txt. Hidden states are collected once, into --states, and read from there later. All
