@@ -28,7 +28,7 @@ _SAMPLED = 64
 
 
 @dataclass(frozen=True, eq=False)
-class Selection:
+class TokenSelection:
     """The tokens that become rows: ``text (n,)`` and ``token (n,)`` of each row, rows of one text together."""
 
     text: Int[np.ndarray, " n"]
@@ -36,10 +36,10 @@ class Selection:
     count: Int[np.ndarray, " texts"]
 
     @classmethod
-    def of(cls, chosen: Sequence[Sequence[int]]) -> Selection:
+    def of(cls, chosen: Sequence[Sequence[int]]) -> TokenSelection:
         """Make a selection from the positions in each text.
 
-        >>> Selection.of([[0, 2], [], [1]]).text.tolist()
+        >>> TokenSelection.of([[0, 2], [], [1]]).text.tolist()
         [0, 0, 2]
         """
         count = np.array([len(tokens) for tokens in chosen], dtype=np.intp)
@@ -64,7 +64,7 @@ class Selection:
 def collection_key(
     model: nn.Module,
     encoded: Sequence[Int[Tensor, " _t"]],
-    selection: Selection,
+    selection: TokenSelection,
     layers: Sequence[str],
     dtype: torch.dtype,
     batches: Sequence[Sequence[int]],
@@ -108,10 +108,10 @@ class ActivationFolder:
         return layers
 
     @property
-    def selection(self) -> Selection:
+    def selection(self) -> TokenSelection:
         """The tokens that become rows."""
         text, token, count = (np.array(self.plan[name], dtype=np.intp) for name in ("text", "token", "count"))
-        return Selection(text, token, count)
+        return TokenSelection(text, token, count)
 
     @classmethod
     def prepared(cls, path: str | os.PathLike[str], key: Mapping[str, object]) -> ActivationFolder:
@@ -145,7 +145,7 @@ class ActivationFolder:
         folder._open_complete()
         return folder
 
-    def create(self, shapes: Mapping[str, tuple[int, int]], selection: Selection) -> dict[str, np.ndarray]:
+    def create(self, shapes: Mapping[str, tuple[int, int]], selection: TokenSelection) -> dict[str, np.ndarray]:
         """Create the files of the layers, filled with zeros."""
         dtype = np.dtype(str(self.plan["dtype"]))
         self.arrays = {
