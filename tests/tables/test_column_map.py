@@ -71,3 +71,10 @@ def test_one_row_becomes_a_table_and_a_table_is_unchanged():
     assert row_as_table([1.5, "x"]).tolist() == [[1.5, "x"]]
     assert row_as_table(np.ones(3)).shape == (1, 3)
     assert row_as_table(np.ones((2, 3))).shape == (2, 3)
+
+
+def test_a_column_without_encoded_ones_has_the_sum_zero():
+    columns = ColumnMap(("a", "b", "c"), ("a", "c=u", "c=v"), np.array([0, 2, 2]), (True, True, False))
+    values = np.arange(12.0).reshape(2, 2, 3)
+    expected = np.stack([values[..., 0], 0 * values[..., 0], values[..., 1] + values[..., 2]], axis=-1)
+    np.testing.assert_array_equal(columns.fold(values), expected)

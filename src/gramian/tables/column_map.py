@@ -36,7 +36,7 @@ class ColumnMap:
     def fold(self, values: Values) -> Float[np.ndarray, "*batch p"]:
         """Sum over the encoded columns of each of the user's columns: ``(…, d) → (…, p)``."""
         out = np.zeros((*values.shape[:-1], len(self.names)))
-        np.add.at(out, (..., self.groups), values)
+        np.add.at(out.T, self.groups, values.T)
         return out
 
     def own(self, values: Values) -> Float[np.ndarray, "*batch p"]:
