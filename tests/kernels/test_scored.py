@@ -128,3 +128,26 @@ def test_long_tails_are_found(rows):
 def test_a_kernel_without_scores_says_what_to_do(rows):
     with pytest.raises(ValueError, match=r"fitted_to\(X\), or fit an estimator"):
         ScoredLp(1.0)(rows)
+
+
+def test_slopes_at_training_values_are_the_mean_of_both_sides(rows):
+    scores = ColumnScores.fit(rows)
+    slopes = scores.slopes(rows)
+    assert bool((slopes[:, [0, 2]] > 0).all())
+    order = rows[:, 0].argsort()
+    x, s = rows[order, 0], scores(rows)[order, 0]
+    sides = s.diff() / x.diff()
+    torch.testing.assert_close(slopes[order, 0][1:-1], (sides[1:] + sides[:-1]) / 2)
+    torch.testing.assert_close(slopes[order, 0][[0, -1]], sides[[0, -1]])  # at the ends there is one side
+
+
+def test_scores_of_some_columns_are_renumbered(rows, fitted):
+    support = torch.tensor([False, True, True])
+    few = fitted.at_columns(support)
+    torch.testing.assert_close(few.coordinates(rows[:, support]), fitted.coordinates(rows)[:, support])
+
+
+def test_gradients_by_the_metric_are_those_of_the_plain_kernel(pair, rows, fitted, coef):
+    scored, plain = pair
+    G = scored.gradient(rows[:4], coef, by_input=False)
+    torch.testing.assert_close(G, plain.gradient(fitted.scores(rows[:4]), coef))

@@ -11,8 +11,8 @@ from sklearn.datasets import load_breast_cancer
 from gramian import RFMClassifier, RFMRegressor
 from gramian.core import psd_eigh
 from gramian.kernels import Full, Gaussian, Identity, KernelOperator, Laplace, LowRank
-from gramian.rfm.machine import KernelMachine
-from gramian.rfm.model import Ensemble, FittedRFM, LearnedFeatures
+from gramian.rfm.machine import KernelMachine, LearnedFeatures
+from gramian.rfm.model import Ensemble, FittedRFM
 from gramian.rfm.options import PRESETS
 from gramian.solvers import Nystrom
 from small_training import make_rows

@@ -1,12 +1,14 @@
 """Losses of held-out rows equal scikit-learn's metrics, whatever the scale on which the target is fitted."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import torch
 from sklearn import metrics
 
 from gramian.tables.links import fit_link
-from gramian.tables.row_losses import group_losses, ranking_losses, selection_loss
+from gramian.tables.row_losses import group_losses, metric_identity, ranking_losses, selection_loss
 from gramian.tables.scaling import Scaler
 from gramian.tables.targets import ClassTarget, NumericTarget, TargetTransform
 
@@ -106,3 +108,36 @@ def test_unknown_metrics_are_refused_with_the_names():
     with pytest.raises(ValueError, match='"log_loss", "brier", "auc", "accuracy" or a function for classes, got 3'):
         selection_loss(3, ClassTarget(CLASSES), scaler)
     assert selection_loss("auto", ClassTarget(CLASSES), scaler) is None
+
+
+@pytest.mark.parametrize("n", [25, 60, 410])
+def test_the_weighted_mean_of_group_losses_is_the_loss(draw, n):
+    y, predicted, weights = draw.normal(size=n), draw.normal(size=n), np.exp(1.5 * draw.normal(size=n))
+    losses = group_losses(metrics.mean_absolute_error, y, predicted, weights)
+    expected = metrics.mean_absolute_error(y, predicted, sample_weight=weights)
+    assert np.average(losses, weights=weights) == pytest.approx(expected)
+
+
+def test_a_function_without_weights_sees_equal_rows_as_often_as_they_are():
+    y, predicted = np.arange(4.0), np.zeros(4)
+    losses = group_losses(lambda t, p: float(np.abs(t - p).mean()), y, predicted, np.array([1.0, 1.0, 1.0, 3.0]))
+    assert np.average(losses, weights=[1, 1, 1, 3]) == pytest.approx((0 + 1 + 2 + 9) / 6)
+    with pytest.raises(ValueError, match="has no argument sample_weight"):
+        group_losses(lambda t, p: 0.0, y, predicted, np.array([1.0, 1.0, 1.0, 0.5]))
+
+
+def test_values_that_are_no_finite_numbers_are_refused_or_left_out():
+    y, predicted, ones = np.arange(40) == 7, np.linspace(0, 1, 40), np.ones(40)
+    for bad, message in ((lambda t, p: np.nan, "is nan"), (lambda t, p: None, "must return a number")):
+        with pytest.raises(ValueError, match=message):
+            group_losses(bad, y, predicted, ones)
+    losses = group_losses(lambda t, p: 0.5 if t.any() else np.nan, y, predicted, ones)  # undefined without row 7
+    np.testing.assert_allclose(losses, 0.5)
+
+
+def test_a_metric_has_the_same_identity_in_another_process():
+    one, other, same = (eval(text) for text in ("lambda t, p: 1.0", "lambda t, p: 2.0", "lambda t, p: 1.0"))
+    assert metric_identity(one) == metric_identity(same) != metric_identity(other)
+    assert metric_identity("auc") == "auc"
+    with pytest.raises(ValueError, match="checkpoint needs a metric that is a name or a plain function"):
+        metric_identity(partial(max))

@@ -30,7 +30,7 @@ from gramian.core.splits import hold_out
 from gramian.display import Bar, Cell, Column, Section, Table, format_number, to_rich
 from gramian.tables import ColumnRecord, TableEncoder
 from gramian.tables.frame_files import check_columns, read_frame
-from gramian.tables.prepare import split_condition
+from gramian.tables.split_columns import split_condition
 from gramian.tables.target_column import TASKS, PredictionTask, choose_task
 
 _LISTED_COLUMNS = 40

@@ -32,8 +32,15 @@ class SplitBy:
     codes: _Indices
     ordered: bool
 
+    @property
+    def name(self) -> str:
+        """The argument of ``fit`` that it comes from."""
+        return "time" if self.ordered else "groups"
+
     def hold_out(self, count: int, seed: int) -> _Indices:
         """Return about ``count`` rows to hold out of a fit, whole groups or the last ones, and at most half of all."""
+        if not count:
+            return np.empty(0, dtype=np.intp)
         rank = self._rank(seed)
         order = np.argsort(rank, kind="stable")
         first = self._boundary(rank[order], len(order) - min(count, len(order) // 2))
@@ -44,7 +51,9 @@ class SplitBy:
         n = len(self.codes)
         if not self.ordered and not train_rows:
             fold = self._balanced(min(count, len(np.unique(self.codes))), seed)
-            yield from ((np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(int(fold.max()) + 1))
+            # Candidates are screened on the training rows of the first split, which are to be many.
+            for k in np.argsort(np.bincount(fold), kind="stable"):
+                yield np.flatnonzero(fold != k), np.flatnonzero(fold == k)
             return
         size = max(1, min(held_out_rows or n, n // (count + 1)))
         for number in range(count):
@@ -57,7 +66,7 @@ class SplitBy:
             start = self._boundary(ranks, end - size) if end > size else 0
             if not 0 < start < end:
                 return
-            first = 0 if not train_rows else self._boundary(ranks, max(0, start - train_rows))
+            first = int(np.searchsorted(ranks, ranks[max(0, start - train_rows)])) if train_rows else 0
             yield np.sort(order[first:start]), np.sort(order[start:end])
 
     def _rank(self, seed: int) -> _Indices:

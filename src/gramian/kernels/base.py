@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from gramian.core import wide_dtype
@@ -100,6 +100,10 @@ class Kernel(Options, ABC):
     def suits_its_rows(self) -> bool:
         """False if the rows that the kernel was fitted to are no reason to try it."""
         return True
+
+    def at_columns(self: K, support: Bool[Tensor, " d"]) -> K:
+        """Return the kernel for rows of which only some columns are left."""
+        return self
 
     def coordinates(self, X: Float[Tensor, "n d"]) -> Float[Tensor, "n d"]:
         """Return rows in the coordinates of the metric: the input coordinates, unless the kernel changes columns."""

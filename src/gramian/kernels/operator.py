@@ -195,9 +195,18 @@ class KernelOperator:
         return torch.cat(blocks, dim=1).to(self.wide)
 
     def gradient(
-        self, X: Float[Tensor, "m d"], coef: Float[Tensor, "n c"], *, batch_invariant: bool = True
+        self,
+        X: Float[Tensor, "m d"],
+        coef: Float[Tensor, "n c"],
+        *,
+        batch_invariant: bool = True,
+        by_input: bool = True,
     ) -> Float[Tensor, "m c d"]:
-        """``∂/∂x Σⱼ coef_jc k(x, xⱼ)`` at new rows, in input coordinates; ``batch_invariant`` as in :meth:`predict`."""
+        """``∂/∂x Σⱼ coef_jc k(x, xⱼ)`` at new rows; ``batch_invariant`` as in :meth:`predict`.
+
+        With ``by_input`` it is the derivative by input coordinates, else by those of the metric; see
+        :meth:`Kernel.coordinates`.
+        """
         out = X.new_empty(X.shape[0], coef.shape[1], X.shape[1])
         coef = coef.contiguous()  # column-major coefficients would take another path of BLAS for some batch sizes
         _ = self.points  # prepare the rows before the threads start
@@ -214,7 +223,7 @@ class KernelOperator:
         else:
             for rows in spans(len(X), ROWS):
                 work(rows, X[rows])
-        slopes = self.kernel.slopes_of_coordinates(X)
+        slopes = self.kernel.slopes_of_coordinates(X) if by_input else None
         return out if slopes is None else out.mul_(slopes[:, None, :])
 
     def mean_gradient(self, ends: Float[Tensor, "2 d"], coef: Float[Tensor, "n c"], nodes: int) -> Float[Tensor, "c d"]:

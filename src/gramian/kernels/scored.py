@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from gramian.core.statistics import normal_scores
@@ -63,21 +63,6 @@ class ColumnScores:
 
     def __call__(self, X: Float[Tensor, "n d"]) -> Float[Tensor, "n d"]:
         """Return rows with scores in the place of these columns."""
-        low, high, part, _ = self._segments(X)
-        out = X.clone()
-        out[:, self.columns.to(X.device)] = torch.lerp(low, high, part).mT
-        return out
-
-    def slopes(self, X: Float[Tensor, "n d"]) -> Float[Tensor, "n d"]:
-        """Return the derivative of each score by its number; 1 for columns without scores."""
-        low, high, part, width = self._segments(X)
-        inside = (part > 0) & (part < 1) & (width > 0)
-        out = torch.ones_like(X)
-        out[:, self.columns.to(X.device)] = torch.where(inside, (high - low) / width, 0).mT
-        return out
-
-    def _segments(self, X: Float[Tensor, "n d"]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Return the scores at both ends of each number's segment, its place in it (0 to 1), and the length."""
         knots, scores = self.knots.to(X), self.scores.to(X)
         values = X[:, self.columns.to(X.device)].mT.contiguous()
         at = (torch.searchsorted(knots, values, right=True) - 1).clamp(0, knots.shape[1] - 2)
@@ -85,7 +70,36 @@ class ColumnScores:
         width = knots.gather(1, at + 1) - left
         # Knots that are equal in the format of X have no length between them.
         part = torch.where(width > 0, (values - left) / width, 1).clamp(0, 1)
-        return scores.gather(1, at), scores.gather(1, at + 1), part, width
+        out = X.clone()
+        out[:, self.columns.to(X.device)] = torch.lerp(scores.gather(1, at), scores.gather(1, at + 1), part).mT
+        return out
+
+    def slopes(self, X: Float[Tensor, "n d"]) -> Float[Tensor, "n d"]:
+        """Return the derivative of each score by its number; 1 for columns without scores.
+
+        At a knot, which all training values are, it is the mean of the slopes on both sides.
+        """
+        knots, scores = self.knots.to(X), self.scores.to(X)
+        values = X[:, self.columns.to(X.device)].mT.contiguous()
+        total, sides = torch.zeros_like(values), torch.zeros_like(values)
+        for right in (False, True):
+            at = torch.searchsorted(knots, values, right=right) - 1
+            here = at.clamp(0, knots.shape[1] - 2)
+            width = knots.gather(1, here + 1) - knots.gather(1, here)
+            exists = (at == here) & (width > 0) & torch.isfinite(width)
+            rise = scores.gather(1, here + 1) - scores.gather(1, here)
+            total += torch.where(exists, rise / width, 0)
+            sides += exists
+        out = torch.ones_like(X)
+        out[:, self.columns.to(X.device)] = (total / sides.clamp_min(1)).mT
+        return out
+
+    def at_columns(self, support: Bool[Tensor, " d"]) -> ColumnScores:
+        """Return the scores of the columns in a selection, by their numbers in it."""
+        support = support.cpu()
+        chosen = support[self.columns]
+        columns = (support.cumsum(0) - 1)[self.columns[chosen]]
+        return ColumnScores(columns, self.knots[chosen], self.scores[chosen], self.has_long_tails)
 
 
 @dataclass(frozen=True)
@@ -118,6 +132,9 @@ class ScoredLp(Lp):
     @property
     def suits_its_rows(self) -> bool:
         return self.scores is None or self.scores.has_long_tails
+
+    def at_columns(self, support: Bool[Tensor, " d"]) -> ScoredLp:
+        return self if self.scores is None else replace(self, scores=self.scores.at_columns(support))
 
     def coordinates(self, X: Float[Tensor, "n d"]) -> Float[Tensor, "n d"]:
         if self.scores is None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import warnings
 from collections.abc import Callable
 from typing import Generic, Protocol, TypeVar, overload, runtime_checkable
 
@@ -11,6 +13,7 @@ from gramian.tables.preprocessing import Names
 from gramian.tables.scaling import Array
 
 T_co = TypeVar("T_co", covariant=True)
+E = TypeVar("E")
 
 
 @runtime_checkable
@@ -76,3 +79,13 @@ def _single_machine(model: FittedRFM) -> KernelMachine:
     if len(model.ensemble.machines) > 1 or not isinstance(machine, KernelMachine):
         raise AttributeError("dual_coef_ and X_fit_ exist where a single kernel machine predicts; see ensemble_")
     return machine
+
+
+def storable(estimator: E) -> E:
+    """Return a copy without what a file cannot hold: callbacks, which observe fits, and a metric that is a function."""
+    saved = copy.copy(estimator)
+    vars(saved).pop("_skl_callbacks", None)
+    if callable(vars(saved)["metric"]):
+        vars(saved)["metric"] = "auto"
+        warnings.warn("the metric is a function and is not saved: the loaded model has metric='auto'", stacklevel=3)
+    return saved

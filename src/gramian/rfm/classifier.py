@@ -23,9 +23,10 @@ from gramian.rfm.uncertainty.conformal import check_coverage, conformal_quantile
 from gramian.rfm.uncertainty.reliability import Reliability, reliability
 from gramian.tables import TableEncoder, encode_labels, label_codes
 from gramian.tables.blocks import Blocks
-from gramian.tables.prepare import RawTarget, split_condition
+from gramian.tables.prepare import RawTarget
 from gramian.tables.row_losses import ClassMetric, MetricFunction
 from gramian.tables.scaling import Array
+from gramian.tables.split_columns import split_condition
 from gramian.tables.streaming import count_labels
 from gramian.tables.targets import ClassTarget
 from gramian.tables.types import EvalSet, Label, Labels, TableLike, TargetLike, WeightsLike

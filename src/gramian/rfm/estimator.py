@@ -25,7 +25,7 @@ from gramian.features import Update
 from gramian.files import write
 from gramian.kernels import Kernel
 from gramian.rfm import explain as explanations
-from gramian.rfm.attributes import FittedAttribute, compression, dual_coef, feature_names, training_rows
+from gramian.rfm.attributes import FittedAttribute, compression, dual_coef, feature_names, storable, training_rows
 from gramian.rfm.compression import compress
 from gramian.rfm.model import FittedRFM
 from gramian.rfm.options import (
@@ -48,7 +48,7 @@ from gramian.tables import TableEncoder
 from gramian.tables.blocks import Blocks
 from gramian.tables.prepare import Prepared, RawTarget, ReadingOptions, open_table, prepare_table
 from gramian.tables.preprocessing import table_tags
-from gramian.tables.row_losses import MetricLike
+from gramian.tables.row_losses import MetricLike, metric_identity
 from gramian.tables.scaling import Array
 from gramian.tables.targets import Target
 from gramian.tables.types import EvalSet, Label, TableLike, TargetLike, WeightsLike
@@ -179,7 +179,7 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         if not isinstance(self.random_state, int | np.integer):
             raise ValueError(f"checkpoint needs an integer as random_state to go on from, got {self.random_state!r}")
         params = {name: value for name, value in self.get_params(deep=False).items() if name not in _NOT_IN_ROUNDS}
-        params["metric"] = getattr(self.metric, "__qualname__", self.metric)  # a function is another object next time
+        params["metric"] = metric_identity(self.metric)
         return __version__, type(self).__name__, params, prepared.identity
 
     def prepare(self, X: TableLike, y: TargetLike, sample_weight: WeightsLike = None) -> Prepared:
@@ -221,7 +221,7 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         """
         model = self.fitted()
         eigenvalues, components = model.features.eigen
-        return model.preprocessing.transform(X) @ (components.T * np.sqrt(eigenvalues))
+        return model.metric_coordinates(X) @ (components.T * np.sqrt(eigenvalues))
 
     @property
     def _n_features_out(self) -> int:  # scikit-learn reads it
@@ -329,9 +329,7 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         It is a safetensors file with a JSON manifest: numbers and names only, checked by SHA-256, written atomically.
         """
         check_is_fitted(self)
-        saved = copy.copy(self)
-        saved.__dict__.pop("_skl_callbacks", None)  # scikit-learn's callbacks observe fits and are no part of a model
-        write(saved, path)
+        write(storable(self), path)
 
     def summary(self) -> explanations.Summary:
         """Return scores on held-out rows, what was selected, the most important columns, and the rounds."""

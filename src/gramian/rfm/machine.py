@@ -1,4 +1,4 @@
-"""A fitted kernel machine ``f(x) = Σⱼ αⱼ k_M(x, xⱼ)``: the result of one round."""
+"""A fitted kernel machine ``f(x) = Σⱼ αⱼ k_M(x, xⱼ)``, the result of one round, and the features it has learned."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
+from numpy.typing import NDArray
 from torch import Tensor
 
-from gramian.core import symmetrize, wide_dtype
+from gramian.core import fix_signs, psd_eigh, symmetrize, wide_dtype
 from gramian.core.tiles import spans
 from gramian.features import agop_from_moments, fact_from_moments, gradient_second_moment
-from gramian.kernels import Kernel, KernelOperator, Metric, fact_sum, gradient_moments, gradient_rows
+from gramian.kernels import Full, Kernel, KernelOperator, LowRank, Metric, fact_sum, gradient_moments, gradient_rows
+from gramian.tables.scaling import Array
 
 _AGOP_ROWS, _BLOCK = 2000, 128
 """Rows an average of gradients is taken over, and how many at a time."""
@@ -78,9 +81,9 @@ class KernelMachine:
         """``f(X)``; if ``batch_invariant``, the last bits of a row do not depend on its batch, else it is faster."""
         return self.operator.predict(X.to(self.X.dtype), self.coef, batch_invariant=batch_invariant)
 
-    def gradient(self, X: Float[Tensor, "m d"]) -> Float[Tensor, "m c d"]:
-        """``∂f_c/∂x`` at new rows."""
-        return self.operator.gradient(X.to(self.X.dtype), self.coef)
+    def gradient(self, X: Float[Tensor, "m d"], by_input: bool = True) -> Float[Tensor, "m c d"]:
+        """``∂f_c/∂x`` at new rows, by input coordinates or by those of the metric."""
+        return self.operator.gradient(X.to(self.X.dtype), self.coef, by_input=by_input)
 
     def mean_gradient(self, ends: Float[Tensor, "2 d"], output: int, nodes: int) -> Float[Tensor, " d"]:
         """``∂f_output/∂x`` averaged along the line between two rows; the gradient itself where they are equal."""
@@ -123,9 +126,7 @@ class KernelMachine:
 
     @cached_property
     def agop(self) -> Float[Tensor, "d d"]:
-        """Average gradient outer product of f over the training rows, in input coordinates."""
-        if self.kernel.slopes_of_coordinates(self.X[:1]) is not None:  # moments are in the coordinates of the metric
-            return sampled_agop(self.gradient, self.X, self.weights)
+        """Average gradient outer product of f over the training rows, in the coordinates of the metric."""
         return agop_from_moments(*self.moments())
 
     def fact(self) -> Float[Tensor, "d d"]:
@@ -147,11 +148,65 @@ class KernelMachine:
     @property
     def agop_diagonal(self) -> Float[Tensor, " d"]:
         """The diagonal of the AGOP, without the matrix itself where rows are few."""
-        return sampled_squares(self.gradient, self.X, self.weights) if self.is_wide() else self.agop.diagonal()
+        return sampled_squares(self._own_gradient, self.X, self.weights) if self.is_wide() else self.agop.diagonal()
+
+    def _own_gradient(self, X: Float[Tensor, "m d"]) -> Float[Tensor, "m c d"]:
+        return self.gradient(X, by_input=False)
 
     def matrix(self) -> Float[Tensor, "d d"]:
         """The feature matrix M."""
         return self.metric.matrix()
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedFeatures:
+    """The learned matrix ``M (d, d)`` on standardised columns, and the columns in use, ``support (d,)``.
+
+    ``stored`` is M, its diagonal ``(d,)`` if it has no other entries, or where ``factored`` a factor ``F (d, k)`` of
+    ``M = F Fᵀ``: few rows with many columns teach a few directions, and M is computed when it is asked for.
+    """
+
+    stored: Array
+    support: NDArray[np.bool_]
+    factored: bool = False
+
+    @classmethod
+    def of(cls, metric: Metric, support: Bool[Tensor, " d"] | None) -> LearnedFeatures:
+        """Take M and the support from a metric; all columns are in use without a support."""
+        factored = isinstance(metric, LowRank) and not isinstance(metric, Full)
+        if metric.axis_aligned:
+            stored = metric.diagonal()
+        else:
+            stored = metric.factor if isinstance(metric, LowRank) and factored else metric.matrix()
+        in_use = np.ones(len(stored), dtype=bool) if support is None else support.cpu().numpy()
+        return cls(stored.cpu().numpy().astype(np.float64), in_use, factored)
+
+    @property
+    def matrix(self) -> Array:
+        """M itself."""
+        if self.factored:
+            return self.stored @ self.stored.T
+        return np.diag(self.stored) if self.stored.ndim == 1 else self.stored
+
+    @cached_property
+    def eigen(self) -> tuple[Array, Array]:
+        """Eigenvalues ``(k,)``, largest first, and eigenvectors ``(k, d)`` of M, without those that are zero."""
+        if self.factored:
+            small, right = psd_eigh(torch.from_numpy(self.stored.T @ self.stored))
+            V = fix_signs(torch.from_numpy(self.stored) @ right / small.sqrt())
+            return small.numpy(), V.T.contiguous().numpy()
+        values, vectors = psd_eigh(torch.from_numpy(self.matrix))
+        positive = values > len(self.stored) * np.finfo(float).eps * values[0]
+        return values[positive].numpy(), vectors[:, positive].T.contiguous().numpy()
+
+    def expand(self, part: Float[np.ndarray, "*batch k"]) -> Float[np.ndarray, "*batch d"]:
+        """Put values ``(…, columns in use)`` at their places among all columns; the others are 0."""
+        out = np.zeros((*part.shape[:-1], len(self.support)))
+        out[..., self.support] = part
+        return out
+
+    def __getstate__(self) -> dict[str, object]:
+        return {"stored": self.stored, "support": self.support, "factored": self.factored}
 
 
 def sampled_agop(

@@ -12,15 +12,14 @@ from functools import cached_property
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
-from gramian.core import fix_signs, psd_eigh, threads, wide_dtype
+from gramian.core import threads, wide_dtype
 from gramian.core.tiles import spans
 from gramian.features import Update
-from gramian.kernels import Full, LowRank, Metric
-from gramian.rfm.machine import KernelMachine, sampled_agop, sampled_squares
+from gramian.rfm.machine import KernelMachine, LearnedFeatures, sampled_agop, sampled_squares
 from gramian.rfm.training.plan import Plan
 from gramian.rfm.training.rounds import Evolution, Rounds
 from gramian.rfm.tree import TreeMachine
@@ -67,9 +66,13 @@ class Ensemble:
         """Return ``f(X)``; a row's prediction does not depend on its batch."""
         return self.mean(lambda machine: machine.predict(X))
 
-    def gradient(self, X: Float[Tensor, "m d"]) -> Float[Tensor, "m c d"]:
-        """Return ``∂f_c/∂x`` at new rows."""
-        return self.mean(lambda machine: machine.gradient(X))
+    def gradient(self, X: Float[Tensor, "m d"], by_input: bool = True) -> Float[Tensor, "m c d"]:
+        """Return ``∂f_c/∂x`` at new rows, by input coordinates or by those of each member's metric."""
+        return self.mean(lambda machine: machine.gradient(X, by_input))
+
+    def own_gradient(self, X: Float[Tensor, "m d"]) -> Float[Tensor, "m c d"]:
+        """Return gradients by the coordinates of each member's metric, of which the AGOP is made."""
+        return self.gradient(X, by_input=False)
 
     @cached_property
     def agop(self) -> Float[Tensor, "d d"]:
@@ -77,69 +80,18 @@ class Ensemble:
         first = self.machines[0]
         if len(self.machines) == 1:
             return first.agop
-        return sampled_agop(self.gradient, first.X, first.weights)
+        return sampled_agop(self.own_gradient, first.X, first.weights)
 
     @property
     def agop_diagonal(self) -> Float[Tensor, " d"]:
         """Diagonal of the AGOP."""
         first = self.machines[0]
         if isinstance(first, KernelMachine) and first.is_wide():
-            return sampled_squares(self.gradient, first.X, first.weights)
+            return sampled_squares(self.own_gradient, first.X, first.weights)
         return self.agop.diagonal()
 
     def __getstate__(self) -> dict[str, object]:
         return {"machines": self.machines, "shares": self.shares}
-
-
-@dataclass(frozen=True, eq=False)
-class LearnedFeatures:
-    """The learned matrix ``M (d, d)`` on standardised columns, and the columns in use, ``support (d,)``.
-
-    ``stored`` is M, its diagonal ``(d,)`` if it has no other entries, or where ``factored`` a factor ``F (d, k)`` of
-    ``M = F Fᵀ``: few rows with many columns teach a few directions, and M is computed when it is asked for.
-    """
-
-    stored: Array
-    support: NDArray[np.bool_]
-    factored: bool = False
-
-    @classmethod
-    def of(cls, metric: Metric, support: Bool[Tensor, " d"] | None) -> LearnedFeatures:
-        """Take M and the support from a metric; all columns are in use without a support."""
-        factored = isinstance(metric, LowRank) and not isinstance(metric, Full)
-        if metric.axis_aligned:
-            stored = metric.diagonal()
-        else:
-            stored = metric.factor if isinstance(metric, LowRank) and factored else metric.matrix()
-        in_use = np.ones(len(stored), dtype=bool) if support is None else support.cpu().numpy()
-        return cls(stored.cpu().numpy().astype(np.float64), in_use, factored)
-
-    @property
-    def matrix(self) -> Array:
-        """M itself."""
-        if self.factored:
-            return self.stored @ self.stored.T
-        return np.diag(self.stored) if self.stored.ndim == 1 else self.stored
-
-    @cached_property
-    def eigen(self) -> tuple[Array, Array]:
-        """Eigenvalues ``(k,)``, largest first, and eigenvectors ``(k, d)`` of M, without those that are zero."""
-        if self.factored:
-            small, right = psd_eigh(torch.from_numpy(self.stored.T @ self.stored))
-            V = fix_signs(torch.from_numpy(self.stored) @ right / small.sqrt())
-            return small.numpy(), V.T.contiguous().numpy()
-        values, vectors = psd_eigh(torch.from_numpy(self.matrix))
-        positive = values > len(self.stored) * np.finfo(float).eps * values[0]
-        return values[positive].numpy(), vectors[:, positive].T.contiguous().numpy()
-
-    def expand(self, part: Float[np.ndarray, "*batch k"]) -> Float[np.ndarray, "*batch d"]:
-        """Put values ``(…, columns in use)`` at their places among all columns; the others are 0."""
-        out = np.zeros((*part.shape[:-1], len(self.support)))
-        out[..., self.support] = part
-        return out
-
-    def __getstate__(self) -> dict[str, object]:
-        return {"stored": self.stored, "support": self.support, "factored": self.factored}
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,10 +223,10 @@ class FittedRFM:
             out = self.ensemble.predict(self.tensor(Z))
         return self.target_scaler.inverse_transform(out.cpu().numpy().astype(np.float64))
 
-    def gradients_at(self, Z: Array) -> Float[np.ndarray, "m c d"]:
+    def gradients_at(self, Z: Array, by_input: bool = True) -> Float[np.ndarray, "m c d"]:
         """Return gradients of the outputs along standardised columns, in the units of the target codes."""
         with threads(self.n_threads):
-            part = self.ensemble.gradient(self.tensor(Z))
+            part = self.ensemble.gradient(self.tensor(Z), by_input)
         return self.features.expand(part.cpu().numpy()) * self.target_scaler.scale[:, None]
 
     def mean_gradient(self, start: Array, end: Array, output: int, nodes: int) -> Array:
@@ -313,6 +265,14 @@ class FittedRFM:
         with threads(self.n_threads):
             part = self.ensemble.agop_diagonal.cpu().numpy().astype(np.float64)
         return self.features.expand(part)
+
+    def metric_coordinates(self, X: TableLike) -> Array:
+        """Return the standardised rows ``(n, d)`` of a table, with scores where the best member's kernel uses them."""
+        Z = self.preprocessing.transform(X)
+        if not isinstance(self.machine, KernelMachine) or not self.features.support.all():
+            return Z
+        rows = self.machine.kernel.coordinates(torch.from_numpy(Z))
+        return rows.numpy()
 
     def center_rows(self, most: int | None = None) -> tuple[Array, Array]:
         """Return standardised columns and weights of the centres: all, or ``most`` random ones, always the same."""

@@ -24,9 +24,10 @@ from gramian.rfm.training.target_scale import choose_transform
 from gramian.rfm.uncertainty.conformal import check_coverage, conformal_quantile
 from gramian.tables import TableEncoder, read_target
 from gramian.tables.blocks import Blocks
-from gramian.tables.prepare import RawTarget, split_condition
+from gramian.tables.prepare import RawTarget
 from gramian.tables.row_losses import MetricFunction, NumberMetric
 from gramian.tables.scaling import Array
+from gramian.tables.split_columns import split_condition
 from gramian.tables.targets import NumericTarget, TargetTransform
 from gramian.tables.types import EvalSet, TableLike, TargetLike, WeightsLike
 

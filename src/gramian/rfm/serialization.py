@@ -12,8 +12,8 @@ from gramian.core.selection import RoundPredictions
 from gramian.files import ModelFileError, read, register
 from gramian.rfm.classifier import RFMClassifier
 from gramian.rfm.estimator import BaseRFM
-from gramian.rfm.machine import KernelMachine
-from gramian.rfm.model import Compression, Ensemble, FitHistory, FittedRFM, LearnedFeatures
+from gramian.rfm.machine import KernelMachine, LearnedFeatures
+from gramian.rfm.model import Compression, Ensemble, FitHistory, FittedRFM
 from gramian.rfm.options import TreePartition
 from gramian.rfm.regressor import RFMRegressor
 from gramian.rfm.training.plan import Plan

@@ -175,7 +175,7 @@ class TreeMachine:
                     )
         return out
 
-    def gradient(self, X: Float[Tensor, "m d"]) -> Float[Tensor, "m c d"]:
+    def gradient(self, X: Float[Tensor, "m d"], by_input: bool = True) -> Float[Tensor, "m c d"]:
         """``∂f_c/∂x = Σ_l s_l ∂f_l/∂x + f_l ∂s_l/∂x``."""
         wide = wide_dtype(X.device)
         out = torch.zeros(len(X), self.leaves[0].coef.shape[1], X.shape[1], dtype=wide, device=X.device)
@@ -185,7 +185,7 @@ class TreeMachine:
                 at = shares[:, index].nonzero().squeeze(1)
                 if not len(at):
                     continue
-                slopes, values = leaf.gradient(here[at]).to(wide), leaf.predict(here[at]).to(wide)
+                slopes, values = leaf.gradient(here[at], by_input).to(wide), leaf.predict(here[at]).to(wide)
                 out[block][at] += shares[at, index, None, None] * slopes + values[:, :, None] * rates[at, index, None]
         return out.to(X.dtype)
 

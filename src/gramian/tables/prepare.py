@@ -10,14 +10,13 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.utils import check_consistent_length
 
 from gramian.core import resolve_dtype, wide_dtype
 from gramian.core.rows import MemoryRows, Rows, RowSource
 from gramian.core.splits import SplitBy
 from gramian.tables.blocks import Blocks, as_blocks
-from gramian.tables.column_map import is_missing
 from gramian.tables.encoder import TableEncoder
 from gramian.tables.merging import check_weights, merge_rows
 from gramian.tables.preprocessing import Preprocessing, TableReader
@@ -25,6 +24,9 @@ from gramian.tables.scaling import Array, Scaler
 from gramian.tables.streaming import PrepareBlock, prepared_rows, sum_columns
 from gramian.tables.targets import Target
 from gramian.tables.types import EvalSet, TableLike, TargetLike, WeightsLike
+
+_CROWDED, _CROWD_ROWS = 1e-3, 2000
+"""Standard deviations between the quartiles of a column below which float32 is too coarse; rows that are looked at."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,7 +179,10 @@ def prepare_table(
     codes = None if split_by is None else split_by.codes
     check_consistent_length(table, codes)
     rows = merge_rows(table, raw.values, check_weights(sample_weight, len(table)), codes)
-    split_by = None if split_by is None else replace(split_by, codes=split_by.codes[rows.index])
+    if split_by is not None:
+        split_by = replace(split_by, codes=split_by.codes[rows.index])
+        if np.ptp(split_by.codes) == 0:
+            raise ValueError(f"{split_by.name} has the same entry in all rows of positive weight: none can be held out")
     copies = rows.copies
     if raw.factors is not None:
         rows = replace(rows, weights=rows.weights_or_ones * raw.factors[rows.y.astype(np.intp)])
@@ -210,7 +215,7 @@ def prepare_table(
         strata=strata,
         evaluation=_evaluation_rows(table_and_codes, preprocessing, target_scaler, dtype, device),
         evaluation_codes=None if table_and_codes is None else table_and_codes[1],
-        identity=(rows.X, Y, rows.weights, strata, table_and_codes, None if split_by is None else split_by.codes),
+        identity=(rows.X, Y, rows.weights, strata, table_and_codes, split_by and (split_by.ordered, split_by.codes)),
         split_by=split_by,
     )
 
@@ -262,32 +267,6 @@ def prepare_blocks(
         )
 
 
-def split_condition(groups: ArrayLike | None, time: ArrayLike | None) -> SplitBy | None:
-    """Return the condition on splits that ``groups`` or ``time`` of a fit stand for.
-
-    >>> split_condition(None, ["2024-02", "2024-01", "2024-02"]).codes
-    array([1, 0, 1])
-    """
-    if groups is not None and time is not None:
-        raise ValueError("groups and time were both given: rows are split by one of them")
-    name, given = ("groups", groups) if time is None else ("time", time)
-    if given is None:
-        return None
-    values = np.asarray(given)
-    if values.ndim != 1:
-        raise ValueError(f"{name} must have one entry per row, got an array of shape {values.shape}")
-    missing = [i for i, value in enumerate(values.tolist()) if is_missing(value)]
-    if missing:
-        raise ValueError(f"{name} is missing at row {missing[0]} ({len(missing)} rows in all): fill or drop these rows")
-    try:
-        units, codes = np.unique(values, return_inverse=True)
-    except TypeError as error:
-        raise ValueError(f"{name} has entries that cannot be ordered, such as numbers beside text: {error}") from error
-    if len(units) < 2:
-        raise ValueError(f"{name} has the same entry in all rows, so that none can be held out")
-    return SplitBy(codes, ordered=name == "time")
-
-
 def working_dtype(dtype: str, Z: Array, device: torch.device) -> torch.dtype:
     """Return the working format for standardised rows; entries whose squares overflow in float32 need float64.
 
@@ -296,6 +275,8 @@ def working_dtype(dtype: str, Z: Array, device: torch.device) -> torch.dtype:
     """
     size = float(max(Z.max(initial=0.0), -Z.min(initial=0.0)))
     found = resolve_dtype(dtype, len(Z), device)
+    if found == torch.float32 and dtype == "auto" and device.type != "mps" and _has_crowded_column(Z):
+        return torch.float64
     if found == torch.float32 and not (size == 0 or 1e-12 < size < 1e12):
         if dtype != "auto" or device.type == "mps":
             raise ValueError(
@@ -303,6 +284,13 @@ def working_dtype(dtype: str, Z: Array, device: torch.device) -> torch.dtype:
             )
         return torch.float64
     return found
+
+
+def _has_crowded_column(Z: Array) -> bool:
+    """True if half of a column lies in a thousandth of its standard deviation: float32 has few digits left for it."""
+    few = Z[:: max(1, len(Z) // _CROWD_ROWS)]
+    low, high = np.quantile(few, [0.25, 0.75], axis=0)
+    return bool(((high > low) & (high - low < _CROWDED)).any())
 
 
 def _read_evaluation(

@@ -6,6 +6,7 @@ function of the user's becomes one by leaving out groups of rows: selection comp
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -27,6 +28,15 @@ NumberMetric = Literal["rmse", "mae"]
 MetricFunction = Callable[..., float]
 """``loss(y_true, y_pred)``: smaller is better; ``sample_weight`` is passed by name where rows have weights."""
 MetricLike = Literal["auto"] | ClassMetric | NumberMetric | MetricFunction
+_WORDS = {
+    "auto": "mean squared error of the scaled target",
+    "log_loss": "log loss",
+    "brier": "Brier score",
+    "auc": "1 − AUC",
+    "accuracy": "share of wrong labels",
+    "rmse": "mean squared error",
+    "mae": "mean absolute error",
+}
 _GROUPS = 20
 """Number of groups of rows that are left out in turn to find the part of each in a user's loss."""
 
@@ -43,7 +53,7 @@ def selection_loss(metric: object, target: Target, scaler: Scaler) -> RowLoss | 
     names, kind = get_args(ClassMetric), "classes"
     if isinstance(target, NumericTarget):
         names, kind = get_args(NumberMetric), "numbers"
-    if not (callable(metric) or metric in names):
+    if not (callable(metric) or (isinstance(metric, str) and metric in names)):
         listed = ", ".join(f'"{name}"' for name in ("auto", *names))
         raise ValueError(f"metric must be {listed} or a function for {kind}, got {metric!r}")
     if isinstance(target, NumericTarget):
@@ -118,6 +128,17 @@ class ClassLoss:
         return group_losses(self.metric, self.target.classes[labels], probabilities, weights)
 
 
+def describe_loss(metric: object) -> str:
+    """Return the words for the mean of a loss on held-out rows.
+
+    >>> describe_loss("auc")
+    '1 − AUC'
+    """
+    if isinstance(metric, str):
+        return _WORDS[metric]
+    return str(getattr(metric, "__name__", type(metric).__name__))
+
+
 def ranking_losses(
     scores: Float[np.ndarray, "m c"], labels: Int[np.ndarray, " m"], weights: Float[np.ndarray, " m"]
 ) -> Float[np.ndarray, " m"]:
@@ -154,18 +175,56 @@ def group_losses(
     Twenty groups of rows are left out in turn (the jackknife); rows of a group have the same loss.
     """
 
+    weighted = np.ptp(weights) > 0
+    repeated = weighted and not _takes_weights(metric)
+    if repeated and not np.array_equal(weights, np.rint(weights)):
+        raise ValueError(
+            f"metric {_name(metric)} has no argument sample_weight, and rows have weights: given ones, or class weights"
+        )
+
     def value(rows: NDArray[np.intp]) -> float:
-        extra = {} if np.ptp(weights) == 0 else {"sample_weight": weights[rows]}
-        return float(metric(truth[rows], predicted[rows], **extra))
+        if repeated:  # weights count equal rows
+            rows = np.repeat(rows, weights[rows].astype(np.intp))
+        extra = {"sample_weight": weights[rows]} if weighted and not repeated else {}
+        found = metric(truth[rows], predicted[rows], **extra)
+        if not isinstance(found, int | float | np.number):
+            raise ValueError(f"metric {_name(metric)} must return a number, got {found!r}")
+        return float(found)
 
     every = np.arange(len(weights))
     group = every % min(_GROUPS, len(every))
     count = int(group.max()) + 1
     whole = value(every)
+    if not np.isfinite(whole):
+        raise ValueError(f"metric {_name(metric)} of {len(every)} held-out rows is {whole}: it must be a finite number")
     if count < 2:
         return np.full(len(every), whole)
     parts = np.array([count * whole - (count - 1) * value(every[group != g]) for g in range(count)])
+    # Without some rows it may not exist, such as the AUC of a single class.
+    parts = np.where(np.isfinite(parts), parts, whole)
     # Values that are equal within groups would look more certain than groups are.
-    spread = np.sqrt(len(every) / count)
-    losses: Array = whole + spread * (parts - parts.mean())[group]
+    apart = np.sqrt(len(every) / count) * (parts - parts.mean())[group]
+    losses: Array = whole + apart - np.average(apart, weights=weights)
     return losses
+
+
+def metric_identity(metric: object) -> object:
+    """Return a value that is equal for the same metric in another process, for the name of a checkpoint."""
+    if isinstance(metric, str):
+        return metric
+    code = getattr(metric, "__code__", None)
+    if code is None:
+        raise ValueError(f"checkpoint needs a metric that is a name or a plain function, got {metric!r}")
+    return getattr(metric, "__module__", ""), getattr(metric, "__qualname__", ""), code.co_code, repr(code.co_consts)
+
+
+def _takes_weights(metric: MetricFunction) -> bool:
+    try:
+        parameters = inspect.signature(metric).parameters
+    except (TypeError, ValueError):  # a compiled function says nothing about its arguments
+        return True
+    return "sample_weight" in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+
+
+def _name(metric: MetricFunction) -> str:
+    return str(getattr(metric, "__name__", type(metric).__name__))

@@ -4,8 +4,12 @@ import numpy as np
 import pytest
 
 from gramian import RFMClassifier, RFMRegressor
+from gramian.core.splits import SplitBy
+from gramian.rfm.options import FitOptions
 from gramian.rfm.training import train as pipeline
 from gramian.solvers import Nystrom
+from gramian.tables.prepare import open_table
+from gramian.tables.split_columns import split_condition
 
 OPTIONS = {"kernel": "laplace", "update": "agop", "n_rounds": 1}
 
@@ -89,3 +93,42 @@ def test_bad_groups_are_refused(given, message):
     X, y, _ = patients(n_groups=10)
     with pytest.raises(ValueError, match=message):
         RFMRegressor(**OPTIONS).fit(X, y, **given)
+
+
+def test_a_checkpoint_of_groups_is_none_of_times():
+    X, y, groups = patients(n_groups=10)
+    prepared = [
+        RFMRegressor(**OPTIONS)._reading_options(FitOptions.resolve(RFMRegressor(**OPTIONS).get_params(deep=False)))
+    ]
+    identities = []
+    for given in ({"groups": groups}, {"time": groups}):
+        by = split_condition(given.get("groups"), given.get("time"))
+        with open_table(X, y, None, None, prepared[0], RFMRegressor(**OPTIONS), by) as rows:
+            identities.append(rows.identity)
+    assert identities[0][-1][0] != identities[1][-1][0]
+
+
+def test_one_group_of_positive_weight_is_refused():
+    X, y, groups = patients(n_groups=10)
+    with pytest.raises(ValueError, match="groups has the same entry in all rows of positive weight"):
+        RFMRegressor(**OPTIONS).fit(X, y, sample_weight=(groups == 0).astype(float), groups=groups)
+
+
+def test_an_evaluation_set_beside_groups_holds_nothing_out():
+    X, y, groups = patients()
+    model = RFMRegressor(solver=Nystrom(centers=50), **OPTIONS).fit(X, y, eval_set=(X[:20], y[:20]), groups=groups)
+    assert model.plan_.validation == "evaluation set"
+
+
+def test_two_groups_select_ridges_by_single_rows():
+    """Leaving out one of two groups would leave nothing near to predict from."""
+    X, y, _ = patients(n_groups=60)
+    halves = RFMRegressor(**OPTIONS).fit(X, y, groups=np.arange(len(y)) % 2)
+    assert halves.rounds_[0].loo < 0.5
+
+
+def test_a_large_first_time_leaves_training_rows():
+    time = np.r_[np.zeros(2200), np.arange(1, 101)]
+    for train_rows in (0, 500):
+        splits = list(SplitBy(time.astype(int), ordered=True).splits(3, train_rows, 50, 0))
+        assert all(len(train) and len(held_out) for train, held_out in splits)

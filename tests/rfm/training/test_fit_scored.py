@@ -9,6 +9,7 @@ from gramian.core.rows import MemoryRows, Rows
 from gramian.kernels import ScoredLp
 from gramian.rfm.options import preset
 from gramian.rfm.training.fit import fit_kernels
+from gramian.solvers import Nystrom
 
 
 def table(n, seed):
@@ -65,3 +66,42 @@ def test_the_kernel_can_be_asked_for_by_name():
     model = RFMClassifier(kernel="scored-lp", n_rounds=1).fit(X, y > 0)
     assert kernels(model) == [ScoredLp]
     assert model.score(X, y > 0) > 0.9
+
+
+def test_importances_and_the_agop_are_those_of_the_logarithm(fitted):
+    """At training rows, where all values are knots of the scores."""
+    X, y = table(150, 0)
+    expected = RFMRegressor(kernel="lp", n_rounds=1).fit(np.log(X), y).feature_importances_
+    shares = fitted.feature_importances_
+    np.testing.assert_allclose(shares, expected, atol=0.1)
+    assert shares[2] < 0.05
+    np.testing.assert_allclose(fitted.summary().shares[0], shares.max(), rtol=1e-6)
+    assert np.abs(fitted.gradients(X)).min(axis=0).max() > 0
+
+
+def test_learned_coordinates_are_of_scores(fitted):
+    X, _ = table(150, 0)
+    Z = fitted.transform(X)
+    M, coordinates = fitted.feature_matrix_, fitted.model_.metric_coordinates(X)
+    gap = coordinates[0] - coordinates[1]
+    np.testing.assert_allclose(((Z[0] - Z[1]) ** 2).sum(), gap @ M @ gap, rtol=1e-6)
+    assert np.abs(coordinates).max() < 4  # normal scores, not standard deviations
+
+
+@pytest.mark.parametrize("solver", ["auto", Nystrom(centers=60)])
+def test_columns_that_a_threshold_selects_keep_their_own_scores(solver):
+    X, y = table(150, 0)
+    X = np.column_stack([np.random.default_rng(1).normal(size=150), X])
+    model = RFMRegressor(kernel="scored-lp", n_rounds=1, feature_threshold=0.05, solver=solver).fit(X, y)
+    assert not model.support_[0]
+    new, truth = table(100, 1)
+    new = np.column_stack([np.random.default_rng(2).normal(size=100), new])
+    assert model.score(new, truth) > 0.8
+
+
+def test_a_crowded_column_is_held_in_float64():
+    X, y = table(600, 0)
+    X[3, 0] = 1e10
+    model = RFMRegressor(kernel="scored-lp", n_rounds=0).fit(X, y)
+    assert model.machine_.X.dtype == torch.float64
+    assert model.score(*table(200, 1)) > 0.8

@@ -59,7 +59,7 @@ def rounds_section(model: FittedRFM) -> PageSection:
 
 def errors_chart(models: Sequence[tuple[str, FittedRFM]]) -> str:
     """Return a chart of the error after each round by which the round was selected; empty for one round only."""
-    quantity, key = "mean squared error on holdout rows", "score"
+    quantity, key = f"{models[0][1].history.rounds.loss}, on holdout rows", "score"
     if not any(len(_errors(model, key)[0]) > 1 for _, model in models):
         quantity, key = "leave-one-out error given M", "loo"
     series = [Line(name, *_errors(model, key)) for name, model in models]
@@ -98,7 +98,7 @@ def records_table(model: FittedRFM) -> str:
         *headings,
         Column("status of the solver", "left"),
     ]
-    title = "Rounds: mean squared errors of the scaled target, and the solution of each"
+    title = "Rounds: their losses, and the solution of each"
     return table(Table(columns, rows), class_="dense", sortable=True, title=title)
 
 

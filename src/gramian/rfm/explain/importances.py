@@ -133,7 +133,8 @@ def top_columns(model: FittedRFM, k: int) -> list[int]:
 def squared_gradients(model: FittedRFM) -> Float[np.ndarray, "m d"]:
     """Compute ``wᵢ Σ_c (∂f_c/∂zⱼ)²`` at training rows (at most 2,000 random ones), for the scaled targets.
 
-    The mean over all training rows is the diagonal of the AGOP.
+    Where a kernel replaces columns by their scores, z are the scores. The mean over all training rows is the diagonal
+    of the AGOP.
 
     >>> import numpy as np
     >>> from gramian import RFMRegressor
@@ -145,7 +146,7 @@ def squared_gradients(model: FittedRFM) -> Float[np.ndarray, "m d"]:
     Z, weights = model.center_rows(_ROWS)
     out = np.empty(Z.shape)
     for part in spans(len(Z), _BLOCK_ROWS):
-        G = model.gradients_at(Z[part]) / model.target_scaler.scale[:, None]
+        G = model.gradients_at(Z[part], by_input=False) / model.target_scaler.scale[:, None]
         out[part] = np.square(G).sum(axis=1)
     return out * weights[:, None]
 

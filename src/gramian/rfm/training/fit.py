@@ -17,8 +17,8 @@ from gramian.core.pool import Pool, Serial, Threads
 from gramian.core.rows import MemoryRows, RowSource
 from gramian.core.selection import squared_loss
 from gramian.kernels import Kernel
-from gramian.rfm.machine import KernelMachine
-from gramian.rfm.model import Ensemble, FitHistory, FittedRFM, LearnedFeatures
+from gramian.rfm.machine import KernelMachine, LearnedFeatures
+from gramian.rfm.model import Ensemble, FitHistory, FittedRFM
 from gramian.rfm.options import FitOptions, resolve_updates
 from gramian.rfm.training.context import Checkpoint, FitContext, FitObserver
 from gramian.rfm.training.plan import Plan, threads_for
@@ -28,7 +28,7 @@ from gramian.rfm.uncertainty.holdout import HoldoutPredictions
 from gramian.solvers import Workspace
 from gramian.solvers.base import warn_numbers
 from gramian.tables.prepare import Prepared
-from gramian.tables.row_losses import selection_loss
+from gramian.tables.row_losses import describe_loss, selection_loss
 from gramian.tables.scaling import Array
 from gramian.tables.targets import ClassTarget
 
@@ -137,7 +137,7 @@ def _package(options: FitOptions, prepared: Prepared, plan: Plan, trained: Train
         features=LearnedFeatures.of(trained.metric, trained.support),
         history=FitHistory(
             plan=plan,
-            rounds=Rounds(trained.records),
+            rounds=Rounds(trained.records, describe_loss(options.metric)),
             best_round=trained.best_round,
             update=trained.candidate.update,
             ridge=trained.ridge,

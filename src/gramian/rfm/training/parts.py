@@ -157,7 +157,7 @@ class PartsLearner:
         """Fit the base kernel to the selected columns (RFM-T)."""
         sample = SelectedColumns(self.source, support).take(self.order[: self.plan.screen_rows])
         identity = Identity(sample.X.shape[1], self.source.device)
-        kernel = self.run.candidate.kernel
+        kernel = self.run.candidate.kernel.at_columns(support)
         params = self.tuner(kernel).tune(0, kernel, identity, sample, self.context.workspace)
         if self.ridge_grows:  # it was selected for the sample's weight
             params = replace(params, ridge=params.ridge * _total_weight(rest) / sample.total_weight)

@@ -43,8 +43,9 @@ class Round(Renderable):
     """The record of one round.
 
     ``loo`` is the leave-one-out mean squared error given M that selected ridge and bandwidth (NaN where they were
-    given); from round 1 on it is optimistic, since M has seen every label. ``score`` is the mean squared error on
-    held-out rows (folds or an evaluation set; NaN where there were none), in units of the scaled target.
+    given); from round 1 on it is optimistic, since M has seen every label. ``score`` is the mean squared error of the
+    scaled target, or the loss of another ``metric``, on held-out rows (folds or an evaluation set; NaN where there were
+    none).
     """
 
     index: int
@@ -71,13 +72,14 @@ class Round(Renderable):
 
 @dataclass(frozen=True)
 class Rounds(Renderable, Sequence[Round]):
-    """The records of all rounds: a sequence that is displayed as a table.
+    """The records of all rounds: a sequence that is displayed as a table. ``loss`` describes their scores.
 
     >>> Rounds(())[:0]
     ()
     """
 
     records: tuple[Round, ...]
+    loss: str = "mean squared error of the scaled target"
 
     @overload
     def __getitem__(self, index: int) -> Round: ...
@@ -99,7 +101,7 @@ class Rounds(Renderable, Sequence[Round]):
         """Return a table with one line per round."""
         drawn = bars([record.score for record in self.records])
         rows = [record.cells(bar) for record, bar in zip(self.records, drawn, strict=True)]
-        note = "error: mean squared error on held-out rows, of the scaled target; round 0 is kernel ridge regression"
+        note = f"error: {self.loss}, on held-out rows; round 0 is kernel ridge regression"
         return [Section("rounds", Table(_HEADINGS, rows), note)]
 
 

@@ -284,7 +284,7 @@ def _refit(
     # A predictor of round 0 has learned no features, but it has gradients.
     support = select_columns(machine.metric.diagonal() if best.round else machine.agop_diagonal, task.feature_threshold)
     few = replace(data, X=data.X[:, support])
-    candidate = replace(run.candidate, n_rounds=0)
+    candidate = replace(run.candidate, n_rounds=0, kernel=run.candidate.kernel.at_columns(support))
     (record, plain), *_ = rounds(candidate, few, task.tuner(candidate.kernel), context.workspace)
     return Refitted(Ensemble((plain,), (1.0,)), machine.metric, record.ridge, support)
 

@@ -48,6 +48,10 @@ class RoundParams:
     ridge_index: int | None = None
 
 
+_LEAST_GROUPS = 3
+"""Number of groups from which leave-one-out errors leave out whole groups."""
+
+
 class RoundTuner(ABC):
     """Selects the ridge and the bandwidth of each round."""
 
@@ -255,7 +259,9 @@ class _Search:
     def _errors(self, operator: KernelOperator, scale: int, indices: list[int]) -> dict[int, float]:
         values = {self.ridge_value(i): i for i in indices}
         data = self.data
-        left_out = {"weights": data.weights, "copies": data.copies, "groups": data.groups}
+        # A part of the rows may have one group, or two: without it hardly anything is left to predict from.
+        groups = data.groups if data.groups is not None and len(set(data.groups.tolist())) >= _LEAST_GROUPS else None
+        left_out = {"weights": data.weights, "copies": data.copies, "groups": groups}
         points = Direct().path(operator, data.Y, list(values), workspace=self.workspace, **left_out)
         for point in points:
             self.errors[scale, values[point.ridge]] = point.loo.square().mean(dim=1)
