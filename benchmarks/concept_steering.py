@@ -197,7 +197,7 @@ class Benchmark:
         begin = time.perf_counter()
         layers = [one.layer for one in choose_directions(directions)]
         ruler = PerplexityRatio(self.model, directions, tokenizer=self.tokenizer, neutral_texts=self.neutral)
-        curve = damage_curve(ruler, layers, limit, refinements=2) if strength is None else ()
+        curve = damage_curve(ruler, layers, limit, refinements=4) if strength is None else ()
         s = max(one for one, ratio in curve if ratio <= limit) if strength is None else strength
         shares, texts = {}, {}
         for sign in (-1, 1):
@@ -231,7 +231,7 @@ def main() -> None:
     parser.add_argument("--judge", type=Path, required=True)
     parser.add_argument("--neutral", type=Path, required=True)
     parser.add_argument("--limit", type=float, nargs="+", default=[1.3])
-    parser.add_argument("--seeds", type=int, default=0, help="0: the most probable token")
+    parser.add_argument("--seeds", type=int, default=2, help="0: the most probable token")
     parser.add_argument("--random", type=int, default=2)
     parser.add_argument("--dtype", default="bfloat16", help="type of the weights during steering")
     parser.add_argument("--concept", type=Path, help="file of the fitted concept; written if it is not there yet")
