@@ -1,7 +1,7 @@
 """Concepts in the hidden states of a language model: recursive feature machines beside linear probes, layer by layer.
 
     pip install "gramian[hf]"
-    GRAMIAN_DATA=/folder python benchmarks/concept_probes.py --model FOLDER --conll FOLDER [--states FOLDER] [--out FILE]
+    GRAMIAN_DATA=/folder python benchmarks/concept_probes.py --model FOLDER --conll FOLDER [--states FOLDER]
 
 FOLDER of the model holds a checkpoint of Hugging Face or a .gguf file (SmolLM2-135M-Instruct in the recorded run), that
 of CoNLL-2003 train.txt and test.txt. Hidden states are collected once, into --states, and read from there later. All
@@ -23,6 +23,9 @@ import torch
 from concept_texts import TASKS, Places, Task
 from gramian.concepts import Activations, Concept, ProbeOptions, collect
 from gramian.concepts.fitting import LayerWork, fit_layers, make_concept
+from gramian.concepts.layer_machine import fit_layer
+from gramian.concepts.probe import select
+from gramian.concepts.row_space import RowSpace
 from gramian.concepts.scores import auc, auc_interval, paired_interval
 from gramian.concepts.targets import Target, make_target
 
@@ -128,17 +131,39 @@ def record_of(task: Task, train: Activations, test: Activations) -> dict:
             "summary": summary, "layers": layers}  # fmt: skip
 
 
+def widths(rows: int = 600) -> dict[str, dict[str, float]]:
+    """Processor seconds of one layer by its width: coordinates (one product X Xᵀ), folds, and the fit to all rows."""
+    rng = torch.Generator().manual_seed(0)
+    labels = make_target((torch.arange(rows) % 2).tolist())
+    folds, options, found = labels.folds(seed=0), ProbeOptions(), {}
+    for d in (64, 576, 2048, 8192):
+        X = torch.randn(rows, d, generator=rng) + 0.2 * labels.Y
+        marks = [time.process_time()]
+        space = RowSpace.of(X)
+        marks.append(time.process_time())
+        selected = select(space, labels.Y, folds, options)
+        marks.append(time.process_time())
+        fit_layer(X, space, labels.Y, selected, options)
+        marks.append(time.process_time())
+        found[str(d)] = dict(zip(("coordinates", "folds", "fit"), np.diff(marks).tolist(), strict=True))
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", type=Path, required=True)
     parser.add_argument("--conll", type=Path, required=True)
     parser.add_argument("--states", type=Path, default=Path("states"))
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "concept_probes.json")
-    parser.add_argument("--only", nargs="*", default=list(TASKS))
+    parser.add_argument("--only", nargs="*", default=[*TASKS, "widths"])
     args = parser.parse_args()
     places = Places(Path(os.environ["GRAMIAN_DATA"]), args.conll)
     record = json.loads(args.out.read_text()) if args.out.exists() else {}
     for name in args.only:
+        if name == "widths":
+            record[name] = widths()
+            args.out.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+            continue
         task = TASKS[name](places)
         train, test = states_of(task, args.states, args.model)
         record[name] = record_of(task, train, test) | {"threads": torch.get_num_threads()}

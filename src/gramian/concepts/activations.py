@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from gramian.concepts.folder import ActivationFolder, Selection, collection_key
+from gramian.concepts.folder import ActivationFolder, TokenSelection, collection_key
 from gramian.concepts.hidden_states import hidden_states
 from gramian.concepts.layers import Layers, resolve_layers
 from gramian.concepts.tokens import Tokenizer, encode, pad, plan_batches
@@ -166,7 +166,7 @@ def collect(
     return Activations(names, values, selection.text, selection.token, _rule(position))
 
 
-def _selection(encoded: Sequence[Int[Tensor, " _t"]], position: Position) -> Selection:
+def _selection(encoded: Sequence[Int[Tensor, " _t"]], position: Position) -> TokenSelection:
     """Return the token positions that become rows, text by text."""
     chosen: list[list[int]] = []
     for number, ids in enumerate(encoded):
@@ -180,7 +180,7 @@ def _selection(encoded: Sequence[Int[Tensor, " _t"]], position: Position) -> Sel
             chosen.append([_checked(int(at), len(ids), number) for at in position(number, ids)])
         else:
             raise ValueError(f'position must be "last", "mean", "all" or a function, got {position!r}')
-    selection = Selection.of(chosen)
+    selection = TokenSelection.of(chosen)
     if not selection.total:
         raise ValueError("position selects no token of any text: there is nothing to collect")
     return selection
@@ -199,7 +199,7 @@ def _checked(at: int, length: int, number: int) -> int:
 def _rows(
     model: nn.Module,
     encoded: Sequence[Int[Tensor, " _t"]],
-    selection: Selection,
+    selection: TokenSelection,
     members: Sequence[int],
     layers: Sequence[str],
 ) -> dict[str, Float[Tensor, "m d"]]:

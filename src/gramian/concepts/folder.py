@@ -1,8 +1,8 @@
 """A folder of hidden states: one memory-mapped file per layer, with checksums, which an interruption leaves usable.
 
 ``plan.json`` describes the collection and never changes; ``batches.jsonl`` has a line with a checksum for each finished
-batch; ``complete.json`` has the checksum of each file and exists only once all batches are there. Nothing in the folder
-is code, and arrays are read as plain numbers.
+batch; ``complete.json`` has the checksums of the plan and of each file, and exists only once all batches are there.
+Nothing in the folder is code, and arrays are read as plain numbers.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SAMPLED = 64
 
 
 @dataclass(frozen=True, eq=False)
-class Selection:
+class TokenSelection:
     """The tokens that become rows: ``text (n,)`` and ``token (n,)`` of each row, rows of one text together."""
 
     text: Int[np.ndarray, " n"]
@@ -36,10 +36,10 @@ class Selection:
     count: Int[np.ndarray, " texts"]
 
     @classmethod
-    def of(cls, chosen: Sequence[Sequence[int]]) -> Selection:
+    def of(cls, chosen: Sequence[Sequence[int]]) -> TokenSelection:
         """Make a selection from the positions in each text.
 
-        >>> Selection.of([[0, 2], [], [1]]).text.tolist()
+        >>> TokenSelection.of([[0, 2], [], [1]]).text.tolist()
         [0, 0, 2]
         """
         count = np.array([len(tokens) for tokens in chosen], dtype=np.intp)
@@ -64,7 +64,7 @@ class Selection:
 def collection_key(
     model: nn.Module,
     encoded: Sequence[Int[Tensor, " _t"]],
-    selection: Selection,
+    selection: TokenSelection,
     layers: Sequence[str],
     dtype: torch.dtype,
     batches: Sequence[Sequence[int]],
@@ -108,10 +108,10 @@ class ActivationFolder:
         return layers
 
     @property
-    def selection(self) -> Selection:
+    def selection(self) -> TokenSelection:
         """The tokens that become rows."""
         text, token, count = (np.array(self.plan[name], dtype=np.intp) for name in ("text", "token", "count"))
-        return Selection(text, token, count)
+        return TokenSelection(text, token, count)
 
     @classmethod
     def prepared(cls, path: str | os.PathLike[str], key: Mapping[str, object]) -> ActivationFolder:
@@ -145,7 +145,7 @@ class ActivationFolder:
         folder._open_complete()
         return folder
 
-    def create(self, shapes: Mapping[str, tuple[int, int]], selection: Selection) -> dict[str, np.ndarray]:
+    def create(self, shapes: Mapping[str, tuple[int, int]], selection: TokenSelection) -> dict[str, np.ndarray]:
         """Create the files of the layers, filled with zeros."""
         dtype = np.dtype(str(self.plan["dtype"]))
         self.arrays = {
@@ -176,7 +176,8 @@ class ActivationFolder:
                 name: {"width": int(array.shape[1]), "sha256": _file_digest(self._file(index))}
                 for index, (name, array) in enumerate(self.arrays.items())
             }
-            atomic_write(self.path / _COMPLETE, json.dumps(files))
+            record = {"plan": _file_digest(self.path / _PLAN), "files": files}
+            atomic_write(self.path / _COMPLETE, json.dumps(record))
         self._open_complete()
         return self
 
@@ -210,9 +211,10 @@ class ActivationFolder:
             raise self._damaged(f"{_BATCHES} cannot be read") from error
 
     def _open_complete(self) -> None:
-        files = _read_json(self.path / _COMPLETE)
-        if list(files) != self.layers:
-            raise self._damaged(f"{_COMPLETE} lists other layers than {_PLAN}")
+        record = _read_json(self.path / _COMPLETE)
+        if record.get("plan") != _file_digest(self.path / _PLAN) or list(record.get("files", {})) != self.layers:
+            raise self._damaged(f"{_COMPLETE} belongs to another {_PLAN}")
+        files = record["files"]
         for index, name in enumerate(self.layers):
             if not self._file(index).is_file() or _file_digest(self._file(index)) != files[name]["sha256"]:
                 raise self._damaged(f"the checksum of {self._file(index).name} is wrong")

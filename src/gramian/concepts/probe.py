@@ -49,11 +49,7 @@ class ProbeOptions(Options):
     1
     """
 
-    kernels: tuple[RadialKernel, ...] = (
-        Laplace("median"),
-        Laplace("median", bandwidth_scale=3.0),
-        Gaussian("median"),
-    )
+    kernels: tuple[RadialKernel, ...] = (Laplace("median"), Gaussian("median"))
     ridges: tuple[float, ...] = _RIDGES
     feature_ridge: float = 1.0
     rounds: int = 3

@@ -55,13 +55,28 @@ def _shares(
     score: Float[Tensor, " n"], y: Float[Tensor, " n"], kind: Kind, counts: Float[Tensor, "b n"] | None
 ) -> Float[np.ndarray, " b"]:
     """Return the share of correctly ordered pairs for each resampling, given as the number of copies of each row."""
+    if counts is None:
+        counts = torch.ones(1, len(y), dtype=torch.float64)
+    if kind != "graded":
+        return _sorted_shares(score.double(), y.double(), counts)
     W = ordered_pairs(y.double(), kind)
     s = score.double()
     correct = W * ((s[:, None] > s[None, :]).double() + 0.5 * (s[:, None] == s[None, :]).double())
-    if counts is None:
-        counts = torch.ones(1, len(y), dtype=torch.float64)
     right, total = ((counts @ A * counts).sum(dim=1) for A in (correct, W))
     return (right / total).numpy()
+
+
+def _sorted_shares(
+    score: Float[Tensor, " n"], y: Float[Tensor, " n"], counts: Float[Tensor, "b n"]
+) -> Float[np.ndarray, " b"]:
+    """Return the same for pair weights ``yᵢ (1 − yⱼ)``, by sums over the sorted rows in place of all pairs."""
+    _, group = torch.unique(score, return_inverse=True)
+    with_it, without = counts * y, counts * (1 - y)
+    by_score = torch.zeros(len(counts), int(group.max()) + 1, dtype=torch.float64).index_add_(1, group, without)
+    below = by_score.cumsum(dim=1) - by_score
+    own = (with_it * without).sum(dim=1)  # a row is no pair with itself
+    right = (with_it * (below + 0.5 * by_score)[:, group]).sum(dim=1) - 0.5 * own
+    return (right / (with_it.sum(dim=1) * without.sum(dim=1) - own)).numpy()
 
 
 def resampled_auc(
