@@ -6,7 +6,7 @@
 ``--model`` is a folder with SmolLM2-135M-Instruct, ``--judge`` one with all-MiniLM-L6-v2, ``--neutral`` the file of
 CoNLL-2003 (Reuters news, one token per line). Directions are those of 600 SST-2 sentences; the judge is a logistic
 regression on sentence embeddings of 3,000 others. For each method, the strength is the largest one whose perplexity of
-20 news sentences is at most ``--limit`` times that of the model alone, with either sign. 60 neutral prompts are then
+16 news sentences is at most ``--limit`` times that of the model alone, with either sign. 60 neutral prompts are then
 continued at −s and +s with several seeds. Results are written after each method, and a second call continues.
 """
 
@@ -34,7 +34,7 @@ from gramian.concepts.strength_search import PerplexityRatio, damage_curve
 from gramian.nets.checkpoints.pretrained import load_pretrained, load_tokenizer
 
 METHODS = ("rfm", "mean_difference", "logistic")
-TRAIN, JUDGED, NEWS, TOKENS = 600, 3000, 20, 16
+TRAIN, JUDGED, NEWS, TOKENS = 600, 3000, 16, 20
 PROMPTS = """The film was
 The movie we watched last night
 I thought the book
@@ -183,10 +183,10 @@ class Benchmark:
                 PROMPTS,
                 tokenizer=self.tokenizer,
                 max_new_tokens=TOKENS,
-                rng=torch.Generator().manual_seed(seed),
+                rng=torch.Generator().manual_seed(seed) if self.seeds else None,
                 temperature=0.7,
             )
-            for seed in range(self.seeds)
+            for seed in range(max(self.seeds, 1))
         ]
         return np.stack([self.judge(texts) > 0.5 for texts in made], axis=1).astype(float), made[0]
 
@@ -197,7 +197,7 @@ class Benchmark:
         begin = time.perf_counter()
         layers = [one.layer for one in choose_directions(directions)]
         ruler = PerplexityRatio(self.model, directions, tokenizer=self.tokenizer, neutral_texts=self.neutral)
-        curve = damage_curve(ruler, layers, limit) if strength is None else ()
+        curve = damage_curve(ruler, layers, limit, refinements=4) if strength is None else ()
         s = max(one for one, ratio in curve if ratio <= limit) if strength is None else strength
         shares, texts = {}, {}
         for sign in (-1, 1):
@@ -231,7 +231,7 @@ def main() -> None:
     parser.add_argument("--judge", type=Path, required=True)
     parser.add_argument("--neutral", type=Path, required=True)
     parser.add_argument("--limit", type=float, nargs="+", default=[1.3])
-    parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--seeds", type=int, default=2, help="0: the most probable token")
     parser.add_argument("--random", type=int, default=2)
     parser.add_argument("--dtype", default="bfloat16", help="type of the weights during steering")
     parser.add_argument("--concept", type=Path, help="file of the fitted concept; written if it is not there yet")
@@ -253,7 +253,7 @@ def main() -> None:
         "prompts": len(PROMPTS),
         "seeds": args.seeds,
         "new_tokens": TOKENS,
-        "temperature": 0.7,
+        "temperature": 0.7 if args.seeds else 0.0,
         "dtype": args.dtype,
         "neutral": f"{NEWS} sentences of CoNLL-2003",
         "unsteered_positive": bench.plain.mean(),
@@ -261,17 +261,15 @@ def main() -> None:
     for limit in args.limit:
         found = record.setdefault("limits", {}).setdefault(str(limit), {})
         like = concept.directions(METHODS[0])
-        jobs = {method: (concept.directions(method), None) for method in METHODS}
-        jobs |= {f"random {i}": (random_directions(like, i), None) for i in range(args.random)}
-        for name, (directions, strength) in jobs.items():
+        jobs = {method: (concept.directions(method), False) for method in METHODS}
+        for same in (True, False):
+            end = f" at the strength of {METHODS[0]}" if same else ""
+            jobs |= {f"random {i}{end}": (random_directions(like, i), same) for i in range(args.random)}
+        for name, (directions, same) in jobs.items():
             if name not in found:
-                found[name] = bench.measure(directions, limit, strength)
+                found[name] = bench.measure(directions, limit, found[METHODS[0]]["strength"] if same else None)
                 save(record, args.out)
                 print(limit, name, found[name]["positive"], found[name]["perplexity_ratio"], flush=True)
-        for i in range(args.random):
-            name = f"random {i} of the strength of {METHODS[0]}"
-            if name not in found:
-                found[name] = bench.measure(random_directions(like, i), limit, found[METHODS[0]]["strength"])
         found["paired"] = {f"rfm − {other}": paired(found, "rfm", other) for other in METHODS[1:]}
         save(record, args.out)
 

@@ -106,6 +106,17 @@ def test_a_damaged_folder_is_refused(tmp_path, finished):
         collect(model, TEXTS, **settings)
 
 
+@pytest.mark.parametrize("change", [("[0, 1, 2", "[0, 2, 1"), ('"last"', '"mean"'), ("{", "")])
+def test_a_changed_plan_is_refused(tmp_path, change):
+    collect(Reader(), TEXTS, tokenizer=Letters(), folder=tmp_path / "states")
+    plan = tmp_path / "states" / "plan.json"
+    text = plan.read_text()
+    assert change[0] in text
+    plan.write_text(text.replace(*change, 1))
+    with pytest.raises(ValueError, match="damaged"):
+        Activations.open(tmp_path / "states")
+
+
 def test_a_folder_of_another_collection_is_refused(tmp_path):
     collect(Reader(), TEXTS, tokenizer=Letters(), folder=tmp_path / "states")
     for model, texts in ((Reader(), TEXTS[:3]), (Reader(seed=1), TEXTS)):

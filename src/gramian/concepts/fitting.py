@@ -18,8 +18,9 @@ from gramian.concepts.directions import LayerDirection
 from gramian.concepts.layer_machine import LayerFit, fit_layer
 from gramian.concepts.probe import Fold, ProbeOptions, Selected, select
 from gramian.concepts.row_space import RowSpace
-from gramian.concepts.scores import Interval, auc, auc_interval, paired_interval
+from gramian.concepts.scores import Interval, auc_interval, paired_interval
 from gramian.concepts.targets import LabelKind, Target, make_target
+from gramian.core import threads
 from gramian.core.pool import Serial, side_by_side
 from gramian.core.progress import progress
 
@@ -29,12 +30,17 @@ MOST_ROWS = 4000
 
 @dataclass(frozen=True, eq=False)
 class LayerResult:
-    """Everything that is found in one layer: the probe, held-out scores and directions by method."""
+    """Everything that is found in one layer: the probe; by method, held-out scores, their AUC, and directions.
+
+    ``gain`` is the AUC of the probe minus that of the best baseline.
+    """
 
     selected: Selected
     fit: LayerFit
     outputs: dict[str, Float[Tensor, "n c"]]
     vectors: dict[str, Float[Tensor, "d c"]]
+    aucs: dict[str, Interval]
+    gain: Interval
 
 
 def fit_concept(
@@ -126,15 +132,19 @@ def _fit_one(work: LayerWork, layer: str) -> LayerResult:
         probe = baseline(name, space.Z, Y, work.folds)
         outputs[name] = probe.outputs.float()
         vectors[name] = torch.nn.functional.normalize(space.back(X, probe.weights), dim=0)
-    return LayerResult(selected, fit, outputs, vectors)
+    aucs = {method: auc_interval(scores, Y, work.target.kind) for method, scores in outputs.items()}
+    best = max(BASELINES, key=lambda method: aucs[method].value)
+    gain = paired_interval(outputs["rfm"], outputs[best], Y, work.target.kind)
+    return LayerResult(selected, fit, outputs, vectors, aucs, gain)
 
 
 def make_concept(name: str, work: LayerWork, results: Sequence[LayerResult]) -> Concept:
     """Combine the results of all layers: detector, intervals and directions."""
     target, kind, layers = work.target, work.target.kind, work.activations.layers
     outputs = torch.stack([result.outputs["rfm"] for result in results], dim=1)
-    detector = fit_detector(outputs, target.Y, work.folds, graded=kind == "graded")
-    aucs = {m: tuple(auc_interval(r.outputs[m], target.Y, kind) for r in results) for m in METHODS}
+    with threads(1):  # thousands of small operations, which several threads make slower
+        detector = fit_detector(outputs, target.Y, work.folds, graded=kind == "graded")
+    aucs = {method: tuple(result.aucs[method] for result in results) for method in METHODS}
     found, spreads = {}, {}
     centres = {layer: work.activations.layer(layer).mean(dim=0) for layer in layers}
     norms = {layer: work.activations.typical_norm(layer) for layer in layers}
@@ -159,7 +169,7 @@ def make_concept(name: str, work: LayerWork, results: Sequence[LayerResult]) -> 
         found=found,
         spreads=spreads,
         aucs=aucs,
-        gains=tuple(_gain(result, target) for result in results),
+        gains=tuple(result.gain for result in results),
         settings=tuple(
             LayerSetting(layer, r.selected.kernel, r.selected.flatten, r.selected.ridge, r.selected.round)
             for layer, r in zip(layers, results, strict=True)
@@ -167,8 +177,3 @@ def make_concept(name: str, work: LayerWork, results: Sequence[LayerResult]) -> 
         detector=detector,
         machines=tuple(results[index].fit for index in detector.layers),
     )
-
-
-def _gain(result: LayerResult, target: Target) -> Interval:
-    best = max(BASELINES, key=lambda method: auc(result.outputs[method], target.Y, target.kind))
-    return paired_interval(result.outputs["rfm"], result.outputs[best], target.Y, target.kind)

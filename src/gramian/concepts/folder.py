@@ -1,8 +1,8 @@
 """A folder of hidden states: one memory-mapped file per layer, with checksums, which an interruption leaves usable.
 
 ``plan.json`` describes the collection and never changes; ``batches.jsonl`` has a line with a checksum for each finished
-batch; ``complete.json`` has the checksum of each file and exists only once all batches are there. Nothing in the folder
-is code, and arrays are read as plain numbers.
+batch; ``complete.json`` has the checksums of the plan and of each file, and exists only once all batches are there.
+Nothing in the folder is code, and arrays are read as plain numbers.
 """
 
 from __future__ import annotations
@@ -176,7 +176,8 @@ class ActivationFolder:
                 name: {"width": int(array.shape[1]), "sha256": _file_digest(self._file(index))}
                 for index, (name, array) in enumerate(self.arrays.items())
             }
-            atomic_write(self.path / _COMPLETE, json.dumps(files))
+            record = {"plan": _file_digest(self.path / _PLAN), "files": files}
+            atomic_write(self.path / _COMPLETE, json.dumps(record))
         self._open_complete()
         return self
 
@@ -210,9 +211,10 @@ class ActivationFolder:
             raise self._damaged(f"{_BATCHES} cannot be read") from error
 
     def _open_complete(self) -> None:
-        files = _read_json(self.path / _COMPLETE)
-        if list(files) != self.layers:
-            raise self._damaged(f"{_COMPLETE} lists other layers than {_PLAN}")
+        record = _read_json(self.path / _COMPLETE)
+        if record.get("plan") != _file_digest(self.path / _PLAN) or list(record.get("files", {})) != self.layers:
+            raise self._damaged(f"{_COMPLETE} belongs to another {_PLAN}")
+        files = record["files"]
         for index, name in enumerate(self.layers):
             if not self._file(index).is_file() or _file_digest(self._file(index)) != files[name]["sha256"]:
                 raise self._damaged(f"the checksum of {self._file(index).name} is wrong")

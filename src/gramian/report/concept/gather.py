@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
+import numpy as np
+from jaxtyping import Float
 from torch import nn
 
 from gramian.concepts import Concept
@@ -97,9 +100,24 @@ def read_examples(
     shares = concept.score(words, model=model, tokenizer=tokenizer, show=False)
     scored = concept.token_scores(words, model=model, tokenizer=tokenizer, show=False)
     return tuple(
-        ReadText(text, label, float(share if shares.ndim == 1 else share[-1]), one.tokens, tuple(one.scores.tolist()))
+        ReadText(text, label, float(share if shares.ndim == 1 else share[-1]), one.tokens, without_sink(one.scores))
         for (text, label), share, one in zip(texts, shares, scored, strict=True)
     )
+
+
+def without_sink(scores: Float[np.ndarray, " t"]) -> tuple[float, ...]:
+    """Return scores of tokens, with NaN for a first one that is more than five times as large as all others.
+
+    Many decoders have a first token whose hidden state is a hundred times as long as the others, whatever it says. Its
+    score means nothing, and the colours of all other tokens would vanish beside it.
+
+    >>> without_sink(np.array([60.0, 1.0, -2.0])), without_sink(np.array([3.0, 1.0]))
+    ((nan, 1.0, -2.0), (3.0, 1.0))
+    """
+    found = [float(score) for score in scores]
+    if len(found) > 1 and abs(found[0]) > 5 * max(map(abs, found[1:])):
+        found[0] = math.nan
+    return tuple(found)
 
 
 def steering_record(
