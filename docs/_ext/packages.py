@@ -27,6 +27,7 @@ PACKAGES = (
     "gramian.tables",
     "gramian.files",
     "gramian.nets",
+    "gramian.concepts",
     "gramian.optim",
     "gramian.theory",
     "gramian.datasets",

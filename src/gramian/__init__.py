@@ -24,7 +24,7 @@ else:
             "gramian.nets": ["FeatureReport", "Monitor", "compare", "inspect"],
             "gramian.rfm": ["RFMClassifier", "RFMRegressor", "load"],
         },
-        subpackages=["features", "files", "kernels", "nets", "rfm", "solvers", "tables"],
+        subpackages=["concepts", "features", "files", "kernels", "nets", "rfm", "solvers", "tables"],
     )
 
 __all__ = ["FeatureReport", "Monitor", "RFMClassifier", "RFMRegressor", "__version__", "compare", "inspect", "load"]

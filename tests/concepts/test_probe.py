@@ -1,5 +1,7 @@
 """The search selects by held-out rows only, finds features that round 0 misses, and does not depend on the axes."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -36,7 +38,7 @@ def test_no_candidate_is_better_by_more_than_a_standard_error():
     space = RowSpace.of(X)
     found = select(space, y, folds, QUICK)
     for kernel in QUICK.kernels:
-        other = select(space, y, folds, QUICK.with_params(kernels=(kernel,)))
+        other = select(space, y, folds, replace(QUICK, kernels=(kernel,)))
         gaps = ((found.outputs - y).square() - (other.outputs - y).square()).squeeze()
         assert float(gaps.mean()) <= float(gaps.std(correction=0)) / len(gaps) ** 0.5 + 1e-9
 
@@ -54,8 +56,7 @@ def test_float32_and_a_rotation_give_the_same_outputs():
 def test_learned_features_help_where_one_direction_matters():
     X, y, folds = sample(n=120, d=40)
     plain, learned = (
-        select(RowSpace.of(X), y, folds, QUICK.with_params(rounds=rounds, kernels=QUICK.kernels[:1]))
-        for rounds in (0, 2)
+        select(RowSpace.of(X), y, folds, replace(QUICK, rounds=rounds, kernels=QUICK.kernels[:1])) for rounds in (0, 2)
     )
     assert learned.round > 0
     assert auc(learned.outputs, y) > auc(plain.outputs, y)

@@ -18,8 +18,9 @@ def test_ordered_categories_keep_their_order_as_times():
 def test_entries_without_an_order_of_their_own_are_no_times():
     with pytest.raises(ValueError, match="categories without an order"):
         split_condition(None, pd.Categorical(MONTHS))
-    with pytest.raises(ValueError, match="numbers as text, such as '9'"):
-        split_condition(None, ["9", "10", "100"])
+    for texts in (["9", "10", "100"], ["31/01/2024", "01/02/2024"]):
+        with pytest.raises(ValueError, match=f"does not sort as time, such as '{texts[0]}'"):
+            split_condition(None, texts)
     assert split_condition(["9", "10", "9"], None).codes.tolist() == [1, 0, 1]  # as groups they are names
 
 

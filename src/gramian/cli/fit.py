@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 import numpy as np
+from numpy.typing import NDArray
 from rich.console import Console
 from rich.markup import escape
 from sklearn.model_selection import train_test_split
@@ -128,7 +129,7 @@ def fit(
     if target in (*drop, *by.values()):
         raise ValueError(f"{target!r} is the target and cannot be dropped, nor split the rows")
     known, y = read_target(frame[target])
-    split_by = {name: frame.loc[known, column].to_numpy() for name, column in by.items()}
+    split_by = {name: _numbers_or_texts(frame.loc[known, column]) for name, column in by.items()}
     split_condition(split_by.get("groups"), split_by.get("time"))  # refused now, not after the first fit
     X = frame.loc[known].drop(columns=list(dict.fromkeys([target, *drop, *by.values()])))
     if X.shape[1] == 0:
@@ -293,6 +294,14 @@ def named_importances(model: Any) -> dict[str, float]:
     shares = model.feature_importances_
     names = getattr(model, "feature_names_in_", [f"x{j}" for j in range(model.n_features_in_)])
     return {str(names[j]): float(shares[j]) for j in np.argsort(-shares, kind="stable")}
+
+
+def _numbers_or_texts(column: Any) -> NDArray[Any]:
+    """Return a column as numbers if all of its entries are; a file of text has only texts."""
+    try:
+        return np.asarray(column.astype("float64"))
+    except (TypeError, ValueError):
+        return np.asarray(column)
 
 
 def _split(y: Any, split_by: dict[str, Any], test_size: float, seed: int, task: PredictionTask) -> list[Any]:

@@ -20,8 +20,8 @@ from gramian.core.progress import progress
 
 Chooser = Callable[[int, Int[Tensor, " t"]], Sequence[int]]
 Position = Literal["last", "mean", "all"] | Chooser
-"""Tokens of a text that become rows: the last one, the mean of all, every one, or those that a function of the text's
-number and its token numbers returns."""
+"""Tokens of a text that become rows: the last one, the mean of all but the first, every one, or those that a function
+of the text's number and its token numbers returns."""
 _DTYPES = {torch.float16: np.float16, torch.float32: np.float32}
 
 
@@ -64,8 +64,8 @@ class Activations:
         return torch.from_numpy(np.array(self.values[name], dtype=np.float32))
 
     def typical_norm(self, name: str) -> float:
-        """Return the mean length of the rows of a layer."""
-        return float(self.layer(name).norm(dim=1).mean())
+        """Return the median length of the rows of a layer; first tokens may be a hundred times as long as others."""
+        return float(self.layer(name).norm(dim=1).median())
 
     def part(self, rows: Sequence[int] | Int[np.ndarray, " m"]) -> Activations:
         """Return some of the rows, in memory."""
@@ -213,7 +213,9 @@ def _rows(
         for row, i in enumerate(members):
             tokens = selection.tokens(i)
             if len(tokens) == 1 and tokens[0] == -1:
-                parts.append(hidden[row, : len(encoded[i])].mean(dim=0, keepdim=True))
+                length = len(encoded[i])
+                # Decoders collect attention in the first token, whose state may be a hundred times as long as others.
+                parts.append(hidden[row, min(1, length - 1) : length].mean(dim=0, keepdim=True))
             else:
                 parts.append(hidden[row, torch.from_numpy(tokens)])
         found[name] = torch.cat(parts)

@@ -16,7 +16,6 @@ from torch import Tensor
 
 from gramian.concepts.gram_rounds import RadialKernel, fit_round, gradient_weights, next_gram, unit_gram
 from gramian.concepts.row_space import RowSpace
-from gramian.core.options import Options
 from gramian.core.statistics import within_standard_error
 from gramian.kernels import Gaussian, Laplace
 
@@ -25,7 +24,7 @@ _RIDGES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 
 
 @dataclass(frozen=True)
-class ProbeOptions(Options):
+class ProbeOptions:
     """The settings among which the probe of a layer selects.
 
     Parameters

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,8 @@ from numpy.typing import ArrayLike
 
 from gramian.core.splits import SplitBy
 from gramian.tables.column_map import is_missing
+
+_YEAR_FIRST = re.compile(r"\d{4}-\d{2}(\D|$)")
 
 
 def split_condition(groups: ArrayLike | None, time: ArrayLike | None) -> SplitBy | None:
@@ -47,9 +50,10 @@ def _ordered_codes(given: Any, name: str) -> Any:
         codes = np.asarray(categorical.codes)
         return np.where(codes < 0, np.nan, codes)
     if name == "time" and (texts := [v for v in np.asarray(given).ravel().tolist() if isinstance(v, str)]):
-        try:
-            [float(text) for text in texts]
-        except ValueError:
-            return given
-        raise ValueError(f"time has numbers as text, such as {texts[0]!r}, whose order is not theirs: convert them")
+        strange = [text for text in texts if not _YEAR_FIRST.match(text)]
+        if strange:
+            raise ValueError(
+                f"time has text that does not sort as time, such as {strange[0]!r}: give numbers, dates, or text with "
+                "the year first (2024-01-31)"
+            )
     return given

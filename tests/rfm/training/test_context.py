@@ -123,7 +123,7 @@ class TestCheckpoint:
 def same(one, other):
     new = make_rows(30, seed=5).X
     assert torch.equal(one.ensemble.predict(new), other.ensemble.predict(new))
-    assert torch.equal(one.matrix, other.matrix)
+    assert torch.equal(one.metric.matrix(), other.metric.matrix())
     assert [record.score for record in one.records] == [record.score for record in other.records]
     if one.holdout is not None:
         assert torch.equal(one.holdout[1], other.holdout[1])
