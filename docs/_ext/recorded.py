@@ -62,7 +62,40 @@ def verdicts() -> str:
     return markdown(count_table(rows, ("group", "kind")))
 
 
+def steering() -> str:
+    """Return positive continuations at either strength by the way directions were found."""
+    headings = ("directions", "strength", "positive at −s", "at +s", "change (95 % over prompts)", "perplexity ratio")
+    lines = [f"| {' | '.join(headings)} |", "|---|---|---|---|---|---|"]
+    for limit in record("concept_steering")["limits"].values():
+        for name, run in limit.items():
+            if "positive" not in run:
+                continue
+            positive, (low, high) = run["positive"], run["change_interval"]
+            change = f"{100 * run['change']:.0f} points ({100 * low:.0f} to {100 * high:.0f})"
+            ratio = max(run["perplexity_ratio"].values())
+            shares = f"{positive['-s']:.0%} | {positive['+s']:.0%}"
+            lines.append(f"| {name.replace('_', ' ')} | {run['strength']:.3f} | {shares} | {change} | {ratio:.2f} |")
+    return "\n".join(lines)
+
+
+def probes() -> str:
+    """Return the comparison of RFM with the best baseline on each layer, by concept."""
+    headings = ("concept", "texts", "layers not below the best baseline", "mean gain", "detector − best layer (95 %)")
+    lines = [f"| {' | '.join(headings)} |", "|---|---|---|---|---|"]
+    for name, run in record("concept_probes").items():
+        if "summary" not in run:
+            continue
+        found = run["summary"]
+        gap, low, high = found["detector_minus_best_layer_on_test"]
+        texts, not_below = f"{run['train']} + {run['test']}", f"{found['layers_not_below']:.0%}"
+        detector = f"{gap:+.4f} ({low:+.4f} to {high:+.4f})"
+        lines.append(f"| {name} | {texts} | {not_below} | {found['mean_gain']:+.4f} | {detector} |")
+    return "\n".join(lines)
+
+
 TABLES: dict[str, Callable[[], str]] = {
+    "concept_probes": probes,
+    "concept_steering": steering,
     "peer_rfm": lambda: script("peer_rfm").markdown(record("peer_rfm")),
     "nets_speed": lambda: script("nets_speed").markdown(record("nets_speed")),
     "inspect_cost": lambda: script("inspect_cost").markdown(record("inspect_cost")),
