@@ -75,6 +75,10 @@ def steering() -> str:
             ratio = max(run["perplexity_ratio"].values())
             shares = f"{positive['-s']:.0%} | {positive['+s']:.0%}"
             lines.append(f"| {name.replace('_', ' ')} | {run['strength']:.3f} | {shares} | {change} | {ratio:.2f} |")
+        for name, gap in limit["paired"].items():
+            low, high = gap["interval"]
+            change = f"{100 * gap['mean']:.0f} points ({100 * low:.0f} to {100 * high:.0f})"
+            lines.append(f"| {name.replace('_', ' ')}, paired | | | | {change} | |")
     return "\n".join(lines)
 
 
