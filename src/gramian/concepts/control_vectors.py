@@ -8,10 +8,10 @@ every position, times the scale on its command line. It accepts no ``direction.0
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import struct
-import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
@@ -23,6 +23,7 @@ from torch import Tensor
 
 from gramian.concepts.directions import LayerDirection
 from gramian.concepts.steering import shifts_by_layer
+from gramian.core.atomic import atomic_write
 
 SUFFIXES = (".gguf", ".pt")
 """Suffixes of the files that can be written."""
@@ -85,17 +86,12 @@ def write_control_vector(
         raise ValueError("the layers have hidden states of different dimensions, which a control vector cannot have")
     if out.suffix == ".gguf" and 0 in vectors:
         raise ValueError("llama.cpp does not steer block 0: leave its layer out of layers, or write a .pt file")
-    out.parent.mkdir(parents=True, exist_ok=True)
-    temporary = out.parent / f"{uuid.uuid4().hex}.part"
-    try:
-        if out.suffix == ".gguf":
-            temporary.write_bytes(gguf_bytes(vectors, model_hint))
-        else:
-            torch.save({"model_type": model_hint, "directions": vectors}, temporary)
-        os.replace(temporary, out)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    if out.suffix == ".gguf":
+        atomic_write(out, gguf_bytes(vectors, model_hint))
+    else:
+        buffer = io.BytesIO()
+        torch.save({"model_type": model_hint, "directions": vectors}, buffer)
+        atomic_write(out, buffer.getvalue())
     return out
 
 

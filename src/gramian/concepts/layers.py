@@ -13,7 +13,7 @@ Layers = str | int | Sequence[str | int]
 def block_names(model: nn.Module) -> tuple[str, ...]:
     """Return the module names of a model's blocks: the largest ``nn.ModuleList`` whose entries have one type.
 
-    Lists with the same number of entries are told apart by their parameters: the list with more of them is used.
+    Of several such lists of the same length, the one with the most parameters is used.
 
     >>> model = nn.ModuleDict({"layers": nn.ModuleList([nn.Linear(2, 2), nn.Linear(2, 2)])})
     >>> block_names(model)

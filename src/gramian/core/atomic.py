@@ -1,4 +1,4 @@
-"""Atomic writing of text files."""
+"""Atomic writing of files."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import uuid
 from pathlib import Path
 
 
-def atomic_write(path: Path, text: str) -> None:
-    """Write a text file, and create its folder if missing; a reader sees the old text or the new one, never a part.
+def atomic_write(path: Path, content: str | bytes) -> None:
+    """Write a file, and create its folder if missing; a reader sees the old content or the new one, never a part.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -20,8 +20,8 @@ def atomic_write(path: Path, text: str) -> None:
     # The tempfile module is no option: only the owner may read its files, whereas here the umask decides.
     temporary = path.parent / f"{uuid.uuid4().hex}.part"
     try:
-        with open(temporary, "x", encoding="utf-8") as file:
-            file.write(text)
+        with open(temporary, "xb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
         os.replace(temporary, path)
     except BaseException:
         temporary.unlink(missing_ok=True)

@@ -56,10 +56,14 @@ class Rows:
         return float(len(self) if self.weights is None else self.weights.sum())
 
     @property
+    def weights_or_ones(self) -> Float[Tensor, " n"]:
+        """The weights of the rows, or ones where there are none, in the format of Y."""
+        return torch.ones_like(self.Y[:, 0]) if self.weights is None else self.weights.to(self.Y)
+
+    @property
     def shares(self) -> Float[Tensor, " n"]:
         """Weights of the rows as parts of their sum, in the format of Y."""
-        weights = torch.ones_like(self.Y[:, 0]) if self.weights is None else self.weights.to(self.Y)
-        return weights / weights.sum()
+        return self.weights_or_ones / self.weights_or_ones.sum()
 
 
 @runtime_checkable

@@ -82,8 +82,7 @@ def row_errors(
 
 def held_out_errors(outputs: Float[Tensor, "m c"], rows: Rows, loss: RowLoss = squared_loss) -> Float[Tensor, " m"]:
     """Return the loss of each row of outputs."""
-    weights = torch.ones_like(rows.Y[:, 0]) if rows.weights is None else rows.weights
-    return loss(outputs[None], rows.Y, weights.to(outputs.dtype)).squeeze(0)
+    return loss(outputs[None], rows.Y, rows.weights_or_ones.to(outputs.dtype)).squeeze(0)
 
 
 def mean_error(outputs: Float[Tensor, "m c"], rows: Rows, loss: RowLoss = squared_loss) -> float:

@@ -191,5 +191,4 @@ def _with_copies(rows: Rows, copies: Float[Tensor, " n"] | None) -> Rows:
     if copies is None or rows.copies is None:
         return rows
     copies = copies.to(rows.Y)
-    weights = torch.ones_like(copies) if rows.weights is None else rows.weights
-    return Rows(rows.X, rows.Y, weights * (copies / rows.copies), rows.start, copies, rows.groups)
+    return Rows(rows.X, rows.Y, rows.weights_or_ones * (copies / rows.copies), rows.start, copies, rows.groups)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -124,6 +124,16 @@ def unexplained(recording: Recording, output: Tensor, layers: list[Layer]) -> li
 _CASTS = (Tensor.to, Tensor.type, Tensor.type_as, Tensor.float, Tensor.double, Tensor.half, Tensor.bfloat16)
 
 
+class _Call(NamedTuple):
+    """``result = func(*args, **kwargs)``, in which ``operand`` is a watched tensor or a view of one."""
+
+    func: Callable[..., Any]
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    operand: Tensor
+    result: Any
+
+
 class _Uses(TorchFunctionMode, ABC):
     """Calls :meth:`used` for every torch function that receives a watched tensor, or a view of one."""
 
@@ -139,20 +149,12 @@ class _Uses(TorchFunctionMode, ABC):
         for operand in _tensors((*args, *kwargs.values())):
             base = operand if id(operand) in self._watched else operand._base
             if base is not None and id(base) in self._watched:
-                self.used(base, operand, func, args, kwargs, result)
+                self.used(base, _Call(func, args, kwargs, operand, result))
         return result
 
     @abstractmethod
-    def used(
-        self,
-        base: Tensor,
-        operand: Tensor,
-        func: Callable[..., Any],
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        result: Any,
-    ) -> None:
-        """React to ``result = func(*args, **kwargs)``, where ``operand`` is the tensor ``base`` or a view of it."""
+    def used(self, base: Tensor, call: _Call) -> None:
+        """React to a call that receives the watched tensor ``base``, or a view of it."""
 
 
 class WeightUses(_Uses):
@@ -173,16 +175,8 @@ class WeightUses(_Uses):
         """Number of functions that used a weight."""
         return self._counts[id(weight)]
 
-    def used(
-        self,
-        base: Tensor,
-        operand: Tensor,
-        func: Callable[..., Any],
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        result: Any,
-    ) -> None:
-        if not _is_passive(result, base):
+    def used(self, base: Tensor, call: _Call) -> None:
+        if not _is_passive(call.result, base):
             self._counts[id(base)] += 1
 
 
@@ -200,27 +194,20 @@ class _Watcher(_Uses):
         # Weights in another precision, kept because a new tensor could get the id of an old one.
         self.copies: list[Tensor] = []
 
-    def used(
-        self,
-        base: Tensor,
-        operand: Tensor,
-        func: Callable[..., Any],
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        result: Any,
-    ) -> None:
+    def used(self, base: Tensor, call: _Call) -> None:
         layer = self.layers[id(base)]
         if layer.name in self.recording.refused:
             return
-        if func in _CASTS and operand is base and operand is args[0]:
-            self.layers[id(result)] = layer
-            self.copies.append(result)
+        if call.func in _CASTS and call.operand is base and call.operand is call.args[0]:
+            self.layers[id(call.result)] = layer
+            self.copies.append(call.result)
             return
         transformed = torch._C._functorch.maybe_current_level() is not None  # by vmap or torch.func
-        if not transformed and _is_passive(result, base):
+        if not transformed and _is_passive(call.result, base):
             return
-        if transformed or not self._record(layer, find_product(func, args, kwargs, operand, base, result), result):
-            name = (resolve_name(func) or str(func)).rsplit(".", 1)[-1]
+        found = None if transformed else find_product(*call[:4], base, call.result)
+        if transformed or not self._record(layer, found, call.result):
+            name = (resolve_name(call.func) or str(call.func)).rsplit(".", 1)[-1]
             self.recording.refused[layer.name] = (
                 f"it is used by {name!r}, which is no product Z = H Wᵀ with the whole matrix (a bias or an "
                 "embedding of positions has none; otherwise register one with gramian.nets.register_layer)"

@@ -166,7 +166,7 @@ def _holdout(prepared: Prepared, plan: Plan, trained: Trained) -> HoldoutPredict
     else:
         taken = prepared.source.take(rows)
         targets = in_units(taken.Y)
-        weights = np.ones(len(taken)) if taken.weights is None else taken.weights.numpy()
+        weights = taken.weights_or_ones.cpu().numpy()
     if counted is not None:  # only some copies of a row are held out
         weights = counted.cpu().numpy().astype(np.float64)
     weights = prepared.target.unweighted(weights, targets)
