@@ -27,7 +27,7 @@ from gramian.bench.tasks import take
 from gramian.datasets import Dataset, grinsztajn, uci
 
 RESULTS = Path(__file__).parent / "results" / "coverage.json"
-COVERAGE, DRAWS, NEW = 0.9, 3, 1500
+COVERAGE, DRAWS, NEW = 0.9, 5, 1500
 SIZES = (60, 80, 100, 120, 160, 200, 250, 300, 350, 400)
 Array = NDArray[Any]
 Maker = Callable[[np.random.Generator, int], tuple[Array, Array]]

@@ -125,4 +125,5 @@ def test_products_do_not_depend_on_tiles_or_batches(kernel, case, rng):
     whole = operator.predict(new, coef)
     for rows in (slice(0, 1), slice(7, 8), slice(100, 163), slice(50, 200)):
         assert torch.equal(operator.predict(new[rows], coef), whole[rows])
+    assert torch.equal(operator.predict(new.mT.contiguous().mT, coef), whole)  # the layout of a table in memory
     close(operator.gradient(new[3:4], coef), operator.gradient(new, coef)[3:4], tol=1e-5)

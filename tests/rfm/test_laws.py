@@ -226,6 +226,18 @@ def test_prediction_does_not_depend_on_the_batch(data):
         assert np.array_equal(np.vstack([model.decision_function(x[None]) for x in Xt]), whole)
 
 
+@pytest.mark.parametrize("rows", [1, 7, 130])
+def test_prediction_does_not_depend_on_the_batch_beyond_one_block(data, rows):
+    """A block of 128 rows has another layout in memory than rows that were filled up to a block."""
+    X, y, _, _ = data
+    new = np.random.default_rng(5).normal(size=(260, X.shape[1]))
+    for model in (RFMRegressor(preset="fast", n_rounds=1), RFMRegressor(preset="fast", n_rounds=0, dtype="float32")):
+        whole = model.fit(X, y).predict(new)
+        parts = [model.predict(new[start : start + rows]) for start in range(0, len(new), rows)]
+        assert np.array_equal(np.concatenate(parts), whole)
+        assert np.array_equal(model.predict(np.asfortranarray(new)), whole)
+
+
 @pytest.mark.parametrize("solver", ["direct", "cg"])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_solvers_and_formats_agree(data, solver, dtype):

@@ -50,7 +50,7 @@ def full_rows(X: Float[Tensor, "n d"]) -> Iterator[tuple[slice, Float[Tensor, "r
     [(slice(0, 128, None), (128, 2)), (slice(128, 130, None), (128, 2))]
     """
     for rows in spans(X.shape[0], ROWS):
-        block = X[rows]
+        block = X[rows].contiguous()  # sums over a row have another order where its entries are apart in memory
         if block.shape[0] < ROWS:
             block = torch.cat([block, block.new_zeros(ROWS - block.shape[0], X.shape[1])])
         yield rows, block

@@ -74,7 +74,7 @@ def check_weights(sample_weight: ArrayLike | None, n: int) -> Array | None:
     try:
         weights = np.asarray(sample_weight, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"sample_weight must be numbers, one per row: {error}") from error
+        raise ValueError("sample_weight must be numbers, one per row, and has entries that are none") from error
     if weights.ndim == 0:
         weights = np.full(n, float(weights))
     if weights.shape != (n,):
