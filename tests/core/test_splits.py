@@ -183,3 +183,14 @@ class TestSplitBy:
         assert not set(self.codes[held_out]) & set(self.codes[others])
         if ordered:
             assert self.codes[others].max() < self.codes[held_out].min()
+
+    @pytest.mark.parametrize("sizes", [[5, 90, 5], [60, 40], [40, 60], [10, 10, 80], [80, 10, 10], [1, 1]])
+    @pytest.mark.parametrize("ordered", [False, True])
+    def test_at_most_half_of_the_rows_are_held_out_where_groups_allow_it(self, sizes, ordered):
+        codes = np.repeat(np.arange(len(sizes)), sizes)
+        least = sizes[-1] if ordered else min(sizes)
+        for seed in range(6):
+            held_out, others = hold_out(len(codes), 30, seed, SplitBy(codes, ordered))
+            assert 0 < len(held_out) <= max(least, len(codes) // 2)
+            assert len(others)
+            assert not set(codes[held_out.numpy()]) & set(codes[others.numpy()])

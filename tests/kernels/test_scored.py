@@ -151,3 +151,13 @@ def test_gradients_by_the_metric_are_those_of_the_plain_kernel(pair, rows, fitte
     scored, plain = pair
     G = scored.gradient(rows[:4], coef, by_input=False)
     torch.testing.assert_close(G, plain.gradient(fitted.scores(rows[:4]), coef))
+
+
+def test_scores_of_another_number_of_columns_are_refused():
+    X = torch.randn(60, 3, generator=torch.Generator().manual_seed(0))
+    kernel = ScoredLp(1.0).fitted_to(X)
+    for other in (X[:, :2], torch.cat([X, X], dim=1)):
+        with pytest.raises(ValueError, match=f"scores of 3 columns and X has {other.shape[1]}"):
+            kernel(other)
+    kept = torch.tensor([True, False, True])
+    assert torch.equal(kernel.at_columns(kept).coordinates(X[:, kept]), kernel.coordinates(X)[:, kept])

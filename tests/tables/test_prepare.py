@@ -1,5 +1,6 @@
 """Training data that are prepared once: in memory and in blocks the same rows."""
 
+import warnings
 from dataclasses import replace
 from inspect import unwrap
 
@@ -202,3 +203,22 @@ def test_entries_out_of_the_range_of_float32_need_float64(size):
     with pytest.raises(ValueError, match="out of range for float32: use standardize=True"):
         working_dtype("float32", Z, torch.device("cpu"))
     assert working_dtype("auto", np.zeros((2000, 1)), torch.device("cpu")) == torch.float32
+
+
+@pytest.mark.parametrize("size", [1e20, 1e14])
+def test_an_entry_that_erases_its_column_is_named(table, size):
+    X, y = table
+    X = X.copy()
+    X[3, 1] = size
+    with pytest.warns(UserWarning, match="column 'x1' has an entry so far from the others"):
+        prepare_table(X, y, None, None, OPTIONS, Numbers())
+
+
+@pytest.mark.parametrize("size", [1e6, -30.0])
+def test_an_entry_that_leaves_its_column_readable_is_not(table, size):
+    X, y = table
+    X = X.copy()
+    X[3, 1] = size
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        prepare_table(X, y, None, None, OPTIONS, Numbers())

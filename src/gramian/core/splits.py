@@ -38,13 +38,22 @@ class SplitBy:
         return "time" if self.ordered else "groups"
 
     def hold_out(self, count: int, seed: int) -> _Indices:
-        """Return about ``count`` rows to hold out of a fit, whole groups or the last ones, and at most half of all."""
+        """Return about ``count`` rows to hold out of a fit, whole groups or the last ones, and at most half of all.
+
+        They are more than half only where the smallest group, or the last time, has as many rows.
+        """
         if not count:
             return np.empty(0, dtype=np.intp)
         rank = self._rank(seed)
         order = np.argsort(rank, kind="stable")
-        first = self._boundary(rank[order], len(order) - min(count, len(order) // 2))
-        return np.sort(order[first:])
+        n, ranks = len(order), rank[order]
+        first = self._boundary(ranks, n - min(count, n // 2))
+        if n - first > n // 2:  # a large group begins before the middle
+            first = min(int(np.searchsorted(ranks, ranks[first], side="right")), n)
+        if first < n:
+            return np.sort(order[first:])
+        last = ranks[-1] if self.ordered else np.bincount(rank).argmin()
+        return np.flatnonzero(rank == last)
 
     def splits(self, count: int, train_rows: int, held_out_rows: int, seed: int) -> Iterator[tuple[_Indices, _Indices]]:
         """Yield rows to fit to and rows to hold out; fewer splits where there are fewer groups."""

@@ -41,6 +41,8 @@ class ColumnScores:
     knots: Float[Tensor, "k q"]
     scores: Float[Tensor, "k q"]
     has_long_tails: bool
+    width: int | None = None
+    """Number of columns of the rows; None in a file of an earlier version."""
 
     @classmethod
     def fit(cls, X: Float[Tensor, "n d"], weights: Float[Tensor, " n"] | None = None) -> ColumnScores:
@@ -59,10 +61,15 @@ class ColumnScores:
             table[0, at, : len(values_at)] = values_at
             table[1, at] = np.pad(scores_at, (0, most - len(scores_at)), "edge")
         columns, (knots, scores) = torch.tensor(list(found), dtype=torch.int64), torch.from_numpy(table)
-        return cls(columns, knots, scores, unexplained > _LONG_TAIL)
+        return cls(columns, knots, scores, unexplained > _LONG_TAIL, X.shape[1])
 
     def __call__(self, X: Float[Tensor, "n d"]) -> Float[Tensor, "n d"]:
         """Return rows with scores in the place of these columns."""
+        if self.width is not None and X.shape[1] != self.width:
+            raise ValueError(
+                f"the kernel has scores of {self.width} columns and X has {X.shape[1]}: use a kernel without scores, "
+                "such as ScoredLp(), and each fit finds its own"
+            )
         knots, scores = self.knots.to(X), self.scores.to(X)
         values = X[:, self.columns.to(X.device)].mT.contiguous()
         at = (torch.searchsorted(knots, values, right=True) - 1).clamp(0, knots.shape[1] - 2)
@@ -99,7 +106,7 @@ class ColumnScores:
         support = support.cpu()
         chosen = support[self.columns]
         columns = (support.cumsum(0) - 1)[self.columns[chosen]]
-        return ColumnScores(columns, self.knots[chosen], self.scores[chosen], self.has_long_tails)
+        return ColumnScores(columns, self.knots[chosen], self.scores[chosen], self.has_long_tails, int(support.sum()))
 
 
 @dataclass(frozen=True)

@@ -203,6 +203,7 @@ def prepare_table(
     means = np.average(rows.X, axis=0, weights=rows.weights_or_ones)
     preprocessing = Preprocessing(reader, reader.column_scaler(scaler, options.standardize), means)
     Z = preprocessing.scaler.transform(rows.X)
+    preprocessing.warn_of_lost_digits(rows.X, Z)
     target, pulled = targets.fit_target(raw, rows.y, Z, rows.weights_or_ones)
     Y = target.codes_at(rows.y)
     fitted = Y if pulled is None else pulled

@@ -23,6 +23,8 @@ from gramian.tables.scaling import Array, Scaler
 from gramian.tables.types import TableLike
 
 Names = NDArray[Any]
+_FAR, _LOST = 6.0, 1e-10
+"""Standard deviations of an entry that may be far from the others, and between the quartiles of a column then."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,6 +150,25 @@ class Preprocessing:
     def transform(self, X: TableLike) -> Array:
         """Return the standardised rows ``(n, d)`` of a table."""
         return self.scaler.transform(self.encode(X))
+
+    def warn_of_lost_digits(self, X: Array, Z: Array) -> None:
+        """Warn of columns of encoded rows X in which one entry is so large that rounding loses what others differ by.
+
+        ``Z`` are the same rows, standardised.
+        """
+        far = np.flatnonzero(np.abs(Z).max(axis=0, initial=0.0) > min(_FAR, 0.9 * np.sqrt(len(Z) - 1)))
+        if not len(far):
+            return
+        low, high = np.quantile(X[:, far], [0.25, 0.75], axis=0)
+        half = high / self.scaler.scale[far] - low / self.scaler.scale[far]
+        lost = far[(half > 0) & (half < _LOST)]
+        if len(lost):
+            names = ", ".join(repr(self.columns.encoded[j]) for j in lost[:5])
+            warnings.warn(
+                f"column {names} has an entry so far from the others that their differences are lost in rounding: "
+                "correct the entry, or make it missing",
+                stacklevel=8,
+            )
 
     def __getstate__(self) -> dict[str, object]:
         return {name: self.__dict__[name] for name in ("reader", "scaler", "column_means")}

@@ -338,3 +338,16 @@ def test_an_evaluation_set_is_in_the_plan():
     model = RFMRegressor(**OPTIONS).fit(X[:60], y[:60], eval_set=(X[60:], y[60:]))
     assert model.plan_.validation == model.model_.holdout.source == "evaluation set"
     assert RFMRegressor(**OPTIONS | {"n_rounds": 0}).fit(X, y).plan_.validation == "none"
+
+
+@pytest.mark.parametrize(
+    ("by", "words"),
+    [("groups", "folds of whole groups"), ("time", "later than the rows fitted to"), ("", "folds of a fifth")],
+)
+def test_the_plan_names_the_condition_on_splits(by, words):
+    rows = np.random.default_rng(0).normal(size=(60, 2))
+    given = {by: np.arange(60) // 6} if by else {}
+    model = RFMRegressor(kernel="laplace", update="agop", n_rounds=1).fit(rows, rows[:, 0], **given)
+    facts = dict(model.plan_.facts())
+    assert words in facts["compared on"]
+    assert ("random rows" in facts["candidates screened on"]) == (not by)

@@ -97,6 +97,8 @@ class Plan(Renderable):
         Models that are fitted side by side, each on one thread.
     robust : bool
         The loss is Huber's, not the squared error.
+    split_by : "", "groups" or "time"
+        The condition on splits: whole groups, or held-out rows that come later.
 
     >>> plan = Plan.for_size(100_000, 50, 1, budget=10**9)
     >>> plan.validation, plan.refit, plan.solver
@@ -122,6 +124,7 @@ class Plan(Renderable):
     memory: MemoryForecast
     workers: int = 1
     robust: bool = False
+    split_by: str = ""
 
     @classmethod
     def for_size(
@@ -270,11 +273,21 @@ class Plan(Renderable):
 
     def facts(self) -> list[tuple[str, str]]:
         """Describe the plan in words: pairs of a stage and what it does."""
-        screened = f"{self.screen_rows:,} random rows" if self.screen_rows else "all rows"
+        about, kind, other, held = {
+            "groups": ("about ", "rows, whole groups", "other rows, whole groups", "rows, whole groups,"),
+            "time": ("at most ", "rows before those compared on", "later rows", "last rows"),
+        }.get(self.split_by, ("", "random rows", "other rows", "rows"))
+        if self.large and self.split_by == "time":
+            kind = "random rows before those compared on"
+        screened = f"{about}{self.screen_rows:,} {kind}" if self.screen_rows else "all rows"
+        folds = {
+            "groups": f"up to {self.n_splits} folds of whole groups",
+            "time": f"up to {self.n_splits} parts, each later than the rows fitted to",
+        }
         compared = {
-            "folds": f"{self.n_splits} folds of a fifth of the rows",
-            "splits": f"{self.holdout_rows:,} other rows, {self.n_splits} times",
-            "holdout": f"{self.holdout_rows:,} rows held out of the whole fit",
+            "folds": folds.get(self.split_by, f"{self.n_splits} folds of a fifth of the rows"),
+            "splits": f"{about}{self.holdout_rows:,} {other}, {self.n_splits} times",
+            "holdout": f"{about}{self.holdout_rows:,} {held} held out of the whole fit",
             "evaluation set": "the evaluation set",
             "none": "not at all",
         }
