@@ -204,7 +204,8 @@ class KernelOperator:
     ) -> Float[Tensor, "m c d"]:
         """``∂/∂x Σⱼ coef_jc k(x, xⱼ)`` at new rows; its rounding may depend on the batch, unlike that of values.
 
-        If ``batch_invariant``, blocks have the same shape in every batch, and only near pairs and rounding differ. With ``by_input`` it is the derivative by input coordinates, else by those of the metric; see
+        If ``batch_invariant``, blocks have the same shape in every batch, and only near pairs and rounding differ.
+        With ``by_input`` it is the derivative by input coordinates, else by those of the metric; see
         :meth:`Kernel.coordinates`.
         """
         out = X.new_empty(X.shape[0], coef.shape[1], X.shape[1])
