@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import uuid
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -17,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
+from gramian.core.atomic import atomic_file, check_target
 from gramian.core.version import __version__
 
 FORMAT = 4
@@ -65,18 +64,11 @@ def pack(path: Path, manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) 
         raise ValueError(
             f"the model has {len(text) / 1e6:.0f} MB of text and labels, too much for a model file: use joblib.dump"
         )
-    target = Path(os.path.realpath(path))
+    target = check_target(path)
     if not target.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {target.parent} to save {target.name} in: create it first")
-    part = target.with_name(f".{target.name}.{uuid.uuid4().hex}.part")
-    try:
-        with part.open("xb") as file:
-            _write_tensors(file, arrays, {_KEY: text})
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(target)
-    finally:
-        part.unlink(missing_ok=True)
+    with atomic_file(path) as file:
+        _write_tensors(file, arrays, {_KEY: text})
 
 
 def _write_tensors(file: BinaryIO, arrays: dict[str, NDArray[Any]], metadata: dict[str, str]) -> None:
