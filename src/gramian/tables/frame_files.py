@@ -159,7 +159,7 @@ def _table_suffix(path: Path) -> str:
     return last
 
 
-def _opened(path: Path) -> io.BufferedIOBase:
+def _opened(path: Path) -> io.BufferedReader | gzip.GzipFile:
     return gzip.open(path, "rb") if path.suffix.lower() == ".gz" else path.open("rb")
 
 
