@@ -35,7 +35,7 @@ def check_fields(value: Any) -> None:
     """
     cls = type(value)
     lengths: dict[str, int] = {}
-    for name, annotation in _annotations(cls):
+    for name, annotation in _annotations(cls):  # type: ignore[arg-type]
         content = getattr(value, name)
         if not _fits(content, annotation):
             shown = getattr(annotation, "__name__", None) if isinstance(annotation, type) else None

@@ -92,9 +92,9 @@ def _check_encoder(encoder: TableEncoder, reader: TableReader, d: int) -> None:
     _require(np.array_equal(encoder.groups_, expected) and len(expected) == d, "the encoded columns")
     _require(all(len(record.kept) == len(record.encoded) for record in records), "the names of encoded columns")
     _require(type(encoder.n_features_in_) is int and encoder.n_features_in_ == reader.n_features, "the encoder")
-    names = getattr(encoder, "feature_names_in_", None)
-    _require((names is None) == (reader.feature_names is None), "the column names of the encoder")
-    _require(names is None or np.array_equal(names, reader.feature_names), "the column names of the encoder")
+    names, known = getattr(encoder, "feature_names_in_", None), reader.feature_names
+    same = names is None if known is None else names is not None and np.array_equal(names, known)
+    _require(same, "the column names of the encoder")
 
 
 def _check_machine(machine: Machine, d: int, c: int) -> None:
