@@ -39,13 +39,13 @@ OPTIONS = ReadingOptions(
 class Numbers:
     """Targets of a regression, without a transform."""
 
-    def read_target(self, y):
+    def read_target(self, y, weights):
         return RawTarget(read_target(y))
 
     def fit_target(self, raw, values, Z, weights):
         return NumericTarget(TargetTransform("none"), flat=values.ndim == 1)
 
-    def stream_target(self, blocks, y, Z):
+    def stream_target(self, blocks, y, Z, weights):
         return NumericTarget(TargetTransform("none"), flat=np.ndim(y) == 1)
 
 
@@ -55,14 +55,14 @@ class Labels:
     def __init__(self, factors=None):
         self.factors = factors
 
-    def read_target(self, y):
+    def read_target(self, y, weights):
         classes, codes = encode_labels(y)
         return RawTarget(codes.astype(np.float64), classes, self.factors)
 
     def fit_target(self, raw, values, Z, weights):
         return ClassTarget(raw.classes, raw.factors)
 
-    def stream_target(self, blocks, y, Z):
+    def stream_target(self, blocks, y, Z, weights):
         return ClassTarget(np.unique(y), self.factors)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -10,6 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 from scipy.stats import norm
 from torch import Tensor
+
+_ROUNDING = 1e-12
+"""Relative error of a sum of weights: a half of the weight is reached within it."""
 
 
 def within_standard_error(
@@ -47,6 +51,32 @@ def wilson_interval(
     half = z / (1 + z**2 / count) * np.sqrt(share * (1 - share) / count + z**2 / (4 * count**2))
     low, high = np.minimum(middle - half, share).clip(min=0), np.maximum(middle + half, share).clip(max=1)
     return np.asarray(low), np.asarray(high)
+
+
+def median_pair(values: NDArray[Any], weights: Float[np.ndarray, " n"]) -> NDArray[Any]:
+    """Return the two middle values of rows with positive weights, which are equal unless half the weight is below.
+
+    With whole weights they are the middle values of a table in which each row is there that often.
+
+    >>> median_pair(np.array([5.0, 1.0, 3.0]), np.array([1.0, 2.0, 1.0]))
+    array([1., 3.])
+    """
+    order = np.argsort(values, kind="stable")
+    below = np.cumsum(weights[order])
+    half, last = below[-1] / 2, len(order) - 1
+    at = [np.searchsorted(below, half * (1 - _ROUNDING)), np.searchsorted(below, half * (1 + _ROUNDING), side="right")]
+    middle: NDArray[Any] = values[order[np.minimum(at, last)]]
+    return middle
+
+
+def weighted_median(values: Float[np.ndarray, " n"], weights: Float[np.ndarray, " n"]) -> float:
+    """Return the median of rows with positive weights, without overflow: values are halved before they are added.
+
+    >>> weighted_median(np.array([1e308, 1.5e308]), np.ones(2)), weighted_median(np.arange(3.0), np.array([1, 1, 4.0]))
+    (1.25e+308, 2.0)
+    """
+    low, high = median_pair(values, weights)
+    return float(low if low == high else low / 2 + high / 2)
 
 
 def normal_scores(

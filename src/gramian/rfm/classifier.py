@@ -137,9 +137,9 @@ class RFMClassifier(ClassifierMixin, BaseRFM):  # type: ignore[misc]
         self._fit(X, y, sample_weight, eval_set, split_condition(groups, time))
         return self
 
-    def read_target(self, y: TargetLike) -> RawTarget:
+    def read_target(self, y: TargetLike, weights: Array | None) -> RawTarget:
         classes, indices = encode_labels(y)
-        factors = self._class_factors(classes, indices)
+        factors = self._class_factors(classes, np.bincount(indices, weights).astype(np.float64))
         return RawTarget(indices.astype(np.float64), classes, factors)
 
     def fit_target(self, raw: RawTarget, values: Array, Z: Array, weights: Array) -> ClassTarget:
@@ -149,22 +149,21 @@ class RFMClassifier(ClassifierMixin, BaseRFM):  # type: ignore[misc]
             raise ValueError(_one_class(raw.classes[int(present[0])]))
         return ClassTarget(raw.classes, raw.factors)
 
-    def stream_target(self, blocks: Blocks, y: TargetLike, Z: Array) -> ClassTarget:
+    def stream_target(self, blocks: Blocks, y: TargetLike, Z: Array, weights: Array) -> ClassTarget:
         classes, counts = count_labels(blocks)  # of all rows: a class may be rare
         if len(classes) < 2:
             raise ValueError(_one_class(classes[0]))
-        factors = self._class_factors(classes, np.arange(len(classes)))
-        if isinstance(self.class_weight, str):
-            factors = counts.sum() / (len(classes) * counts)
-        return ClassTarget(classes, factors)
+        return ClassTarget(classes, self._class_factors(classes, counts))
 
-    def _class_factors(self, classes: Labels, indices: NDArray[np.intp]) -> Array | None:
-        """Return the factors by which ``class_weight`` multiplies the weights of each class."""
+    def _class_factors(self, classes: Labels, totals: Array) -> Array | None:
+        """Return the factors by which ``class_weight`` multiplies the weights of each class, from their totals."""
         if self.class_weight is None:
             return None
         if not (isinstance(self.class_weight, dict) or self.class_weight == "balanced"):
             raise ValueError(f'class_weight must be None, "balanced" or a dict from labels, got {self.class_weight!r}')
-        each = compute_class_weight(self.class_weight, classes=classes, y=classes[indices])
+        if isinstance(self.class_weight, str):
+            return np.asarray(totals.sum() / (len(classes) * totals))
+        each = compute_class_weight(self.class_weight, classes=classes, y=classes)
         return np.asarray(each, dtype=np.float64)
 
     def decision_function(self, X: TableLike) -> Array:

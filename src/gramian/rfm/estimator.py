@@ -130,7 +130,7 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         return self
 
     @abstractmethod
-    def read_target(self, y: TargetLike) -> RawTarget:
+    def read_target(self, y: TargetLike, weights: Array | None) -> RawTarget:
         """Return a target as numbers to merge rows by; see :class:`gramian.tables.prepare.TargetReader`."""
 
     @abstractmethod
@@ -138,8 +138,8 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         """Fit the target coding to merged targets and standardised rows."""
 
     @abstractmethod
-    def stream_target(self, blocks: Blocks, y: TargetLike, Z: Array) -> Target:
-        """Fit the target coding of a streamed table, from a sample's targets and standardised rows."""
+    def stream_target(self, blocks: Blocks, y: TargetLike, Z: Array, weights: Array) -> Target:
+        """Fit the target coding of a streamed table, from a sample's targets, standardised rows and weights."""
 
     def _fit(self, X: TableLike, y: TargetLike, weights: WeightsLike, eval_set: EvalSet, by: SplitBy | None) -> None:
         options = FitOptions.resolve(self.get_params(deep=False))

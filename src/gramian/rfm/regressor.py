@@ -159,20 +159,20 @@ class RFMRegressor(RegressorMixin, BaseRFM):  # type: ignore[misc]
         ends = [_target(model).predictions(outputs + side * reach, clip=False) for side in (-1, 1)]
         return np.stack(ends, axis=-1)
 
-    def read_target(self, y: TargetLike) -> RawTarget:
+    def read_target(self, y: TargetLike, weights: Array | None) -> RawTarget:
         return RawTarget(read_target(y))
 
     def fit_target(self, raw: RawTarget, values: Array, Z: Array, weights: Array) -> NumericTarget:
         return NumericTarget(self._transform(values, Z, weights), flat=values.ndim == 1)
 
-    def stream_target(self, blocks: Blocks, y: TargetLike, Z: Array) -> NumericTarget:
+    def stream_target(self, blocks: Blocks, y: TargetLike, Z: Array, weights: Array) -> NumericTarget:
         values = read_target(y)
-        return NumericTarget(self._transform(values, Z, np.ones(len(values))), flat=values.ndim == 1)
+        return NumericTarget(self._transform(values, Z, weights), flat=values.ndim == 1)
 
     def _transform(self, y: Array, Z: Array, weights: Array) -> TargetTransform:
         name = "none" if self.target_transform is None else self.target_transform
         if name != "auto":
-            return TargetTransform.fit(name, y)
+            return TargetTransform.fit(name, y, weights)
         if y.ndim > 1:
             return TargetTransform("none")
         with threads(threads_for(len(y), self.n_threads, self.n_jobs)):

@@ -142,9 +142,22 @@ def _from_path(path: Path, y: TargetLike, weights: Any) -> Blocks:
 
 def check_rows(n: int, y: TargetLike, weights: Any) -> None:
     """Raise a ValueError if the number of targets or weights differs from the number of rows."""
+    if weights is not None and not isinstance(weights, str) and np.ndim(weights) == 0:
+        raise ValueError(f"sample_weight must have one entry per row of a table outside memory, got {weights!r}")
     for name, values in (("y", y), ("sample_weight", weights)):
         if values is not None and not isinstance(values, str) and len(values) != n:
             raise ValueError(f"X has {n} rows and {name} has {len(values)}: the numbers must be equal")
+
+
+def take_rows(values: TableLike, rows: NDArray[np.intp]) -> Any:
+    """Return some rows of a frame or array, or some entries of a series, array or list, in the same kind of container.
+
+    >>> take_rows(["a", "b", "c"], np.array([2, 0]))
+    ['c', 'a']
+    """
+    if isinstance(values, list | tuple):
+        return [values[int(row)] for row in rows]
+    return values.iloc[rows] if hasattr(values, "iloc") else values[rows]
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +167,7 @@ class _Pick:
     def __call__(self, block: Block) -> Block:
         low, high = np.searchsorted(self.indices, [block.start, block.start + len(block)])
         at = self.indices[low:high] - block.start
-        X = block.X.iloc[at] if hasattr(block.X, "iloc") else block.X[at]
+        X = take_rows(block.X, at)
         y, weights = (None if part is None else np.asarray(part)[at] for part in (block.y, block.weights))
         return Block(X, y, weights, int(low))
 

@@ -14,7 +14,8 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, v
 
 from gramian.tables.columns import RawColumn, as_table, read_columns
 from gramian.tables.encodings import Category, Channel, Date, Encoding, Number, Ordered
-from gramian.tables.types import TableLike, TargetLike
+from gramian.tables.merging import check_weights, counts_rows
+from gramian.tables.types import TableLike, TargetLike, WeightsLike
 from gramian.tables.values import Array, UnreadableError, recognise
 
 T = TypeVar("T")
@@ -92,14 +93,20 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.rank_gauss = rank_gauss
         self.missing = missing
 
-    def fit(self, X: TableLike, y: TargetLike = None) -> TableEncoder:
-        """Find kinds, levels and medians in the training rows X (n, d). The target is not used."""
-        self._fit(X)
+    def fit(self, X: TableLike, y: TargetLike = None, sample_weight: WeightsLike = None) -> TableEncoder:
+        """Find kinds, levels and medians in the training rows X (n, d). The target is not used.
+
+        ``sample_weight (n,)`` are the rows' weights: a weight of 2 is the same as a repeated row, and a row of weight 0
+        is not there. Whole weights of more than 10 on average and other weights state importance: medians and shares
+        use them, and the rows of a level are counted once each.
+        """
+        self._fit(X, sample_weight)
         return self
 
-    def fit_transform(self, X: TableLike, y: TargetLike = None) -> Array:
+    def fit_transform(self, X: TableLike, y: TargetLike = None, sample_weight: WeightsLike = None) -> Array:
         """Fit the encoder and encode the same rows; the result equals ``fit(X).transform(X)``."""
-        return self._fit(X)
+        encoded = self._fit(X, sample_weight)
+        return self.transform(X) if encoded is None else encoded
 
     def transform(self, X: TableLike) -> Array:
         """Encode rows as float64 (n, d_encoded), without NaN; a row's encoding does not depend on the other rows."""
@@ -133,16 +140,23 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 )
         return columns
 
-    def _fit(self, X: TableLike) -> Array:
+    def _fit(self, X: TableLike, sample_weight: WeightsLike) -> Array | None:
+        """Fit the encoder; return the encoded rows, or None where some of them have weight 0."""
         self._check_parameters()
         columns = self._read(X, reset=True)
+        given = check_weights(sample_weight, len(columns[0]))
+        weights = np.ones(len(columns[0])) if given is None else given
+        present = weights > 0
+        if not present.all():
+            columns = [replace(column, values=column.values[present]) for column in columns]
+            weights = weights[present]
         blocks: list[Array] = []
         records: list[ColumnRecord] = []
         channels: list[Channel] = []
         seen: dict[bytes, str] = {}
         taken: set[str] = set()
         for column in columns:
-            record, used, block = self._fit_column(column, seen)
+            record, used, block = self._fit_column(column, seen, weights)
             records.append(_distinct(record, taken))
             channels += used
             blocks.append(block)
@@ -155,18 +169,20 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.groups_ = np.repeat(np.arange(len(records)), [len(record.kept) for record in records])
         self.centers_ = np.array([channel.center for channel in channels])
         self.scales_ = np.array([channel.scale for channel in channels])
-        return np.hstack(blocks)
+        return np.hstack(blocks) if present.all() else None
 
-    def _fit_column(self, column: RawColumn, seen: dict[bytes, str]) -> tuple[ColumnRecord, list[Channel], Array]:
+    def _fit_column(
+        self, column: RawColumn, seen: dict[bytes, str], weights: Array
+    ) -> tuple[ColumnRecord, list[Channel], Array]:
         """Return record, used channels and encoded rows; ``seen`` maps digests of earlier columns to their names."""
         nothing = np.empty((len(column), 0))
         kind, values = _named(column, lambda: recognise(column.values, parse=not column.category))
         column = replace(column, values=values)
-        kind, encoding = self._encoding(kind, column)
+        kind, encoding = self._encoding(kind, column, weights)
         if encoding is None:
             return ColumnRecord(column.name, kind, (), _DROPPED[kind], None, ()), [], nothing
         block = _encode(encoding, column)
-        channels = encoding.channels(column.name, block)
+        channels = encoding.channels(column.name, block, weights)
         varying = [j for j in range(block.shape[1]) if (block[:, j] != block[0, j]).any()]
         if not varying:
             return ColumnRecord(column.name, "constant", (), _DROPPED["constant"], None, ()), [], nothing
@@ -184,16 +200,17 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         names = tuple(channel.name for channel in used)
         return ColumnRecord(column.name, kind, names, done, encoding, tuple(varying)), used, block[:, varying]
 
-    def _encoding(self, kind: str, column: RawColumn) -> tuple[str, Encoding | None]:
+    def _encoding(self, kind: str, column: RawColumn, weights: Array) -> tuple[str, Encoding | None]:
         if kind == "empty":
             return "empty", None
         if kind in ("number", "boolean", "duration"):
-            return kind, Number.fit(column, self.missing, self.rank_gauss)
+            return kind, Number.fit(column, self.missing, self.rank_gauss, weights)
         if kind == "date":
-            return kind, Date.fit(column, self.missing)
+            return kind, Date.fit(column, self.missing, weights)
         if column.order is not None:
-            return "ordered", Ordered.fit(column, self.missing)
-        encoding = Category.fit(column, int(self.max_categories))
+            return "ordered", Ordered.fit(column, self.missing, weights)
+        copies = weights if counts_rows(weights) else np.ones(len(weights))
+        encoding = Category.fit(column, int(self.max_categories), copies)
         if not encoding.other:
             return "category", encoding
         different = not encoding.counted and not encoding.missing

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gramian.core.statistics import normal_scores
+from gramian.core.statistics import median_pair, normal_scores, weighted_median
 from gramian.tables.columns import RawColumn
 from gramian.tables.values import Array, Codes, read_instants, read_levels, read_numbers
 
@@ -47,8 +47,8 @@ class Encoding(ABC):
         """Return all channels of these rows, ``(n, k)``, without NaN."""
 
     @abstractmethod
-    def channels(self, name: str, block: Array) -> list[Channel]:
-        """Return names and scales of the channels, given the encoded training rows."""
+    def channels(self, name: str, block: Array, weights: Array) -> list[Channel]:
+        """Return names and scales of the channels, given the encoded training rows and their weights."""
 
     @abstractmethod
     def description(self) -> str:
@@ -71,15 +71,16 @@ class Number(Encoding):
     scores: Array | None
 
     @classmethod
-    def fit(cls, column: RawColumn, missing: str, rank_gauss: Any) -> Number:
+    def fit(cls, column: RawColumn, missing: str, rank_gauss: Any, weights: Array) -> Number:
         """Find the median, and with ``rank_gauss`` the knots of that channel."""
         values = finite_numbers(column)
-        there = values[~np.isnan(values)]
-        knots, scores = normal_scores(there, np.ones(len(there)), _KNOTS) if rank_gauss else (None, None)
+        known = ~np.isnan(values)
+        there, weights = values[known], weights[known]
+        knots, scores = normal_scores(there, weights, _KNOTS) if rank_gauss else (None, None)
         if knots is not None and len(knots) <= 2:  # scores of two values are the values, standardised
             knots, scores = None, None
         indicator = missing == "indicator" and len(there) < len(values)
-        return cls(median(there), indicator, knots is None or rank_gauss != "only", knots, scores)
+        return cls(weighted_median(there, weights), indicator, knots is None or rank_gauss != "only", knots, scores)
 
     def encode(self, column: RawColumn) -> Array:
         values = finite_numbers(column)
@@ -92,9 +93,9 @@ class Number(Encoding):
             parts.append(gone.astype(np.float64))
         return np.stack(parts, axis=1)
 
-    def channels(self, name: str, block: Array) -> list[Channel]:
+    def channels(self, name: str, block: Array, weights: Array) -> list[Channel]:
         names = ([name] if self.value else []) + ([f"{name}__gauss"] if self.knots is not None else [])
-        return [Channel(each) for each in names] + ([_flag(name, block[:, -1])] if self.indicator else [])
+        return [Channel(each) for each in names] + ([_flag(name, block[:, -1], weights)] if self.indicator else [])
 
     def description(self) -> str:
         also = "" if self.knots is None else ", rank-Gauss channel" if self.value else " replaced by rank-Gauss scores"
@@ -113,12 +114,13 @@ class Date(Encoding):
     indicator: bool
 
     @classmethod
-    def fit(cls, column: RawColumn, missing: str) -> Date:
+    def fit(cls, column: RawColumn, missing: str, weights: Array) -> Date:
         """Find the median instant and the cycles that vary."""
         instants = read_instants(column.values)
-        there = np.sort(instants[~np.isnat(instants)])
+        known = ~np.isnat(instants)
+        there = instants[known]
         week, year, day = (len(np.unique(np.floor(turn * steps + 1e-9))) > 1 for turn, steps in _turns(there))
-        origin = int(there[(len(there) - 1) // 2].astype(np.int64))
+        origin = int(median_pair(there, weights[known])[0].astype(np.int64))
         return cls(origin, week, year, day, missing == "indicator" and len(there) < len(instants))
 
     def encode(self, column: RawColumn) -> Array:
@@ -134,10 +136,10 @@ class Date(Encoding):
             parts.append(gone.astype(np.float64))
         return np.stack(parts, axis=1)
 
-    def channels(self, name: str, block: Array) -> list[Channel]:
+    def channels(self, name: str, block: Array, weights: Array) -> list[Channel]:
         cycles = [cycle for cycle in ("week", "year", "day") if getattr(self, cycle)]
         circles = [Channel(f"{name}__{cycle}_{wave}", 0.0, 1.0) for cycle in cycles for wave in ("sin", "cos")]
-        return [Channel(name), *circles] + ([_flag(name, block[:, -1])] if self.indicator else [])
+        return [Channel(name), *circles] + ([_flag(name, block[:, -1], weights)] if self.indicator else [])
 
     def description(self) -> str:
         cycles = [word for used, word in zip((self.week, self.year, self.day), _CYCLES, strict=True) if used]
@@ -155,12 +157,15 @@ class Ordered(Encoding):
     indicator: bool
 
     @classmethod
-    def fit(cls, column: RawColumn, missing: str) -> Ordered:
+    def fit(cls, column: RawColumn, missing: str, weights: Array) -> Ordered:
         """Find the median rank among the levels that the frame declares, whether training rows have them or not."""
         assert column.order is not None
         places = _places(column, column.order)
-        there = places[~np.isnan(places)]
-        return cls(column.order, median(there), missing == "indicator" and len(there) < len(places))
+        known = ~np.isnan(places)
+        there = places[known]
+        return cls(
+            column.order, weighted_median(there, weights[known]), missing == "indicator" and len(there) < len(places)
+        )
 
     def encode(self, column: RawColumn) -> Array:
         places = _places(column, self.levels)
@@ -168,8 +173,8 @@ class Ordered(Encoding):
         filled = np.where(gone, self.fill, places)
         return np.stack([filled, gone.astype(np.float64)] if self.indicator else [filled], axis=1)
 
-    def channels(self, name: str, block: Array) -> list[Channel]:
-        return [Channel(name)] + ([_flag(name, block[:, -1])] if self.indicator else [])
+    def channels(self, name: str, block: Array, weights: Array) -> list[Channel]:
+        return [Channel(name)] + ([_flag(name, block[:, -1], weights)] if self.indicator else [])
 
     def description(self) -> str:
         place = _filled(f"place {self.fill:g}", self.indicator)
@@ -195,12 +200,13 @@ class Category(Encoding):
     counts: NDArray[np.int64]
 
     @classmethod
-    def fit(cls, column: RawColumn, max_categories: int) -> Category:
-        """Find the levels that have a channel."""
+    def fit(cls, column: RawColumn, max_categories: int, copies: Array) -> Category:
+        """Find the levels that have a channel; ``copies (n,)`` says how often each row is in the table."""
         found = read_levels(column.values)
         levels = found.texts
         missing = bool((found.codes < 0).any())
-        counts = np.bincount(found.codes[found.codes >= 0], minlength=len(levels))
+        known = found.codes >= 0
+        counts = np.bincount(found.codes[known], weights=copies[known], minlength=len(levels))
         if len(levels) <= max_categories:
             return cls(tuple(levels), False, missing, (), np.zeros(0, dtype=np.int64))
         # A level of one row has no information about other rows; ties are sorted by name, not by the order of rows.
@@ -225,12 +231,12 @@ class Category(Encoding):
         frequency = np.log1p(counts[[_find(self.counted, text, len(self.counted)) for text in levels.texts]])
         return np.column_stack([hot, levels.map(frequency, 0.0)])
 
-    def channels(self, name: str, block: Array) -> list[Channel]:
+    def channels(self, name: str, block: Array, weights: Array) -> list[Channel]:
         names = [f"{name}={level}" for level in self.levels]
         names += [f"{name}__other"] * self.other + [f"{name}__missing"] * self.missing
         if len(names) == 2:
-            return [_flag(names[1], block[:, 0], ""), *[Channel(f"{name}__frequency")] * self.other]
-        shares = block[:, : len(names)].mean(axis=0)
+            return [_flag(names[1], block[:, 0], weights, ""), *[Channel(f"{name}__frequency")] * self.other]
+        shares = weights @ block[:, : len(names)] / weights.sum()
         scale = float(np.sqrt(max((shares * (1 - shares)).sum(), 2 / _FARTHEST)))
         hot = [Channel(each, float(share), scale) for each, share in zip(names, shares, strict=True)]
         return hot + [Channel(f"{name}__frequency")] * self.other
@@ -252,17 +258,6 @@ def finite_numbers(column: RawColumn) -> Array:
             "replace it by a number or by a missing value"
         )
     return values
-
-
-def median(values: Array) -> float:
-    """Return the median without overflow: the two middle values are halved before they are added.
-
-    >>> median(np.array([1e308, 1.5e308]))
-    1.25e+308
-    """
-    ordered, n = np.sort(values), len(values)
-    low, high = ordered[(n - 1) // 2], ordered[n // 2]
-    return float(low if low == high else low / 2 + high / 2)
 
 
 _CYCLES = ("weekday", "time of year", "time of day")
@@ -288,8 +283,8 @@ def _find(ordered: tuple[str, ...], level: str, default: int) -> int:
     return at if at < len(ordered) and ordered[at] == level else default
 
 
-def _flag(name: str, values: Array, suffix: str = "__missing") -> Channel:
-    share = float(values.mean())
+def _flag(name: str, values: Array, weights: Array, suffix: str = "__missing") -> Channel:
+    share = float(weights @ values / weights.sum())
     scale = float(np.sqrt(max(share * (1 - share), 1 / _FARTHEST)))
     return Channel(name + suffix, share, scale, indicator=bool(suffix))
 

@@ -53,28 +53,45 @@ class MergedRows:
         return self.weights if self.counted else None
 
 
+def counts_rows(weights: Array) -> bool:
+    """Tell whether weights count copies of a row: whole numbers, at most 10 on average over rows that have any.
+
+    >>> counts_rows(np.array([1.0, 3.0])), counts_rows(np.array([0.5, 1.0])), counts_rows(np.array([50.0]))
+    (True, False, False)
+    """
+    there = weights[weights > 0]
+    return bool((there == np.rint(there)).all() and there.mean() <= _MOST_COPIES)
+
+
 def check_weights(sample_weight: ArrayLike | None, n: int) -> Array | None:
-    """Return ``sample_weight`` as ``n`` finite numbers, or raise a ValueError that names the problem.
+    """Return ``sample_weight`` as ``n`` finite numbers of at least 0, or raise a ValueError that names the problem.
 
     >>> check_weights(2.0, 3)
     array([2., 2., 2.])
     """
     if sample_weight is None:
         return None
-    weights = np.asarray(sample_weight, dtype=np.float64)
+    try:
+        weights = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"sample_weight must be numbers, one per row: {error}") from error
     if weights.ndim == 0:
         weights = np.full(n, float(weights))
     if weights.shape != (n,):
         raise ValueError(f"sample_weight.shape == {weights.shape}, expected ({n},): one weight per row")
     if not np.isfinite(weights).all():
         raise ValueError("sample_weight contains NaN or infinity")
+    if (weights < 0).any():
+        raise ValueError(f"sample_weight must not be negative, got {weights.min()} at row {int(weights.argmin())}")
+    if not weights.any():
+        raise ValueError("sample_weight is zero for every row: nothing is left to fit")
     return weights
 
 
 def merge_rows(
     X: Array, y: NDArray[np.float64], weights: Array | None, codes: NDArray[np.intp] | None = None
 ) -> MergedRows:
-    """Drop rows of weight 0, merge equal rows with equal targets (and equal codes of groups), and sort.
+    """Merge equal rows with equal targets (and equal codes of groups), and sort; weights are positive.
 
     Whole weights of at most 10 on average count copies of a row: a weight of 2 is the same as the row twice. Other
     weights state importance, and the row is in the table once.
@@ -84,16 +101,9 @@ def merge_rows(
     (array([-1.,  2.]), array([1., 2.]))
     """
     w = np.ones(len(X)) if weights is None else np.asarray(weights, dtype=np.float64)
-    if (w < 0).any():
-        raise ValueError(f"sample_weight must not be negative, got {w.min()} at row {int(w.argmin())}")
-    present = w > 0
-    if not present.any():
-        raise ValueError("sample_weight is zero for every row: nothing is left to fit")
-    if not present.all():
-        X, y, w = X[present], y[present], w[present]
     parts = [X, y.reshape(len(y), -1)]
     if codes is not None:
-        parts.append(codes[present, None].astype(np.float64))
+        parts.append(codes[:, None].astype(np.float64))
     keys = _row_keys(np.ascontiguousarray(np.hstack(parts)))
     order = np.argsort(keys, kind="stable")
     new = np.ones(len(X), dtype=bool)
@@ -103,8 +113,8 @@ def merge_rows(
     starts = np.flatnonzero(new)
     total = np.add.reduceat(w[order], starts)
     unweighted, first = bool((total == 1).all()), order[starts]
-    counted = weights is None or bool((w == np.rint(w)).all() and w.mean() <= _MOST_COPIES)
-    return MergedRows(X[first], y[first], None if unweighted else total, np.flatnonzero(present)[first], counted)
+    counted = weights is None or counts_rows(w)
+    return MergedRows(X[first], y[first], None if unweighted else total, first, counted)
 
 
 def _row_keys(rows: Array) -> NDArray[Any]:

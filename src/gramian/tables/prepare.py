@@ -16,7 +16,8 @@ from sklearn.utils import check_consistent_length
 from gramian.core import resolve_dtype, wide_dtype
 from gramian.core.rows import MemoryRows, Rows, RowSource
 from gramian.core.splits import SplitBy
-from gramian.tables.blocks import Blocks, as_blocks
+from gramian.tables.blocks import Blocks, as_blocks, take_rows
+from gramian.tables.columns import as_table
 from gramian.tables.encoder import TableEncoder
 from gramian.tables.merging import check_weights, merge_rows
 from gramian.tables.preprocessing import Preprocessing, TableReader
@@ -122,14 +123,14 @@ class Prepared:
 class TargetReader(Protocol):
     """Reading of targets, which differs between estimators."""
 
-    def read_target(self, y: TargetLike) -> RawTarget:
-        """Return a target as numbers."""
+    def read_target(self, y: TargetLike, weights: Array | None) -> RawTarget:
+        """Return the target of rows with these weights (None: 1 each) as numbers."""
 
     def fit_target(self, raw: RawTarget, values: NDArray[np.float64], Z: Array, weights: Array) -> Target:
         """Fit the target coding to merged targets ``values`` and standardised rows ``Z``."""
 
-    def stream_target(self, blocks: Blocks, y: TargetLike, Z: Array) -> Target:
-        """Fit the target coding of a streamed table, from a sample's targets and standardised rows."""
+    def stream_target(self, blocks: Blocks, y: TargetLike, Z: Array, weights: Array) -> Target:
+        """Fit the target coding of a streamed table, from a sample's targets, standardised rows and weights."""
 
 
 @contextmanager
@@ -172,13 +173,20 @@ def prepare_table(
     targets: TargetReader,
     split_by: SplitBy | None = None,
 ) -> Prepared:
-    """Read, encode, merge and standardise a table that is in memory."""
-    raw = targets.read_target(y)
-    reader, table = TableReader.fit(X, options.encoder, options.owner)
+    """Read, encode, merge and standardise a table that is in memory. Rows of weight 0 are dropped before all else."""
+    weights = None if sample_weight is None else check_weights(sample_weight, len(as_table(X)))
+    present = None
+    if weights is not None and not weights.all():
+        X, present = as_table(X), np.flatnonzero(weights)
+        check_consistent_length(X, y, None if split_by is None else split_by.codes)
+        X, y, weights = take_rows(X, present), take_rows(y, present), weights[present]
+        split_by = None if split_by is None else replace(split_by, codes=split_by.codes[present])
+    raw = targets.read_target(y, weights)
+    reader, table = TableReader.fit(X, options.encoder, options.owner, weights)
     check_consistent_length(table, raw.values)
     codes = None if split_by is None else split_by.codes
     check_consistent_length(table, codes)
-    rows = merge_rows(table, raw.values, check_weights(sample_weight, len(table)), codes)
+    rows = merge_rows(table, raw.values, weights, codes)
     if split_by is not None:
         split_by = replace(split_by, codes=split_by.codes[rows.index])
         if np.ptp(split_by.codes) == 0:
@@ -209,7 +217,7 @@ def prepare_table(
         target=target,
         target_scaler=target_scaler,
         source=MemoryRows(data),
-        row_index=rows.index,
+        row_index=rows.index if present is None else present[rows.index],
         codes=Y,
         weights=rows.weights_or_ones,
         strata=strata,
@@ -235,10 +243,12 @@ def prepare_blocks(
     n = blocks.n_rows
     chosen = np.random.default_rng(options.seed).choice(n, min(n, options.sample_rows), replace=False)
     sample = blocks.rows(np.sort(chosen))
-    reader, table = TableReader.fit(sample.X, options.encoder, options.owner)
-    means = table.mean(axis=0)
-    target = targets.stream_target(blocks, sample.y, Scaler.fit(table, np.ones(len(table))).transform(table))
-    about = np.concatenate([means, target.codes(sample.y).mean(axis=0)])
+    given = check_weights(sample.weights, len(sample))
+    reader, table = TableReader.fit(sample.X, options.encoder, options.owner, given)
+    weights = np.ones(len(table)) if given is None else given
+    means = np.average(table, axis=0, weights=weights)
+    target = targets.stream_target(blocks, sample.y, Scaler.fit(table, weights).transform(table), weights)
+    about = np.concatenate([means, np.average(target.codes(sample.y), axis=0, weights=weights)])
     sums = sum_columns(blocks, reader, means, target, about)
     d = len(means)
     scaler = sums.scaler(about, slice(0, d), options.center, options.standardize)

@@ -51,7 +51,9 @@ class TableReader:
     encoder: TableEncoder | None
 
     @classmethod
-    def fit(cls, X: TableLike, encoder: str | TableEncoder, owner: str) -> tuple[TableReader, Array]:
+    def fit(
+        cls, X: TableLike, encoder: str | TableEncoder, owner: str, weights: Array | None = None
+    ) -> tuple[TableReader, Array]:
         """Read a training table; return the reader for further tables, and the encoded rows of this one."""
         check = _input_check(owner)
         fitted = _new_encoder(encoder, X)
@@ -60,7 +62,7 @@ class TableReader:
             check_finite(rows, getattr(check, "feature_names_in_", None))
         else:
             validate_data(check, X, skip_check_array=True)
-            rows = fitted.fit_transform(X)
+            rows = fitted.fit_transform(X, sample_weight=weights)
         return cls(owner, int(check.n_features_in_), getattr(check, "feature_names_in_", None), fitted), rows
 
     def encode(self, X: TableLike) -> Array:

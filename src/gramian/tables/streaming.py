@@ -147,13 +147,14 @@ def _write_rows(blocks: Blocks, prepare: PrepareBlock, folder: Path) -> Rows:
     return Rows(X, Y, weights[0] if weights else None)
 
 
-def count_labels(blocks: Blocks) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """Return all labels, sorted, and the number of rows with each."""
+def count_labels(blocks: Blocks) -> tuple[NDArray[Any], Array]:
+    """Return all labels, sorted, and the total weight of the rows with each (their number without weights)."""
     found = list(blocks.each(_count_block))
     classes, codes = encode_labels(np.concatenate([labels for labels, _ in found]))
-    return classes, np.bincount(codes, np.concatenate([counts for _, counts in found])).astype(np.intp)
+    return classes, np.bincount(codes, np.concatenate([counts for _, counts in found])).astype(np.float64)
 
 
-def _count_block(block: Block) -> tuple[NDArray[Any], NDArray[np.intp]]:
+def _count_block(block: Block) -> tuple[NDArray[Any], Array]:
     classes, codes = encode_labels(block.y)
-    return classes, np.bincount(codes, minlength=len(classes))
+    weights = np.ones(len(codes)) if block.weights is None else np.asarray(block.weights, dtype=np.float64)
+    return classes, np.bincount(codes, weights, minlength=len(classes)).astype(np.float64)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gramian.core.statistics import weighted_median
 from gramian.tables.labels import label_codes, read_target
 from gramian.tables.scaling import Array
 from gramian.tables.types import TargetLike
@@ -39,7 +40,7 @@ class TargetTransform:
     high: float = math.inf
 
     @classmethod
-    def fit(cls, name: str, y: Array) -> TargetTransform:
+    def fit(cls, name: str, y: Array, weights: Array | None = None) -> TargetTransform:
         """Compute the constants from training targets ``(n,)``; several targets ``(n, c)`` allow only ``"log"``."""
         if name not in NAMES:
             raise ValueError(f"target_transform must be 'auto', None or one of {NAMES}, got {name!r}")
@@ -55,8 +56,9 @@ class TargetTransform:
         low, high = float(y.min()) - margin, float(y.max()) + margin
         if name == "log":
             return cls(name, low=low, high=high)
-        sign = 1.0 if skewness(y) >= 0 else -1.0
-        least, middle = float((sign * y).min()), float(np.median(sign * y))
+        w = np.ones(len(y)) if weights is None else weights
+        sign = 1.0 if skewness(y, w) >= 0 else -1.0
+        least, middle = float((sign * y).min()), weighted_median(sign * y, w)
         scale = middle - least or float(np.ptp(y)) or 1.0
         return cls(name, sign, least, scale, low, high)
 
@@ -82,17 +84,17 @@ class TargetTransform:
         return np.clip(y, self.low, self.high) if clip else y
 
 
-def skewness(y: Array) -> float:
-    """Return the third standardised moment; 0 if the target is constant up to rounding.
+def skewness(y: Array, weights: Array | None = None) -> float:
+    """Return the third standardised moment of rows with weights; 0 if the target is constant up to rounding.
 
-    >>> skewness(np.array([0.0, 0.0, 3.0])) > 0
-    True
+    >>> skewness(np.array([0.0, 0.0, 3.0])) > 0, skewness(np.array([0.0, 3.0]), np.array([2.0, 1.0])) > 0
+    (True, True)
     """
-    centered = y - y.mean()
-    spread = float(np.sqrt(np.mean(centered**2)))
+    centered = y - np.average(y, weights=weights)
+    spread = float(np.sqrt(np.average(centered**2, weights=weights)))
     if spread <= 1e-12 * float(np.abs(y).max(initial=0.0)) or spread == 0:
         return 0.0
-    return float(np.mean((centered / spread) ** 3))
+    return float(np.average((centered / spread) ** 3, weights=weights))
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import torch
 
+from gramian.core.statistics import weighted_median
 from gramian.kernels import Identity, KernelOperator, Laplace
 from gramian.rfm.training.tuning import RIDGES, with_median_bandwidth
 from gramian.solvers import Direct
+from gramian.tables.merging import counts_rows
 from gramian.tables.scaling import Array
 from gramian.tables.targets import TargetTransform, skewness
 
@@ -36,24 +38,30 @@ def choose_transform(X: Array, y: Array, weights: Array, seed: int) -> TargetTra
     'none'
     """
     none = TargetTransform("none")
-    if len(y) < _MIN_ROWS or not abs(skewness(y)) > _SKEWED:
+    if len(y) < _MIN_ROWS or not abs(skewness(y, weights)) > _SKEWED:
         return none
     rows = np.random.default_rng(seed).permutation(len(y))[:_ROWS]
     Z = torch.from_numpy(X[rows])
     base = with_median_bandwidth(Laplace(bandwidth="median"), Identity(X.shape[1]), Z, seed)
     operators = [KernelOperator(base.times(scale), Z) for scale in _BANDWIDTH_SCALES]
-    share = weights[rows] / weights[rows].sum()
-    other = TargetTransform.fit("shifted-log", y)
-    plain, bent = (_left_out_errors(operators, transform, y[rows], share) for transform in (none, other))
-    better = float(bent @ share) < float(plain @ share) and float(np.median(bent)) < float(np.median(plain))
+    w = weights[rows]
+    other = TargetTransform.fit("shifted-log", y, weights)
+    plain, bent = (_left_out_errors(operators, transform, y[rows], w) for transform in (none, other))
+    better = float(bent @ w) < float(plain @ w) and weighted_median(bent, w) < weighted_median(plain, w)
     return other if better else none
 
 
-def _left_out_errors(operators: list[KernelOperator], transform: TargetTransform, y: Array, share: Array) -> Array:
+def _left_out_errors(operators: list[KernelOperator], transform: TargetTransform, y: Array, weights: Array) -> Array:
     """Return squared errors on the user's scale at the bandwidth and ridge that make their mean smallest."""
     z = transform.transform(y)
-    center, scale = float(z.mean()), float(z.std()) or 1.0
-    Y = torch.from_numpy((z - center) / scale)[:, None]
-    points = [point for operator in operators for point in Direct().path(operator, Y, list(RIDGES[2::2]))]
+    center = float(np.average(z, weights=weights))
+    scale = float(np.sqrt(np.average((z - center) ** 2, weights=weights))) or 1.0
+    Y, w = torch.from_numpy((z - center) / scale)[:, None], None
+    if np.ptp(weights) > 0 or weights[0] != 1:
+        w = torch.from_numpy(weights)
+    ridges = [ridge * float(weights.mean()) for ridge in RIDGES[2::2]]  # row i gets λ/wᵢ
+    copies = w if counts_rows(weights) else None
+    paths = [Direct().path(operator, Y, ridges, weights=w, copies=copies) for operator in operators]
+    points = [point for path in paths for point in path]
     found = [(transform.inverse_transform((Y - point.loo).numpy()[:, 0] * scale + center) - y) ** 2 for point in points]
-    return min(found, key=lambda errors: float(errors @ share))
+    return min(found, key=lambda errors: float(errors @ weights))
