@@ -17,7 +17,7 @@ from gramian.core import resolve_dtype, wide_dtype
 from gramian.core.rows import MemoryRows, Rows, RowSource
 from gramian.core.splits import SplitBy
 from gramian.tables.blocks import Blocks, as_blocks, take_rows
-from gramian.tables.columns import as_table
+from gramian.tables.columns import as_table, check_table
 from gramian.tables.encoder import TableEncoder
 from gramian.tables.merging import check_weights, merge_rows
 from gramian.tables.preprocessing import Preprocessing, TableReader
@@ -174,6 +174,7 @@ def prepare_table(
     split_by: SplitBy | None = None,
 ) -> Prepared:
     """Read, encode, merge and standardise a table that is in memory. Rows of weight 0 are dropped before all else."""
+    check_table(X)
     weights = None if sample_weight is None else check_weights(sample_weight, len(as_table(X)))
     present = None
     if weights is not None and not weights.all():
@@ -195,7 +196,7 @@ def prepare_table(
     if raw.factors is not None:
         rows = replace(rows, weights=rows.weights_or_ones * raw.factors[rows.y.astype(np.intp)])
     scaler = Scaler.fit(rows.X, rows.weights_or_ones, center=options.center, scale=options.standardize)
-    means = np.average(rows.X, axis=0, weights=rows.weights_or_ones)
+    means = Scaler.fit(rows.X, rows.weights_or_ones, scale=False).center  # no overflow near the end of the range
     preprocessing = Preprocessing(reader, reader.column_scaler(scaler, options.standardize), means)
     Z = preprocessing.scaler.transform(rows.X)
     target = targets.fit_target(raw, rows.y, Z, rows.weights_or_ones)
