@@ -1,4 +1,4 @@
-"""Choices of which a case is made: by hypothesis, which shrinks a failure, or by a seed, for long runs without repeats."""
+"""Choices of which a case is made: by hypothesis, which shrinks a failure, or by a seed, for long runs."""
 
 import random
 

@@ -40,8 +40,8 @@ def some(rng, values, special):
     return objects(values)
 
 
-def levels(rng, n, most=len(LEVELS)):
-    return rng.choice(LEVELS[: int(rng.integers(2, most + 1))], n)
+def levels(rng, n):
+    return rng.choice(LEVELS[: int(rng.integers(2, len(LEVELS) + 1))], n)
 
 
 NUMBERS = {

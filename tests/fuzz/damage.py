@@ -22,11 +22,11 @@ DAMAGE = ("cut", "longer", "flip", "zero", "swap")
 CRAFT = ("value", "value", "value", "value", "key", "drop", "shape", "content", "dtype", "repeat", "text")
 VALUES = (
     None, True, False, 0, -1, 1, 7, 2**31, 2**62, -(2**63), 2**80, 0.5, 1e308, -1e-300, "", "x", "median", "x" * 1000,
-    [], [1, 2], {}, {"tuple": []}, {"tuple": [1, "a"]}, {"float": "nan"}, {"float": "inf"}, {"float": "x"}, {"set": [1]},
-    {"dict": [["a", 1]]}, {"dict": [[{"object": 0}, 1]]}, {"object": 0}, {"object": 1}, {"object": 10**9}, {"array": 0},
-    {"array": 1}, {"array": -1}, {"dtype": "<f8"}, {"dtype": "<U999999999"}, {"scalar": ["<f4", 1]},
-    {"scalar": ["<U9", "a"]}, {"scalar": ["<M8[D]", 5]}, {"torch_dtype": "float16"}, {"device": "cuda"}, {"slice": [0, 1, 2]},
-    {"call": ["os.system", "true"]}, {"tuple": [[[[[[[[1]]]]]]]]},
+    [], [1, 2], {}, {"tuple": []}, {"tuple": [1, "a"]}, {"float": "nan"}, {"float": "inf"}, {"float": "x"},
+    {"set": [1]}, {"dict": [["a", 1]]}, {"dict": [[{"object": 0}, 1]]}, {"object": 0}, {"object": 1},
+    {"object": 10**9}, {"array": 0}, {"array": 1}, {"array": -1}, {"dtype": "<f8"}, {"dtype": "<U999999999"},
+    {"scalar": ["<f4", 1]}, {"scalar": ["<U9", "a"]}, {"scalar": ["<M8[D]", 5]}, {"torch_dtype": "float16"},
+    {"device": "cuda"}, {"slice": [0, 1, 2]}, {"call": ["os.system", "true"]}, {"tuple": [[[[[[[[1]]]]]]]]},
 )  # fmt: skip
 NUMBERS = ("F64", "F32", "F16", "I64", "I32", "U8", "BOOL")
 
@@ -129,11 +129,13 @@ def _craft(manifest, head, arrays, change, rng):
         parent[f"{key}x" if rng.random() < 0.5 else "predict"] = parent.pop(key)
     elif change == "drop":
         del parent[key]
+    elif change in ("text", "repeat") and not isinstance(manifest.get("arrays"), list):
+        return
     elif change == "text":
         manifest["arrays"].append({"dtype": f"<U{10 ** int(rng.integers(2, 9))}", "shape": [1], "items": ["x"]})
         parent[key] = {"array": len(manifest["arrays"]) - 1}
     elif change == "repeat":
-        numbers = [k for k, record in enumerate(manifest["arrays"]) if "data" in record]
+        numbers = [k for k, record in enumerate(manifest["arrays"]) if isinstance(record, dict) and "data" in record]
         first = len(manifest["arrays"])
         manifest["arrays"] += [dict(manifest["arrays"][numbers[int(rng.integers(len(numbers)))]])] * 200
         parent[key] = {"tuple": [{"array": k} for k in range(first, first + 200)]}
@@ -145,7 +147,15 @@ def _craft(manifest, head, arrays, change, rng):
 def _craft_array(head, arrays, name, change, rng):
     entry = head[name]
     if change == "shape":
-        shapes = [[], [0], entry["shape"][::-1], [*entry["shape"], 1], [1, *entry["shape"]], [0, 2**60], [len(arrays[name])]]
+        shapes = [
+            [],
+            [0],
+            entry["shape"][::-1],
+            [*entry["shape"], 1],
+            [1, *entry["shape"]],
+            [0, 2**60],
+            [len(arrays[name])],
+        ]
         entry["shape"] = shapes[int(rng.integers(len(shapes)))]
     elif change == "dtype":
         entry["dtype"] = NUMBERS[int(rng.integers(len(NUMBERS)))]

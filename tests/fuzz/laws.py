@@ -218,4 +218,3 @@ def _take(values, rows):
     if isinstance(values, list):
         return [values[i] for i in rows]
     return values.take(rows) if type(values).__module__.startswith("pyarrow") else values[rows]
-

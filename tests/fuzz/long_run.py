@@ -1,4 +1,4 @@
-"""A long run over fresh cases: ``make fuzz FRAMES=10000 FILES=5000 SEED=1``. It resumes, and writes a record and a table.
+"""A long run over fresh cases, ``make fuzz FRAMES=10000 FILES=5000 SEED=1``: it resumes, and writes a record.
 
 Cases are done in chunks; each finished chunk is a line of a file beside the record, so that a run that was stopped
 continues with the next chunk. A case is known by the seed of the run and its number.
@@ -11,13 +11,13 @@ import os
 import tempfile
 import time
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 
 from fuzz import damage, laws
 from fuzz.choices import Seeded
 from fuzz.outcomes import CLEAR, GOOD, OUTCOMES
 from fuzz.tables import table_case
-
 from gramian.core.atomic import append_bytes, atomic_write
 from gramian.core.version import __version__
 
@@ -106,10 +106,8 @@ class Memory:
 
     def __call__(self):
         if self._start is None:
-            try:
+            with suppress(OSError):
                 Path("/proc/self/clear_refs").write_text("5")  # begins a new largest value
-            except OSError:
-                pass
             self._start = self._peak()
             return 0
         self.largest = max(self.largest, self._peak() - self._start)

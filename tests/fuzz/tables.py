@@ -19,7 +19,17 @@ except ImportError:  # pragma: no cover
 
 CONTAINERS = ["pandas", "pandas", "pandas", "odd index", "object array", "rows", "float array"]
 CONTAINERS += ["polars"] * (polars is not None) + ["arrow"] * (pa is not None)
-NO_TABLES = ["dict", "list of dicts", "structured", "series", "no columns", "ragged", "three dimensions", "None", "sparse"]
+NO_TABLES = [
+    "dict",
+    "list of dicts",
+    "structured",
+    "series",
+    "no columns",
+    "ragged",
+    "three dimensions",
+    "None",
+    "sparse",
+]
 NAMES = {
     "plain": lambda k: f"c{k}",
     "unicode": lambda k: f"größe {k} <b>",
@@ -30,11 +40,23 @@ NAMES = {
     "equal": lambda k: "same",
     "empty": lambda k: " " * k,
 }
-TARGETS = ["number", "integer", "skewed", "huge", "tiny", "constant", "two", "text number", "classes", "truth", "labels"]
+TARGETS = [
+    "number",
+    "integer",
+    "skewed",
+    "huge",
+    "tiny",
+    "constant",
+    "two",
+    "text number",
+    "classes",
+    "truth",
+    "labels",
+]
 TARGETS += ["many classes", "rare class", "object labels", "categorical"]
 BAD_TARGETS = ["gap", "infinity", "one class", "short", "dates", "dicts", "words for numbers", "None"]
 WEIGHTS = ["none", "none", "none", "ones", "one number", "whole", "parts"]
-BAD_WEIGHTS = ["text", "negative", "gap", "short", "two columns", "all zero", "dict"]
+BAD_WEIGHTS = ["text", "negative", "gap", "short", "two columns", "all zero"]
 
 
 @dataclass(frozen=True)
@@ -210,5 +232,4 @@ def _weights(kind, rng, n):
         "short": lambda: np.ones(n - 1),
         "two columns": lambda: np.ones((n, 2)),
         "all zero": lambda: np.zeros(n),
-        "dict": lambda: {"a": 1.0},
     }[kind]()

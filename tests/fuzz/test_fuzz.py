@@ -7,12 +7,12 @@ from fuzz import damage, laws
 from fuzz.choices import Seeded
 from fuzz.long_run import Memory
 from fuzz.outcomes import CLEAR, GOOD, OUTCOMES, is_clear
-from fuzz.tables import table_case, table_cases
+from fuzz.tables import TableCase, table_case, table_cases
 
 pytest.importorskip("pandas")
 FINE = (GOOD, CLEAR)
 QUICK = settings(
-    max_examples=25, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
+    max_examples=12, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
 )
 
 
@@ -23,14 +23,14 @@ def test_a_table_is_fitted_by_all_laws_or_refused_clearly(case):
     assert outcome.kind in FINE, outcome.detail
 
 
-@pytest.mark.parametrize("number", range(25))
+@pytest.mark.parametrize("number", range(14))
 def test_a_table_of_a_seed_is_fitted_by_all_laws_or_refused_clearly(number):
     case = table_case(Seeded("frames", "quick", number))
     outcome = laws.judge(case)
     assert outcome.kind in FINE, f"{outcome.detail}\n{case}"
 
 
-@settings(parent=QUICK, max_examples=60)
+@settings(parent=QUICK, max_examples=30)
 @given(damage.file_cases)
 def test_a_changed_file_is_read_as_it_is_or_refused_clearly(tmp_path_factory, case):
     outcome = damage.judge(case, tmp_path_factory.getbasetemp() / "fuzz.gramian", Memory())
@@ -39,7 +39,7 @@ def test_a_changed_file_is_read_as_it_is_or_refused_clearly(tmp_path_factory, ca
 
 def test_files_of_a_seed_are_read_as_they_are_or_refused_clearly(tmp_path):
     kinds = []
-    for number in range(120):
+    for number in range(60):
         case = damage.file_case(Seeded("files", "quick", number))
         outcome = damage.judge(case, tmp_path / "m.gramian", Memory())
         kinds.append(outcome.kind)
@@ -66,11 +66,7 @@ def test_the_criterion_of_a_clear_error(error, clear):
 
 def test_a_broken_law_is_noticed(monkeypatch):
     """The judge itself can fail: a fit that ignores weights, or a prediction that is not finite."""
-    case = next(
-        case
-        for case in (table_case(Seeded("frames", "noticed", number)) for number in range(1000))
-        if case.weights == "whole" and case.must_refuse is None and case.target == "number" and case.names == "plain"
-    )
+    case = TableCase(1, 40, (("float", 0.2), ("text", 0.0)), weights="whole")
     assert laws.judge(case).kind == GOOD
     fit = laws.fit
     monkeypatch.setattr(laws, "fit", lambda case, X, y, weights: fit(case, X, y, None))

@@ -67,7 +67,9 @@ def test_on_a_full_disk_the_fit_goes_on_and_says_what_is_not_saved(tmp_path, mon
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", full)
-        with pytest.warns(UserWarning, match=r"checkpoint of run 0 round 0 is not saved \(.*No space left.*the fit goes"):
+        with pytest.warns(
+            UserWarning, match=r"checkpoint of run 0 round 0 is not saved \(.*No space left.*the fit goes"
+        ):
             same(whole, model(checkpoint=tmp_path).fit(X, y))
     assert not list(tmp_path.iterdir())
 

@@ -108,8 +108,8 @@ def _to_pandas(batch: Any) -> Any:
                 column.to_pandas()
             except _CONVERSIONS as error:
                 raise ValueError(
-                    f"column {name!r} of Arrow type {column.type} cannot be read ({error}): leave it out, or convert it "
-                    "to numbers, dates or text"
+                    f"column {name!r} of Arrow type {column.type} cannot be read ({error}): leave it out, or convert "
+                    "it to numbers, dates or text"
                 ) from error
         frame = batch.to_pandas(ignore_metadata=True)
         return frame.drop(columns=[name for name in frame.columns if _INDEX.fullmatch(str(name))])

@@ -119,6 +119,22 @@ def check_table(X: TableLike, expected: Sequence[str] | None = None) -> None:
     _check_distinct(names)
 
 
+def check_lengths(**counts: int | None) -> None:
+    """Raise a ValueError if tables, targets or groups, by their names, have different numbers of rows.
+
+    >>> check_lengths(X=3, y=2)
+    Traceback (most recent call last):
+    ValueError: X has 3 rows and y has 2: Found input variables with inconsistent numbers of samples
+    """
+    given = {name: count for name, count in counts.items() if count is not None}
+    (first, n), *others = given.items()
+    for name, count in others:
+        if count != n:
+            raise ValueError(
+                f"{first} has {n} rows and {name} has {count}: Found input variables with inconsistent numbers of samples"
+            )
+
+
 def _check_list(X: Sequence[Any]) -> None:
     if any(isinstance(row, Mapping) for row in X):
         raise ValueError("X is a list of dicts: pass a frame, for example pandas.DataFrame(X)")

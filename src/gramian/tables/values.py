@@ -270,9 +270,10 @@ def _in_microseconds(values: NDArray[Any]) -> NDArray[Any]:
     kind = values.dtype.kind
     found = values.astype(f"{kind}8[us]")
     unit, _ = np.datetime_data(values.dtype)
-    if unit not in ("us", "ns", "ps", "fs", "as", "generic") and (
-        (found.astype(values.dtype) != values) & ~np.isnat(values)
-    ).any():
+    if (
+        unit not in ("us", "ns", "ps", "fs", "as", "generic")
+        and ((found.astype(values.dtype) != values) & ~np.isnat(values)).any()
+    ):
         what = "dates" if kind == "M" else "durations"
         raise UnreadableError(f"{what} more than 290,000 years from now")
     return found
