@@ -246,7 +246,7 @@ class TestSelection:
         comparison = compare(outputs, Y)
         selection = select(comparison, Y, most=4)
         assert len(selection.members) == 4
-        _, average, weights = average_predictions(selection, comparison)
+        _, average, weights = average_predictions(selection, comparison, Y, most=4)
         error = float((average - Y).square().mean())
         assert error < 0.5 * min(score for scores in selection.scores for score in scores)
         assert torch.equal(weights, torch.ones(400, dtype=torch.float64))
@@ -274,10 +274,28 @@ class TestComparison:
         one, other, Y = (torch.randn(2, 10, 1, generator=rng) for _ in range(3))
         comparison = compare([one, other], Y[0], torch.linspace(1, 2, 10))
         selection = Selection((Member(0, 1, 0.25), Member(1, 0, 0.75)), [])
-        rows, outputs, weights = average_predictions(selection, comparison)
+        rows, outputs, weights = average_predictions(selection, comparison, Y[0])
         torch.testing.assert_close(outputs, 0.25 * one[1] + 0.75 * other[0])
         assert torch.equal(rows, torch.arange(10))
         assert torch.equal(weights, torch.linspace(1, 2, 10))
+
+    def test_rows_of_a_split_are_predicted_by_a_selection_on_the_other_splits(self):
+        """Of constant guesses the best on some rows is worse on others: errors are those of the others' choice."""
+        rng = torch.Generator().manual_seed(0)
+        Y = torch.randn(40, 1, generator=rng, dtype=torch.float64)
+        guesses = [torch.full((1, 40, 1), level, dtype=torch.float64) for level in (-0.2, -0.1, 0.0, 0.1, 0.2)]
+        parts = torch.arange(40).split(8)
+        comparison = RunComparison.of([[RoundPredictions(at, one[:, at]) for at in parts] for one in guesses], Y)
+        selection = select(comparison, Y)
+        rows, outputs, weights = average_predictions(selection, comparison, Y)
+        assert torch.equal(rows, torch.arange(40))
+        assert torch.equal(weights, torch.ones(40, dtype=torch.float64))
+        for at in parts:
+            others = torch.tensor([i for i in range(40) if i not in at])
+            alone = RunComparison.of([[RoundPredictions(others, one[:, others])] for one in guesses], Y)
+            run = select(alone, Y).members[0].run
+            assert torch.equal(outputs[at], guesses[run][0, at])
+        assert (outputs - Y).square().mean() >= min(scores[0] for scores in selection.scores)
 
     def test_rows_count_once_where_they_have_no_weights(self):
         predictions = RoundPredictions(torch.arange(3), torch.zeros(1, 3, 1))

@@ -205,7 +205,7 @@ def test_an_interrupt_in_any_stage_leaves_the_estimator_as_it_was(estimator, pla
 @pytest.mark.parametrize(
     ("only", "table", "y", "place"),
     [
-        (RFMRegressor, array, np.exp(Y), "gramian.rfm.regressor.choose_transform"),
+        (RFMRegressor, array, np.exp(Y), "gramian.rfm.regressor.choose_scale"),
         (RFMClassifier, frame, target(RFMClassifier, -Y), "gramian.rfm.model.fit_link"),
     ],
     ids=["choice of the target's scale", "calibration"],

@@ -75,3 +75,61 @@ def test_bagging_averages_the_machines_of_the_folds_too():
     assert model.score(X[120:160], target[120:]) > 0.9
     of_a_fold = model.ensemble_.machines[1]
     assert int((of_a_fold.coef == 0).all(dim=1).sum()) == 24, "a fifth of the rows was held out"
+
+
+class TestHuberLoss:
+    """Heavy-tailed noise: the fit follows the bulk of the rows, and intervals still describe the noise."""
+
+    rng = np.random.default_rng(3)
+    rows, new = rng.normal(size=(200, 4)), rng.normal(size=(400, 4))
+    noise, later = rng.standard_cauchy(size=200), rng.standard_cauchy(size=400)
+
+    @staticmethod
+    def f(X):
+        return X[:, 0] + X[:, 1] ** 2
+
+    def error(self, model):
+        return np.median(np.abs(model.predict(self.new) - self.f(self.new)))
+
+    def test_it_is_taken_for_cauchy_noise_and_beats_the_median(self):
+        y = self.f(self.rows) + self.noise
+        model = RFMRegressor(preset="fast").fit(self.rows, y)
+        assert model.loss_ == "huber"
+        assert ("loss", "Huber's: rows far from their prediction count linearly") in model.plan_.facts()
+        squared = RFMRegressor(preset="fast", loss="squared").fit(self.rows, y)
+        assert squared.loss_ == "squared"
+        assert "loss" not in dict(squared.plan_.facts())
+        median = np.median(np.abs(np.median(y) - self.f(self.new)))
+        assert self.error(model) < 0.7 * min(median, self.error(squared))
+        low, high = model.predict_interval(self.new, 0.8).T
+        truth = self.f(self.new) + self.later
+        assert 0.7 < np.mean((low <= truth) & (truth <= high)) < 0.9
+
+    def test_normal_noise_keeps_the_squared_loss(self):
+        y = self.f(self.rows) + 0.3 * self.rng.normal(size=200)
+        model = RFMRegressor(preset="fast").fit(self.rows, y)
+        assert model.loss_ == "squared"
+        asked = RFMRegressor(preset="fast", loss="huber").fit(self.rows, y)
+        assert asked.loss_ == "huber"
+        assert self.error(asked) < 2 * self.error(model)
+
+    @pytest.mark.parametrize("options", [{"n_rounds": 1}, {"n_rounds": 0}], ids=["folds", "leave-one-out"])
+    def test_errors_of_held_out_rows_are_those_of_the_targets_themselves(self, options):
+        y = self.f(self.rows) + self.noise
+        model = RFMRegressor(kernel="laplace", update="agop", loss="huber", **options).fit(self.rows, y)
+        targets = model.model_.holdout.targets[:, 0]
+        assert model.model_.holdout.source == ("folds" if options["n_rounds"] else "leave-one-out")
+        np.testing.assert_allclose(np.sort(targets), np.sort(y))
+
+    def test_an_evaluation_set_with_tails_is_compared_by_absolute_errors(self):
+        y = self.f(self.rows) + self.noise
+        truth = self.f(self.new) + self.later
+        model = RFMRegressor(preset="fast", n_rounds=1).fit(self.rows, y, eval_set=(self.new, truth))
+        expected = np.abs(model.predict(self.new) - truth).mean()
+        assert model.rounds_[model.best_round_].score == pytest.approx(expected, rel=0.05)
+
+    def test_what_it_cannot_do_is_refused_in_words(self):
+        with pytest.raises(ValueError, match='loss must be "auto", "squared" or "huber", got \'mae\''):
+            RFMRegressor(loss="mae").fit(X[:40], Y[:40])
+        with pytest.raises(ValueError, match='loss="huber" takes a single target, and y has 2'):
+            RFMRegressor(loss="huber").fit(X[:40], np.column_stack([Y, Y])[:40])

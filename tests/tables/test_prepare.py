@@ -43,7 +43,7 @@ class Numbers:
         return RawTarget(read_target(y))
 
     def fit_target(self, raw, values, Z, weights):
-        return NumericTarget(TargetTransform("none"), flat=values.ndim == 1)
+        return NumericTarget(TargetTransform("none"), flat=values.ndim == 1), None
 
     def stream_target(self, blocks, y, Z, weights):
         return NumericTarget(TargetTransform("none"), flat=np.ndim(y) == 1)
@@ -60,7 +60,7 @@ class Labels:
         return RawTarget(codes.astype(np.float64), classes, self.factors)
 
     def fit_target(self, raw, values, Z, weights):
-        return ClassTarget(raw.classes, raw.factors)
+        return ClassTarget(raw.classes, raw.factors), None
 
     def stream_target(self, blocks, y, Z, weights):
         return ClassTarget(np.unique(y), self.factors)

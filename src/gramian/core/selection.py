@@ -122,6 +122,20 @@ class RunComparison:
         """The weights of each run's rows as parts of their sum."""
         return [weights / weights.sum() for weights in self.weights]
 
+    def without(self, part: slice) -> RunComparison:
+        """Return the comparison on other rows than these, among the runs that may be selected."""
+
+        def other(values: Tensor, dim: int = 0) -> Tensor:
+            ends = (values.narrow(dim, 0, part.start), values.narrow(dim, part.stop, values.shape[dim] - part.stop))
+            return torch.cat(ends, dim=dim)
+
+        errors, weights, predictions = list(self.errors), list(self.weights), list(self.predictions)
+        for run in self.selectable:
+            outputs = torch.cat([one.outputs for one in self.predictions[run]], dim=1)
+            errors[run], weights[run] = other(self.errors[run], 1), other(self.weights[run])
+            predictions[run] = [RoundPredictions(other(self.rows(run)), other(outputs, 1), weights[run])]
+        return RunComparison(errors, weights, predictions, self.selectable, self.loss)
+
     def rows(self, run: int) -> Int[Tensor, " m"]:
         """Return the indices of the rows that a run was compared on."""
         return torch.cat([one.rows for one in self.predictions[run]])
@@ -232,9 +246,20 @@ def blend(outputs: Float[Tensor, "k m c"], Y: Float[Tensor, "m c"], share: Float
 
 
 def average_predictions(
-    selection: Selection, comparison: RunComparison
+    selection: Selection, comparison: RunComparison, Y: Float[Tensor, "n c"], *, last: bool = False, most: int = 1
 ) -> tuple[Int[Tensor, " m"], Float[Tensor, "m c"], Float[Tensor, " m"]]:
-    """Average the members' predictions of held-out rows; return the rows' indices, the averages and the weights."""
-    parts = [member.share * comparison.outputs(member.run, member.round) for member in selection.members]
-    best = selection.members[0].run
-    return comparison.rows(best), sum(parts[1:], start=parts[0]), comparison.weights[best]
+    """Average predictions of held-out rows by a selection that has not seen them; return indices, averages, weights.
+
+    The selected predictors are the best on all held-out rows, so that their errors on these rows are too small. Where
+    there are several splits, the rows of each are predicted by what :func:`select` finds on the other splits.
+    """
+    first = comparison.selectable[0]
+    sizes = [len(one.rows) for one in comparison.predictions[first]]
+    parts, start = [], 0
+    for size in sizes:
+        here = slice(start, start + size)
+        start += size
+        chosen = selection if len(sizes) == 1 else select(comparison.without(here), Y, last=last, most=most)
+        outputs = [member.share * comparison.outputs(member.run, member.round)[here] for member in chosen.members]
+        parts.append(sum(outputs[1:], start=outputs[0]))
+    return comparison.rows(first), torch.cat(parts), comparison.weights[first]

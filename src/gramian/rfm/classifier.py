@@ -142,12 +142,12 @@ class RFMClassifier(ClassifierMixin, BaseRFM):  # type: ignore[misc]
         factors = self._class_factors(classes, np.bincount(indices, weights).astype(np.float64))
         return RawTarget(indices.astype(np.float64), classes, factors)
 
-    def fit_target(self, raw: RawTarget, values: Array, Z: Array, weights: Array) -> ClassTarget:
+    def fit_target(self, raw: RawTarget, values: Array, Z: Array, weights: Array) -> tuple[ClassTarget, None]:
         assert raw.classes is not None
         present = np.unique(values)
         if len(raw.classes) < 2 or len(present) < 2:
             raise ValueError(_one_class(raw.classes[int(present[0])]))
-        return ClassTarget(raw.classes, raw.factors)
+        return ClassTarget(raw.classes, raw.factors), None
 
     def stream_target(self, blocks: Blocks, y: TargetLike, Z: Array, weights: Array) -> ClassTarget:
         classes, counts = count_labels(blocks)  # of all rows: a class may be rare

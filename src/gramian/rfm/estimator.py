@@ -134,7 +134,7 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         """Return a target as numbers to merge rows by; see :class:`gramian.tables.prepare.TargetReader`."""
 
     @abstractmethod
-    def fit_target(self, raw: RawTarget, values: Array, Z: Array, weights: Array) -> Target:
+    def fit_target(self, raw: RawTarget, values: Array, Z: Array, weights: Array) -> tuple[Target, Array | None]:
         """Fit the target coding to merged targets and standardised rows."""
 
     @abstractmethod

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,7 +20,7 @@ from gramian.rfm.model import FittedRFM
 from gramian.rfm.options import AnySolver, KernelName, PresetName, RandomState, SolverName, UpdateName, resolve_seed
 from gramian.rfm.training.context import with_callbacks
 from gramian.rfm.training.plan import threads_for
-from gramian.rfm.training.target_scale import choose_transform
+from gramian.rfm.training.target_scale import FittedScale, LossName, choose_scale
 from gramian.rfm.uncertainty.conformal import check_coverage, conformal_quantile
 from gramian.tables import TableEncoder, read_target
 from gramian.tables.blocks import Blocks
@@ -46,12 +46,18 @@ class RFMRegressor(RegressorMixin, BaseRFM):  # type: ignore[misc]
     target_transform : "auto", "log", "shifted-log" or None, default="auto"
         The scale on which the target is fitted. ``"auto"`` takes a shifted logarithm of a single skewed target where
         that predicts left-out rows better on the target's own scale.
+    loss : "auto", "squared" or "huber", default="auto"
+        The loss of the fit. Huber's is linear beyond 1.345 robust standard deviations, so that no single row can pull
+        the model far. ``"auto"`` takes it for a single heavy-tailed target where it predicts left-out rows better; the
+        scale of the target is then its own unless ``target_transform`` names one.
 
     Attributes
     ----------
     {attributes}
     target_transform_ : TargetTransform
         The scale on which the target was fitted.
+    loss_ : str
+        The loss of the fit, ``"squared"`` or ``"huber"``.
 
     Examples
     --------
@@ -64,9 +70,13 @@ class RFMRegressor(RegressorMixin, BaseRFM):  # type: ignore[misc]
     """
 
     target_transform: Literal["auto", "log", "shifted-log"] | None
+    loss: LossName
 
     target_transform_ = FittedAttribute(
         lambda model: _target(model).transform, "The scale on which the target was fitted."
+    )
+    loss_ = FittedAttribute(
+        lambda model: "squared" if _target(model).bound is None else "huber", "The loss of the fit: squared or huber."
     )
 
     def __init__(
@@ -97,6 +107,7 @@ class RFMRegressor(RegressorMixin, BaseRFM):  # type: ignore[misc]
         random_state: RandomState = 0,
         verbose: int = 0,
         target_transform: Literal["auto", "log", "shifted-log"] | None = "auto",
+        loss: LossName = "auto",
     ) -> None:
         self._store_params(locals())
 
@@ -162,21 +173,32 @@ class RFMRegressor(RegressorMixin, BaseRFM):  # type: ignore[misc]
     def read_target(self, y: TargetLike, weights: Array | None) -> RawTarget:
         return RawTarget(read_target(y))
 
-    def fit_target(self, raw: RawTarget, values: Array, Z: Array, weights: Array) -> NumericTarget:
-        return NumericTarget(self._transform(values, Z, weights), flat=values.ndim == 1)
+    def fit_target(self, raw: RawTarget, values: Array, Z: Array, weights: Array) -> tuple[NumericTarget, Array | None]:
+        found = self._scale(values, Z, weights, self._loss())
+        pulled = None if found.pulled is None else found.pulled[:, None]
+        return NumericTarget(found.transform, values.ndim == 1, found.bound), pulled
 
     def stream_target(self, blocks: Blocks, y: TargetLike, Z: Array, weights: Array) -> NumericTarget:
         values = read_target(y)
-        return NumericTarget(self._transform(values, Z, weights), flat=values.ndim == 1)
+        if self._loss() == "huber":
+            raise ValueError('loss="huber" needs rows in memory: fit fewer rows, or raise max_memory')
+        return NumericTarget(self._scale(values, Z, weights, "squared").transform, flat=values.ndim == 1)
 
-    def _transform(self, y: Array, Z: Array, weights: Array) -> TargetTransform:
+    def _loss(self) -> LossName:
+        if self.loss not in get_args(LossName):
+            raise ValueError(f'loss must be "auto", "squared" or "huber", got {self.loss!r}')
+        # The user's own metric compares rounds by the targets themselves, which are pulled in under Huber's loss.
+        return "squared" if self.loss == "auto" and self.metric not in ("auto", "mae") else self.loss
+
+    def _scale(self, y: Array, Z: Array, weights: Array, loss: LossName) -> FittedScale:
         name = "none" if self.target_transform is None else self.target_transform
-        if name != "auto":
-            return TargetTransform.fit(name, y, weights)
         if y.ndim > 1:
-            return TargetTransform("none")
+            if loss == "huber":
+                raise ValueError(f'loss="huber" takes a single target, and y has {y.shape[1]}: fit one model for each')
+            return FittedScale(TargetTransform.fit("none" if name == "auto" else name, y, weights))
         with threads(threads_for(len(y), self.n_threads, self.n_jobs)):
-            return choose_transform(Z, y, weights, resolve_seed(self.random_state))
+            seed = resolve_seed(self.random_state)
+            return choose_scale(Z, y, weights, seed, transform=name, loss=loss)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

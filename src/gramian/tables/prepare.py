@@ -22,7 +22,7 @@ from gramian.tables.encoder import TableEncoder
 from gramian.tables.merging import check_weights, merge_rows
 from gramian.tables.preprocessing import Preprocessing, TableReader
 from gramian.tables.scaling import Array, Scaler
-from gramian.tables.streaming import PrepareBlock, prepared_rows, sum_columns
+from gramian.tables.streaming import PrepareBlock, positive_weights, prepared_rows, sum_columns
 from gramian.tables.targets import Target
 from gramian.tables.types import EvalSet, TableLike, TargetLike, WeightsLike
 
@@ -126,8 +126,13 @@ class TargetReader(Protocol):
     def read_target(self, y: TargetLike, weights: Array | None) -> RawTarget:
         """Return the target of rows with these weights (None: 1 each) as numbers."""
 
-    def fit_target(self, raw: RawTarget, values: NDArray[np.float64], Z: Array, weights: Array) -> Target:
-        """Fit the target coding to merged targets ``values`` and standardised rows ``Z``."""
+    def fit_target(
+        self, raw: RawTarget, values: NDArray[np.float64], Z: Array, weights: Array
+    ) -> tuple[Target, Array | None]:
+        """Fit the target coding to merged targets ``values`` and standardised rows ``Z``.
+
+        The second result are codes ``(n, c)`` to fit a model to, where they are not those of the targets.
+        """
 
     def stream_target(self, blocks: Blocks, y: TargetLike, Z: Array, weights: Array) -> Target:
         """Fit the target coding of a streamed table, from a sample's targets, standardised rows and weights."""
@@ -199,14 +204,15 @@ def prepare_table(
     means = Scaler.fit(rows.X, rows.weights_or_ones, scale=False).center  # no overflow near the end of the range
     preprocessing = Preprocessing(reader, reader.column_scaler(scaler, options.standardize), means)
     Z = preprocessing.scaler.transform(rows.X)
-    target = targets.fit_target(raw, rows.y, Z, rows.weights_or_ones)
+    target, pulled = targets.fit_target(raw, rows.y, Z, rows.weights_or_ones)
     Y = target.codes_at(rows.y)
-    target_scaler = Scaler.fit(Y, rows.weights_or_ones, center=options.fit_intercept, scale=options.scale_target)
+    fitted = Y if pulled is None else pulled
+    target_scaler = Scaler.fit(fitted, rows.weights_or_ones, center=options.fit_intercept, scale=options.scale_target)
     device = options.device
     dtype, wide = working_dtype(options.dtype, Z, device), wide_dtype(device)
     data = Rows(
         torch.as_tensor(Z, dtype=dtype, device=device),
-        torch.as_tensor(target_scaler.transform(Y), dtype=wide, device=device),
+        torch.as_tensor(target_scaler.transform(fitted), dtype=wide, device=device),
         None if rows.weights is None else torch.as_tensor(rows.weights, dtype=wide, device=device),
         copies=None if copies is None else torch.as_tensor(copies, dtype=wide, device=device),
         groups=None if split_by is None else torch.as_tensor(split_by.codes, device=device),
@@ -244,9 +250,8 @@ def prepare_blocks(
     n = blocks.n_rows
     chosen = np.random.default_rng(options.seed).choice(n, min(n, options.sample_rows), replace=False)
     sample = blocks.rows(np.sort(chosen))
-    given = check_weights(sample.weights, len(sample))
-    reader, table = TableReader.fit(sample.X, options.encoder, options.owner, given)
-    weights = np.ones(len(table)) if given is None else given
+    weights = positive_weights(sample.weights, len(sample))
+    reader, table = TableReader.fit(sample.X, options.encoder, options.owner, weights)
     means = np.average(table, axis=0, weights=weights)
     target = targets.stream_target(blocks, sample.y, Scaler.fit(table, weights).transform(table), weights)
     about = np.concatenate([means, np.average(target.codes(sample.y), axis=0, weights=weights)])

@@ -60,14 +60,23 @@ class _SumBlock:
 
     def __call__(self, block: Block) -> ColumnSums:
         Z = np.hstack([self.reader.encode_block(block.X, self.means), self.target.codes(block.y)])
-        w = self.target.weights(block.y, block.weights)
-        if w is not None and not (np.isfinite(w).all() and (w > 0).all()):
-            raise ValueError("sample_weight must be positive and finite in every row: leave rows of weight 0 out")
-        w = np.ones(len(Z)) if w is None else w
+        w = positive_weights(self.target.weights(block.y, block.weights), len(Z))
         shifted = Z - self.about
         sha = hashlib.sha256(Z.tobytes())
         sha.update(w.tobytes())
         return ColumnSums(float(w.sum()), w @ shifted, w @ shifted**2, Z.min(axis=0), Z.max(axis=0), sha.hexdigest())
+
+
+def positive_weights(weights: Any, n: int) -> Array:
+    """Return the weights of n streamed rows, ones without any; raise a ValueError unless they are positive.
+
+    >>> positive_weights(None, 2)
+    array([1., 1.])
+    """
+    w = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
+    if not (np.isfinite(w).all() and (w > 0).all()):
+        raise ValueError("sample_weight must be positive and finite in every row: leave rows of weight 0 out")
+    return w
 
 
 def sum_columns(blocks: Blocks, reader: TableReader, means: Array, target: Target, about: Array) -> ColumnSums:

@@ -84,25 +84,43 @@ class TargetTransform:
         return np.clip(y, self.low, self.high) if clip else y
 
 
+def kurtosis(y: Array, weights: Array | None = None) -> float:
+    """Return the fourth standardised moment of rows with weights, 3 for a normal distribution; 0 if y is constant.
+
+    >>> kurtosis(np.array([-1.0, 1.0])), kurtosis(np.ones(3))
+    (1.0, 0.0)
+    """
+    return _moment(y, weights, 4)
+
+
 def skewness(y: Array, weights: Array | None = None) -> float:
     """Return the third standardised moment of rows with weights; 0 if the target is constant up to rounding.
 
     >>> skewness(np.array([0.0, 0.0, 3.0])) > 0, skewness(np.array([0.0, 3.0]), np.array([2.0, 1.0])) > 0
     (True, True)
     """
+    return _moment(y, weights, 3)
+
+
+def _moment(y: Array, weights: Array | None, power: int) -> float:
     centered = y - np.average(y, weights=weights)
     spread = float(np.sqrt(np.average(centered**2, weights=weights)))
     if spread <= 1e-12 * float(np.abs(y).max(initial=0.0)) or spread == 0:
         return 0.0
-    return float(np.average((centered / spread) ** 3, weights=weights))
+    return float(np.average((centered / spread) ** power, weights=weights))
 
 
 @dataclass(frozen=True, eq=False)
 class NumericTarget:
-    """Coding of the targets of a regression; ``flat`` is True for one target ``(n,)``, False for targets ``(n, c)``."""
+    """Coding of the targets of a regression; ``flat`` is True for one target ``(n,)``, False for targets ``(n, c)``.
+
+    Under Huber's loss ``bound`` is its δ, on the fitted scale: residuals up to δ are squared, larger ones count
+    linearly. It is None under the squared loss.
+    """
 
     transform: TargetTransform
     flat: bool
+    bound: float | None = None
 
     def codes(self, y: TargetLike) -> Array:
         """Return targets ``(n, c)`` on the fitted scale, before they are centred and scaled."""

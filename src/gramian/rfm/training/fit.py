@@ -24,13 +24,13 @@ from gramian.rfm.training.context import Checkpoint, FitContext, FitObserver
 from gramian.rfm.training.plan import Plan, threads_for
 from gramian.rfm.training.rounds import Candidate, Rounds, Step, rounds
 from gramian.rfm.training.train import Task, Trained, train
-from gramian.rfm.uncertainty.holdout import HoldoutPredictions
+from gramian.rfm.uncertainty.holdout import HoldoutPredictions, leave_one_out
 from gramian.solvers import Workspace
 from gramian.solvers.base import warn_numbers
 from gramian.tables.prepare import Prepared
 from gramian.tables.row_losses import describe_loss, selection_loss
 from gramian.tables.scaling import Array
-from gramian.tables.targets import ClassTarget
+from gramian.tables.targets import ClassTarget, NumericTarget, Target
 
 log = logging.getLogger(__name__)
 _KERNEL_ROWS = 20_000
@@ -67,6 +67,9 @@ def make_task_and_plan(options: FitOptions, prepared: Prepared) -> tuple[Task, P
     """Resolve what is to be learned, and what is done with this number of rows."""
     source = prepared.source
     n, d, outputs = source.n_rows, source.n_columns, source.n_outputs
+    robust, metric = _is_robust(prepared.target), options.metric
+    if robust and prepared.evaluation is not None and metric == "auto":
+        metric = "mae"  # its targets have the tails that those of the training rows have lost
     task = Task(
         kernels=fit_kernels(options.kernels, source, options.seed),
         updates=resolve_updates(options.update, options.preset, d, None),
@@ -82,7 +85,7 @@ def make_task_and_plan(options: FitOptions, prepared: Prepared) -> tuple[Task, P
         strata=prepared.strata,
         split_by=prepared.split_by,
         evaluation=prepared.evaluation,
-        loss=selection_loss(options.metric, prepared.target, prepared.target_scaler) or squared_loss,
+        loss=selection_loss(metric, prepared.target, prepared.target_scaler) or squared_loss,
     )
     plan = Plan.for_size(
         n,
@@ -97,7 +100,12 @@ def make_task_and_plan(options: FitOptions, prepared: Prepared) -> tuple[Task, P
         # By default candidates are fitted side by side on all threads.
         workers=options.n_threads or torch.get_num_threads() if options.compute.n_jobs is None else 1,
     )
+    plan = replace(plan, robust=robust)
     return replace(task, updates=resolve_updates(options.update, options.preset, d, plan.agop_rows)), plan
+
+
+def _is_robust(target: Target) -> bool:
+    return isinstance(target, NumericTarget) and target.bound is not None
 
 
 def fit_kernels(kernels: tuple[Kernel, ...], source: RowSource, seed: int) -> tuple[Kernel, ...]:
@@ -158,7 +166,11 @@ def _holdout(prepared: Prepared, plan: Plan, trained: Trained) -> HoldoutPredict
         targets = in_units(prepared.evaluation.Y) if codes is None else codes
         return HoldoutPredictions(in_units(trained.evaluated), targets, np.ones(len(targets)), "evaluation set")
     if trained.holdout is None:
-        return None
+        machine = trained.ensemble.best
+        if not _is_robust(prepared.target) or not isinstance(machine, KernelMachine) or prepared.codes is None:
+            return None
+        codes = prepared.codes if trained.rows is None else prepared.codes[trained.rows.numpy()]
+        return leave_one_out(machine, trained.ridge, prepared.target_scaler, codes)
     rows, outputs, counted = trained.holdout
     at = rows.cpu().numpy()
     if prepared.codes is not None and prepared.weights is not None:

@@ -95,6 +95,8 @@ class Plan(Renderable):
     memory : MemoryForecast
     workers : int
         Models that are fitted side by side, each on one thread.
+    robust : bool
+        The loss is Huber's, not the squared error.
 
     >>> plan = Plan.for_size(100_000, 50, 1, budget=10**9)
     >>> plan.validation, plan.refit, plan.solver
@@ -119,6 +121,7 @@ class Plan(Renderable):
     agop_rows: int | None
     memory: MemoryForecast
     workers: int = 1
+    robust: bool = False
 
     @classmethod
     def for_size(
@@ -282,8 +285,10 @@ class Plan(Renderable):
             else f"M of the last round learned on {min(FEATURE_ROWS, self.n):,} rows, one last solve on all rows",
             "growing parts": f"M learned on parts of up to {min(PART_ROWS, self.n):,} rows, one last solve on all rows",
         }
+        loss = [("loss", "Huber's: rows far from their prediction count linearly")] if self.robust else []
         return [
             ("rows", f"{self.n:,} × {self.d:,}, {self.outputs} output{'s' if self.outputs > 1 else ''}"),
+            *loss,
             ("candidates screened on", screened),
             ("compared on", compared[self.validation]),
             ("final model", refitted[self.refit]),

@@ -205,7 +205,7 @@ def train(task: Task, plan: Plan, source: RowSource, context: FitContext) -> Tra
             compared = replace(compared, runs=solve_selected_fully(selection, runs, data, plan.final_solver, context))
         refitted = _refit(task, plan, selection, compared, source, data, parts, holdout, context)
     context.close()
-    return _package(task, parts, selection, compared, refitted)
+    return _package(task, source, parts, selection, compared, refitted)
 
 
 def _draw(task: Task, plan: Plan, source: RowSource) -> RowParts:
@@ -304,7 +304,9 @@ def _average_members(selection: Selection, compared: ComparedRuns, machines: lis
     return Ensemble(kept, shares)
 
 
-def _package(task: Task, parts: RowParts, selection: Selection, compared: ComparedRuns, refitted: Refitted) -> Trained:
+def _package(
+    task: Task, source: RowSource, parts: RowParts, selection: Selection, compared: ComparedRuns, refitted: Refitted
+) -> Trained:
     """Collect the fitted ensemble, the records of its rounds, and its predictions of held-out rows."""
     best = selection.members[0]
     run = compared.runs[best.run]
@@ -323,7 +325,8 @@ def _package(task: Task, parts: RowParts, selection: Selection, compared: Compar
         if refitted.holdout_outputs is not None:
             predicted = parts.held_out, refitted.holdout_outputs, None
     elif compared.comparison is not None and refitted.support is None:  # thresholded models predict something else
-        predicted = average_predictions(selection, compared.comparison)
+        comparison, last, most = compared.comparison, task.select_last, task.max_members
+        predicted = average_predictions(selection, comparison, source.load().Y, last=last, most=most)
     return Trained(
         ensemble=refitted.ensemble,
         metric=refitted.metric,

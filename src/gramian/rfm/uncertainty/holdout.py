@@ -26,8 +26,9 @@ class HoldoutPredictions:
     """Outputs for held-out rows beside their targets, both ``(m, c)`` in the units of the target codes, and weights.
 
     ``source`` names the rows: ``"folds"`` or one ``"split"`` of the training rows, the ``"evaluation set"``, or
-    ``"leave-one-out"``. The first three selected kernel and round; the last is exact given M, and M has seen the
-    labels: all are slightly optimistic. Weights are those of rows as they occur, without class weights.
+    ``"leave-one-out"``. Rows of a fold are predicted by the kernels and rounds that the other folds select; one split
+    and the evaluation set selected them themselves; the last is exact given M, and M has seen the labels: these three
+    are slightly optimistic. Weights are those of rows as they occur, without class weights.
     """
 
     outputs: Array
@@ -51,8 +52,12 @@ class ScoredRows:
     source: str
 
 
-def leave_one_out(machine: KernelMachine, ridge: float, scaler: Scaler) -> HoldoutPredictions:
+def leave_one_out(
+    machine: KernelMachine, ridge: float, scaler: Scaler, codes: Array | None = None
+) -> HoldoutPredictions:
     """Compute exact leave-one-out outputs at up to 1,000 rows, given M; within 4,000 random rows where there are more.
+
+    ``codes (n, c)`` are the rows' targets in the units of the target codes, where the machine was fitted to others.
 
     >>> from gramian.kernels import Gaussian
     >>> X = torch.linspace(-1, 1, 30, dtype=torch.float64)[:, None]
@@ -80,4 +85,5 @@ def leave_one_out(machine: KernelMachine, ridge: float, scaler: Scaler) -> Holdo
         return scaler.inverse_transform(values.cpu().numpy().astype(np.float64))
 
     selected = np.ones(len(rows)) if weights is None else weights[rows].cpu().numpy().astype(np.float64)
-    return HoldoutPredictions(in_units(Y[rows] - residuals), in_units(Y[rows]), selected, "leave-one-out")
+    targets = in_units(Y[rows]) if codes is None else codes[part[rows].cpu().numpy()]
+    return HoldoutPredictions(in_units(Y[rows] - residuals), targets, selected, "leave-one-out")
