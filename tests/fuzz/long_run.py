@@ -16,7 +16,7 @@ from pathlib import Path
 
 from fuzz import damage, laws
 from fuzz.choices import Seeded
-from fuzz.outcomes import CLEAR, GOOD, OUTCOMES
+from fuzz.outcomes import CLEAR, GOOD, OUTCOMES, UNCLEAR, Outcome
 from fuzz.tables import table_case
 from gramian.core.atomic import append_bytes, atomic_write
 from gramian.core.version import __version__
@@ -73,14 +73,13 @@ def run_chunk(job):
     with tempfile.TemporaryDirectory() as folder:
         for number in range(start, stop):
             choose = Seeded(kind, seed, number)
-            if kind == "frames":
-                case = table_case(choose)
-                outcome = laws.judge(case)
-            else:
-                case = damage.file_case(choose)
-                meter = Memory()
-                outcome = damage.judge(case, f"{folder}/m.gramian", meter)
-                grown = max(grown, meter.largest)
+            case = table_case(choose) if kind == "frames" else damage.file_case(choose)
+            meter = Memory()
+            try:
+                outcome = laws.judge(case) if kind == "frames" else damage.judge(case, f"{folder}/m.gramian", meter)
+            except Exception as error:  # a fault of the fuzzing itself must not hide the other cases
+                outcome = Outcome(UNCLEAR, f"the case cannot be made: {type(error).__name__}: {error}")
+            grown = max(grown, meter.largest)
             counted[outcome.kind] += 1
             reasons[outcome.detail.split(": ")[0] if outcome.kind == GOOD else ""] += 1
             if outcome.kind not in (GOOD, CLEAR):

@@ -130,9 +130,8 @@ def check_lengths(**counts: int | None) -> None:
     (first, n), *others = given.items()
     for name, count in others:
         if count != n:
-            raise ValueError(
-                f"{first} has {n} rows and {name} has {count}: Found input variables with inconsistent numbers of samples"
-            )
+            problem = "Found input variables with inconsistent numbers of samples"
+            raise ValueError(f"{first} has {n} rows and {name} has {count}: {problem}")
 
 
 def _check_list(X: Sequence[Any]) -> None:

@@ -11,13 +11,12 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from sklearn.utils import check_consistent_length
 
 from gramian.core import resolve_dtype, wide_dtype
 from gramian.core.rows import MemoryRows, Rows, RowSource
 from gramian.core.splits import SplitBy
 from gramian.tables.blocks import Blocks, as_blocks, take_rows
-from gramian.tables.columns import as_table, check_table
+from gramian.tables.columns import as_table, check_lengths, check_table
 from gramian.tables.encoder import TableEncoder
 from gramian.tables.merging import check_weights, merge_rows
 from gramian.tables.preprocessing import Preprocessing, TableReader
@@ -184,14 +183,15 @@ def prepare_table(
     present = None
     if weights is not None and not weights.all():
         X, present = as_table(X), np.flatnonzero(weights)
-        check_consistent_length(X, y, None if split_by is None else split_by.codes)
+        lengths = (len(y) if np.ndim(y) else None), (None if split_by is None else len(split_by.codes))
+        check_lengths(X=len(X), y=lengths[0], groups_or_time=lengths[1])
         X, y, weights = take_rows(X, present), take_rows(y, present), weights[present]
         split_by = None if split_by is None else replace(split_by, codes=split_by.codes[present])
     raw = targets.read_target(y, weights)
     reader, table = TableReader.fit(X, options.encoder, options.owner, weights)
-    check_consistent_length(table, raw.values)
+    check_lengths(X=len(table), y=len(raw.values))
     codes = None if split_by is None else split_by.codes
-    check_consistent_length(table, codes)
+    check_lengths(X=len(table), groups_or_time=None if codes is None else len(codes))
     rows = merge_rows(table, raw.values, weights, codes)
     if split_by is not None:
         split_by = replace(split_by, codes=split_by.codes[rows.index])
@@ -321,7 +321,7 @@ def _read_evaluation(
         raise ValueError("eval_set must be a pair (X, y)") from error
     try:
         rows = preprocessing.reader.encode(X)
-        check_consistent_length(rows, y)
+        check_lengths(X=len(rows), y=len(y) if np.ndim(y) else None)
         codes = target.codes(y)
     except ValueError as error:
         raise ValueError(f"eval_set: {error}") from error
