@@ -62,6 +62,11 @@ def values_of(model, X):
     return np.asarray(found, dtype=np.float64)
 
 
+def seen(made):
+    """Return the rows of the table that the fit has seen."""
+    return made.X if len(made.present) == len(made.frame) else _take(made.X, made.present)
+
+
 def equal_bits(name, one, other):
     if not np.array_equal(one, other):
         raise BrokenLaw(f"{name} differs by {np.abs(one - other).max():.3g}")
@@ -76,13 +81,13 @@ def close(name, one, other, size=None):
 
 
 def finite_and_sum_of_one(case, made, model):
-    found = values_of(model, made.X)
+    found = values_of(model, seen(made))
     if not np.isfinite(found).all():
         raise BrokenLaw("a prediction is not finite")
     if case.classifies and not np.allclose(found.sum(axis=1), 1.0, rtol=0, atol=1e-12):
         raise BrokenLaw("probabilities do not sum to 1")
-    if len(found) != len(made.frame):
-        raise BrokenLaw(f"{len(found)} predictions for {len(made.frame)} rows")
+    if len(found) != len(made.present):
+        raise BrokenLaw(f"{len(found)} predictions for {len(made.present)} rows")
 
 
 def saved_and_loaded(case, made, model):
@@ -93,21 +98,17 @@ def saved_and_loaded(case, made, model):
             loaded = gramian.load(path)
         except ModelFileError as error:
             raise BrokenLaw(f"a saved model is refused: {error}") from error
-    equal_bits("a loaded model", values_of(model, made.X), values_of(loaded, made.X))
+    equal_bits("a loaded model", values_of(model, seen(made)), values_of(loaded, seen(made)))
 
 
 def pickled(case, made, model):
-    equal_bits("a pickled model", values_of(model, made.X), values_of(pickle.loads(pickle.dumps(model)), made.X))
+    equal_bits("a pickled model", values_of(model, seen(made)), values_of(pickle.loads(pickle.dumps(model)), seen(made)))
 
 
 def batch(case, made, model):
-    whole = values_of(model, made.X)
+    whole = values_of(model, seen(made))
     half = len(whole) // 2
-    if isinstance(made.X, list) or hasattr(made.X, "iloc"):
-        first = made.X.iloc[:half] if hasattr(made.X, "iloc") else made.X[:half]
-        one = made.X.iloc[half : half + 1] if hasattr(made.X, "iloc") else made.X[half : half + 1]
-    else:
-        first, one = made.X[:half], made.X[half : half + 1]
+    first, one = (_take(made.X, made.present[rows]) for rows in (slice(half), slice(half, half + 1)))
     size = np.ptp(whole, axis=0).max() + np.abs(whole).max()
     for part, rows in ((first, whole[:half]), (one, whole[half : half + 1])):
         found = values_of(model, part)
@@ -119,13 +120,13 @@ def another_order_of_columns(case, made, model):
     """Columns are found by name where there are names: another order is refused, or changes nothing."""
     if made.container not in ("pandas", "odd index") or made.frame.shape[1] < 2:
         return
-    turned = made.X.iloc[:, ::-1]
+    turned = seen(made).iloc[:, ::-1]
     try:
         found = values_of(model, turned)
     except (TypeError, ValueError):
         return
     if hasattr(model, "feature_names_in_"):
-        equal_bits("another order of columns", values_of(model, made.X), found)
+        equal_bits("another order of columns", values_of(model, seen(made)), found)
 
 
 def other_columns(case, made, model):
@@ -149,13 +150,13 @@ def unseen_and_missing(case, made, model):
     if made.container != "pandas" or made.frame.columns.has_duplicates or model.encoder_ is None:
         return
     kinds = [kind for kind, _ in case.columns]
-    row = made.frame.iloc[:2].astype(object).copy()
+    row = made.frame.iloc[made.present[:2]].astype(object).copy()
     for j, kind in enumerate(model.encoder_.kinds_[: len(kinds)]):
         if kind in ("category", "many-levels") and kinds[j] in TEXTS:
-            row.isetitem(j, np.array(["no such level"] * 2, dtype=object))
+            row.isetitem(j, np.array(["no such level"] * len(row), dtype=object))
     gone = row.copy()
     for j in range(gone.shape[1]):
-        gone.isetitem(j, np.array([None] * 2, dtype=object))
+        gone.isetitem(j, np.array([None] * len(gone), dtype=object))
     for table in (row, gone):
         if not np.isfinite(values_of(model, table)).all():
             raise BrokenLaw("a prediction is not finite")
@@ -166,7 +167,7 @@ def permuted_rows(case, made, model):
         return
     order = np.random.default_rng(case.seed).permutation(len(made.frame))
     other = fit(case, _take(made.X, order), _take(made.y, order), _take(made.weights, order))
-    close("a fit to rows in another order", values_of(model, made.X), values_of(other, made.X))
+    close("a fit to rows in another order", values_of(model, seen(made)), values_of(other, seen(made)))
 
 
 def constant_column(case, made, model):
@@ -174,7 +175,7 @@ def constant_column(case, made, model):
         return
     more = made.X.assign(constant=1.0)
     other = fit(case, more, made.y, made.weights)
-    close("a fit with a constant column", values_of(model, made.X), values_of(other, more))
+    close("a fit with a constant column", values_of(model, seen(made)), values_of(other, _take(more, made.present)))
 
 
 def weights_are_rows(case, made, model):
@@ -188,7 +189,7 @@ def weights_are_rows(case, made, model):
         raise BrokenLaw("rows cannot be fitted, and their weights can") from None
     if case.classifies and not np.array_equal(model.classes_, other.classes_):
         raise BrokenLaw("the classes differ")
-    close("a fit to repeated rows", values_of(model, made.X), values_of(other, made.X))
+    close("a fit to repeated rows", values_of(model, seen(made)), values_of(other, seen(made)))
 
 
 LAWS = (

@@ -124,13 +124,18 @@ table_cases = strategy(table_case)
 
 @dataclass(frozen=True)
 class MadeTable:
-    """The arguments of a fit; ``frame`` is the table before it went into its container."""
+    """The arguments of a fit; ``frame`` is the table before it went into its container.
+
+    ``present`` are the numbers of the rows of positive weight: a row of weight 0 may hold a value of a kind that no
+    other row has, and a model says so when it is asked for a prediction.
+    """
 
     frame: pd.DataFrame
     X: object
     y: object
     weights: object
     container: str
+    present: np.ndarray
 
 
 def build(case):
@@ -155,7 +160,9 @@ def build(case):
         raise
     except BaseException:  # the container cannot hold such a column, polars by an error that is no Exception
         X, container = frame, "pandas"
-    return MadeTable(frame, X, y, weights, container)
+    counts = isinstance(weights, np.ndarray) and weights.shape == (len(frame),)
+    present = np.flatnonzero(weights) if counts else np.arange(len(frame))
+    return MadeTable(frame, X, y, weights, container, present)
 
 
 def contained(frame, container, rng=None):

@@ -119,6 +119,22 @@ def check_table(X: TableLike, expected: Sequence[str] | None = None) -> None:
     _check_distinct(names)
 
 
+def without_sparse(X: TableLike) -> TableLike:
+    """Return a pandas frame with dense columns in the place of sparse ones, and anything else as it is.
+
+    scikit-learn takes a frame of sparse columns for a sparse matrix.
+    """
+    if not (hasattr(X, "iloc") and hasattr(X, "columns")):
+        return X
+    sparse = [j for j, kind in enumerate(X.dtypes) if hasattr(kind, "subtype") and hasattr(kind, "fill_value")]
+    if not sparse:
+        return X
+    dense = X.copy(deep=False)
+    for j in sparse:
+        dense.isetitem(j, np.asarray(X.iloc[:, j]))
+    return dense
+
+
 def check_lengths(**counts: int | None) -> None:
     """Raise a ValueError if tables, targets or groups, by their names, have different numbers of rows.
 

@@ -295,6 +295,9 @@ def _object_instants(values: NDArray[Any]) -> NDArray[Any]:
             return None
         if isinstance(value, np.datetime64):
             return _in_microseconds(np.asarray(value))[()]
+        if getattr(value, "unit", "") in ("s", "ms"):  # of pandas, whose years go beyond those of datetime
+            naive_value = value if value.tzinfo is None else value.tz_convert(None)
+            return _in_microseconds(np.asarray(naive_value.to_datetime64()))[()]
         if isinstance(value, dt.datetime) and value.tzinfo is not None:
             try:
                 return value.astimezone(dt.UTC).replace(tzinfo=None)
