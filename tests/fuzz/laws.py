@@ -102,7 +102,9 @@ def saved_and_loaded(case, made, model):
 
 
 def pickled(case, made, model):
-    equal_bits("a pickled model", values_of(model, seen(made)), values_of(pickle.loads(pickle.dumps(model)), seen(made)))
+    equal_bits(
+        "a pickled model", values_of(model, seen(made)), values_of(pickle.loads(pickle.dumps(model)), seen(made))
+    )
 
 
 def batch(case, made, model):

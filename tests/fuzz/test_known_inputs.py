@@ -96,7 +96,7 @@ def test_what_is_no_table_is_named(name, weights):
 def test_a_prediction_of_a_frame_without_columns_names_those_of_the_model():
     for frame in (pd.DataFrame({"a": A}), pd.DataFrame({"a": A, "b": ["x", "y"] * (N // 2)})):
         model = RFMRegressor(**FAST).fit(frame, A)
-        with pytest.raises(ValueError, match="X has no columns.*the model needs 'a'"):
+        with pytest.raises(ValueError, match=r"X has no columns.*the model needs 'a'"):
             model.predict(frame.iloc[:, :0])
 
 
