@@ -170,6 +170,9 @@ def _values(encoding: Encoding) -> NDArray[Any]:
 
 
 def _predict(model: FittedRFM, Z: Array) -> None:
+    for machine in model.ensemble.machines:
+        for leaf in _leaves(machine):  # a row is in one leaf of a tree only
+            _require(bool(leaf.predict(model.tensor(Z)).isfinite().all()), "a prediction")
     outputs = model.outputs_at(Z)
     _require(bool(np.isfinite(outputs).all()), "a prediction")
     predictions = model.target.predictions(outputs)

@@ -19,6 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gramian.tables.microseconds import UnreadableError as UnreadableError
+from gramian.tables.microseconds import in_microseconds
+
 Array = NDArray[np.float64]
 Codes = NDArray[np.intp]
 
@@ -29,10 +32,6 @@ _MICROSECONDS_PER_DAY = 86_400_000_000
 _LONGEST = dt.timedelta(microseconds=2**63 - 1)
 _NUMPY_KINDS = {"b": "boolean", "i": "number", "u": "number", "f": "number", "M": "date", "m": "duration"}
 _COMPLEX = "complex numbers. Complex data not supported"
-
-
-class UnreadableError(ValueError):
-    """The values cannot be read as the requested type; the message contains the first such value."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,8 +203,6 @@ def text_of(value: Any) -> str:
 
 
 # ---- objects: the types are examined once, then all values are read at once ------------------------------------------
-
-
 def _forms(values: NDArray[Any]) -> set[str]:
     """Return the forms that occur among the values of an object or text array; missing values have none."""
     if values.dtype.kind != "O":
@@ -248,8 +245,8 @@ _FORMS: tuple[tuple[str, tuple[type, ...]], ...] = (
 
 
 def _is_missing(value: Any) -> bool:
-    if isinstance(value, Decimal):
-        return value.is_nan()  # a signalling NaN cannot be compared
+    if isinstance(value, Decimal):  # a signalling NaN cannot be compared
+        return value.is_nan()
     if isinstance(value, float | np.floating | np.datetime64 | np.timedelta64):
         return bool(value != value)
     return value is None or type(value).__name__ in ("NAType", "NaTType")
@@ -258,25 +255,11 @@ def _is_missing(value: Any) -> bool:
 def _typed(values: NDArray[Any]) -> NDArray[Any]:
     """float64 (durations in days), or ``datetime64[us]``."""
     if values.dtype.kind == "M":
-        return _in_microseconds(values)
+        return in_microseconds(values)
     if values.dtype.kind == "m":
-        days = _in_microseconds(values).astype(np.int64) / _MICROSECONDS_PER_DAY
+        days = in_microseconds(values).astype(np.int64) / _MICROSECONDS_PER_DAY
         return np.where(np.isnat(values), np.nan, days)
     return values.astype(np.float64)
-
-
-def _in_microseconds(values: NDArray[Any]) -> NDArray[Any]:
-    """Convert dates or durations; NumPy itself would begin again at the other end of the range."""
-    kind = values.dtype.kind
-    found = values.astype(f"{kind}8[us]")
-    unit, _ = np.datetime_data(values.dtype)
-    if (
-        unit not in ("us", "ns", "ps", "fs", "as", "generic")
-        and ((found.astype(values.dtype) != values) & ~np.isnat(values)).any()
-    ):
-        what = "dates" if kind == "M" else "durations"
-        raise UnreadableError(f"{what} more than 290,000 years from now")
-    return found
 
 
 def _object_floats(values: NDArray[Any]) -> Array:
@@ -294,10 +277,10 @@ def _object_instants(values: NDArray[Any]) -> NDArray[Any]:
         if _is_missing(value):
             return None
         if isinstance(value, np.datetime64):
-            return _in_microseconds(np.asarray(value))[()]
+            return in_microseconds(np.asarray(value))[()]
         if getattr(value, "unit", "") in ("s", "ms"):  # of pandas, whose years go beyond those of datetime
-            naive_value = value if value.tzinfo is None else value.tz_convert(None)
-            return _in_microseconds(np.asarray(naive_value.to_datetime64()))[()]
+            value = value if value.tzinfo is None else value.tz_convert(None)
+            return in_microseconds(np.asarray(value.to_datetime64()))[()]
         if isinstance(value, dt.datetime) and value.tzinfo is not None:
             try:
                 return value.astimezone(dt.UTC).replace(tzinfo=None)
@@ -317,7 +300,7 @@ def _object_durations(values: NDArray[Any]) -> NDArray[Any]:
                 hours=value.hour, minutes=value.minute, seconds=value.second, microseconds=value.microsecond
             )
         if isinstance(value, np.timedelta64):
-            return _in_microseconds(np.asarray(value))[()]
+            return in_microseconds(np.asarray(value))[()]
         if abs(value) > _LONGEST:
             raise UnreadableError(f"the duration {value}, which is more than 290,000 years")
         return value
