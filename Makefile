@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test test-slow lint docs reproduction-page clean
+.PHONY: setup demo test test-slow fuzz lint docs reproduction-page clean
 
 setup: .venv/ready
 
@@ -25,6 +25,15 @@ test: setup
 
 test-slow: setup
 	$(TESTED) -m slow
+
+# Thousands of fresh tables and model files; a run that was stopped continues. The report is benchmarks/results/fuzz.md.
+FRAMES ?= 10000
+FILES ?= 5000
+SEED ?= 0
+PROCESSES ?= 1
+
+fuzz: setup
+	OMP_NUM_THREADS=1 PYTHONPATH=tests $(BIN)/python -m fuzz.long_run --frames $(FRAMES) --files $(FILES) --seed $(SEED) --processes $(PROCESSES)
 
 lint: setup
 	$(BIN)/ruff format --check .

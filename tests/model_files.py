@@ -1,5 +1,6 @@
 """Types for model files of the tests, and files that are changed or refused."""
 
+import hashlib
 import json
 from dataclasses import dataclass, field
 
@@ -46,6 +47,18 @@ def forge(path, change, seal=True):
     sha = container._checksum(manifest) if seal else "0" * 64
     text = json.dumps({"sha256": sha, **manifest}, separators=(",", ":"))
     path.write_bytes(save(load(path.read_bytes()), metadata={"gramian": text}))
+
+
+def rewrite(path, change):
+    """Change the text of the manifest, and put its checksum right: it need not be what ``json`` writes."""
+    content = path.read_bytes()
+    length = int.from_bytes(content[:8], "little")
+    head = json.loads(content[8 : 8 + length])
+    text = change(head["__metadata__"]["gramian"].encode())
+    rest = b"{" + text[len(b'{"sha256":"",') + 64 :]
+    head["__metadata__"]["gramian"] = f'{{"sha256":"{hashlib.sha256(rest).hexdigest()}",{rest[1:].decode()}'
+    packed = json.dumps(head).encode()
+    path.write_bytes(len(packed).to_bytes(8, "little") + packed + content[8 + length :])
 
 
 def refused(path, message):

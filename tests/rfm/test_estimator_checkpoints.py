@@ -1,5 +1,6 @@
 """Checkpoints of whole fits: a killed process, other data, frames and weights. The stages are in test_context.py."""
 
+import errno
 import importlib
 import os
 import signal
@@ -54,6 +55,22 @@ def test_a_fit_goes_on_after_a_crash_and_leaves_nothing_behind(tmp_path, monkeyp
     crash(monkeypatch, model(checkpoint=tmp_path), X, y)
     assert list(tmp_path.glob("*/run-0-round-0.gramian"))
     same(whole, model(checkpoint=tmp_path).fit(X, y))
+    assert not list(tmp_path.iterdir())
+
+
+def test_on_a_full_disk_the_fit_goes_on_and_says_what_is_not_saved(tmp_path, monkeypatch):
+    X, y = data()
+    whole = model().fit(X, y)
+
+    def full(descriptor):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.warns(
+            UserWarning, match=r"checkpoint of run 0 round 0 is not saved \(.*No space left.*the fit goes"
+        ):
+            same(whole, model(checkpoint=tmp_path).fit(X, y))
     assert not list(tmp_path.iterdir())
 
 

@@ -111,6 +111,50 @@ def test_two_columns_of_one_name_after_spaces_are_gone(tmp_path):
         read_frame(path)
 
 
+@pytest.mark.parametrize("header", ["x,x,t", " x,x ,t", "x,t,y,t,x", '"x","x",t'])
+def test_two_columns_of_one_name_are_refused_by_name(tmp_path, header):
+    path = tmp_path / "t.csv"
+    path.write_text(header + "\n" + ",".join("1" * (header.count(",") + 1)) + "\n")
+    with pytest.raises(ValueError, match=r"t\.csv has two columns named 'x'.*rename them"):
+        read_frame(path)
+    path.write_text("x,,t,\n1,2,3,4\n")  # a column without a name is none of them
+    assert read_frame(path).shape == (1, 4)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-be"])
+@pytest.mark.parametrize("separator", [",", "\t", ";"])
+def test_text_in_utf_16_and_32(tmp_path, encoding, separator, recwarn):
+    path = tmp_path / "t.csv"
+    content = f"city{separator}x\r\nZürich{separator}1\r\n東京{separator}2\r\n".encode(encoding)
+    path.write_bytes(content)
+    packed = tmp_path / "t.csv.gz"
+    packed.write_bytes(gzip.compress(content))
+    for file in (path, packed):
+        assert read_frame(file).to_dict("list") == {"city": ["Zürich", "東京"], "x": ["1", "2"]}
+    assert not recwarn.list
+    path.write_bytes(content[:-3])  # half a letter
+    with pytest.raises(ValueError, match=r"t\.csv cannot be read as a table"):
+        read_frame(path)
+
+
+FORMULAS = ["=1+1", "-x", "-1.5", "plain", None]
+
+
+@pytest.mark.parametrize("name", ["p.csv", "p.tsv", "p.csv.gz"])
+def test_text_like_a_formula_is_escaped_in_csv_files_unless_asked_otherwise(tmp_path, name):
+    frame = pd.DataFrame({"=name": FORMULAS, "number": [-1.0, -2.0, 0.5, 1.0, -3.0]})
+    write_frame(frame, tmp_path / name)
+    back = read_frame(tmp_path / name)
+    assert back.columns.tolist() == ["'=name", "number"]
+    assert back["'=name"].fillna("").tolist() == ["'=1+1", "'-x", "-1.5", "plain", ""]
+    assert back["number"].astype(float).tolist() == frame["number"].tolist()
+    assert frame["=name"].tolist()[:4] == FORMULAS[:4], "the frame itself is unchanged"
+    write_frame(frame, tmp_path / name, escape=False)
+    assert read_frame(tmp_path / name)["=name"].fillna("").tolist() == ["=1+1", "-x", "-1.5", "plain", ""]
+    write_frame(frame, tmp_path / "p.jsonl")
+    assert pd.read_json(tmp_path / "p.jsonl", lines=True)["=name"][0] == "=1+1"
+
+
 def test_formats_that_can_be_written():
     for name in ("p.csv", "p.tsv.gz", "p.parquet", "p.JSONL"):
         check_frame_suffix(Path(name))

@@ -15,6 +15,7 @@ from gramian.bench.summary import SuiteSummary, summarize
 from gramian.bench.tasks import SUITES
 from gramian.cli.cell_progress import cell_progress
 from gramian.cli.output import emit, make_console
+from gramian.core.atomic import atomic_write
 from gramian.records import LinesStore, run
 
 
@@ -127,8 +128,8 @@ def tables(
     if not only_show:
         stem = out.with_name(f"{out.stem}-{suite}")
         text = [summary.as_dict() for summary in summaries]
-        stem.with_suffix(".json").write_text(json.dumps(text, indent=1), encoding="utf-8")
-        stem.with_suffix(".md").write_text("\n".join(s.markdown() for s in summaries if s.rows), encoding="utf-8")
+        atomic_write(stem.with_suffix(".json"), json.dumps(text, indent=1))
+        atomic_write(stem.with_suffix(".md"), "\n".join(s.markdown() for s in summaries if s.rows))
         console.print(f"records in [bold]{out}[/], summary in {stem}.json and {stem}.md")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from functools import partial
+from io import BytesIO
 from pathlib import Path
 
 import click
@@ -15,6 +16,7 @@ from gramian import __version__
 from gramian.cli import demo_output
 from gramian.cli.interrupts import INTERRUPTED, noticing_interrupts
 from gramian.cli.output import emit, make_console
+from gramian.core.atomic import atomic_write
 from gramian.core.progress import progress
 from gramian.demo import TASKS, DemoResult
 from gramian.demo.figures import write_figures
@@ -83,8 +85,10 @@ def demo(out: Path, seed: int, as_json: bool) -> None:
 @click.option("--seed", type=click.IntRange(min=0), default=0)
 def picture(out: Path, seed: int) -> None:
     """Draw the figure of the README."""
-    out.parent.mkdir(parents=True, exist_ok=True)
-    draw_picture(seed).savefig(out, dpi=160)
+    suffix = out.suffix.lower().removeprefix(".") or "png"
+    buffer = BytesIO()
+    draw_picture(seed).savefig(buffer, dpi=160, format=suffix)
+    atomic_write(out, buffer.getvalue())
     make_console().print(f"{out}: {out.stat().st_size / 1000:.0f} kB")
 
 

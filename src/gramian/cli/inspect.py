@@ -10,7 +10,7 @@ from click.core import ParameterSource
 from gramian.cli.checkpoints import Chosen, choose_checkpoints
 from gramian.cli.inspect_measure import InspectRequest, measure_network, measure_pretrained, measure_weights
 from gramian.cli.inspect_output import check_out, show, write_out, write_page
-from gramian.cli.options import missing_option
+from gramian.cli.options import escape_option, missing_option
 from gramian.core import resolve_device
 from gramian.core.paths import check_writable
 from gramian.datasets.sample_files import SampleOptions
@@ -113,6 +113,7 @@ def _outputs(ctx: click.Context, param: click.Parameter, value: str) -> str | in
     type=click.Path(path_type=Path),
     help="File for the numbers: .csv, .json, or .gramian (the report with all matrices).",
 )
+@escape_option
 @click.option("--csv", "as_csv", is_flag=True, help="Print a line per layer as CSV.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 @click.pass_context
@@ -140,6 +141,7 @@ def inspect(
     seed: int,
     html: Path | None,
     out: Path | None,
+    escape: bool,
     as_csv: bool,
     as_json: bool,
 ) -> None:
@@ -209,9 +211,9 @@ def inspect(
             result = measure_network(request, factory, model_args)
     if html is not None:
         write_page(result, html)
-    show(result, html, as_json=as_json, as_csv=as_csv)
+    show(result, html, as_json=as_json, as_csv=as_csv, escape_text=escape)
     if out is not None:  # last, so that numbers are not lost where the report is too large for the disk or the memory
-        write_out(result, out, say=not (as_json or as_csv))
+        write_out(result, out, say=not (as_json or as_csv), escape_text=escape)
 
 
 def _check(ctx: click.Context, chosen: Chosen, factory: str | None, data: str | None, initial: Path | None) -> None:

@@ -22,6 +22,7 @@ from gramian.cli.report import names_of
 from gramian.core import format_bytes
 from gramian.core.atomic import atomic_write
 from gramian.nets import Comparison, Trajectory, WeightReport
+from gramian.tables.formulas import escape_formula
 
 _OF_FEATURES = (
     "The NFA compares the weights WᵀW of a layer with the directions of its input to which the output is sensitive "
@@ -82,16 +83,16 @@ def _record(report: FeatureReport | WeightReport, checkpoint: Path | None) -> di
     }
 
 
-def write_out(result: InspectResult, out: Path, *, say: bool) -> None:
+def write_out(result: InspectResult, out: Path, *, say: bool, escape_text: bool = True) -> None:
     """Write ``--out``, which :func:`check_out` has checked: .csv, .json (the document of ``--json``) or .gramian.
 
-    ``say`` prints a line about the file.
+    ``say`` prints a line about the file; ``escape_text`` is as in :func:`show`.
     """
     suffix = out.suffix.lower()
     if suffix == ".json":
         atomic_write(out, json.dumps(to_json_types(result.record(None)), indent=2, allow_nan=False))
     elif suffix == ".csv":
-        atomic_write(out, _csv(result.rows))
+        atomic_write(out, _csv(result.rows, escape_text))
     else:
         result.found.save(out)
     if say:
@@ -114,13 +115,13 @@ def write_page(result: InspectResult, html: Path) -> None:
         pages.write_report(result.found, html, title=result.title)
 
 
-def show(result: InspectResult, html: Path | None, *, as_json: bool, as_csv: bool) -> None:
-    """Print a result as a table, as JSON or as CSV."""
+def show(result: InspectResult, html: Path | None, *, as_json: bool, as_csv: bool, escape_text: bool = True) -> None:
+    """Print a result as a table, as JSON or as CSV, there with an apostrophe before text that looks like a formula."""
     if as_json:
         emit(result.record(html))
         return
     if as_csv:
-        sys.stdout.write(_csv(result.rows))
+        sys.stdout.write(_csv(result.rows, escape_text))
         return
     console = make_console()
     what = result.chosen.name or "at initialisation"
@@ -148,12 +149,13 @@ def _print_file(console: Console, path: Path, use: str) -> None:
     console.print(f"[bold]{escape(str(path))}[/]: {size}; {use}", soft_wrap=True)
 
 
-def _csv(rows: Sequence[Mapping[str, Any]]) -> str:
+def _csv(rows: Sequence[Mapping[str, Any]], escape_text: bool) -> str:
     """Return a line per row; a number that was not measured is an empty cell."""
     names = dict.fromkeys(name for row in rows for name in row)
     buffer = io.StringIO()
     writer = csv.DictWriter(buffer, list(names), lineterminator="\n", restval="")
     writer.writeheader()
     for row in rows:
-        writer.writerow({name: "" if (cell := to_json_types(value)) is None else cell for name, value in row.items()})
+        cells = {name: "" if (cell := to_json_types(value)) is None else cell for name, value in row.items()}
+        writer.writerow({name: escape_formula(cell) for name, cell in cells.items()} if escape_text else cells)
     return buffer.getvalue()

@@ -7,6 +7,12 @@ from typing import Any
 
 import click
 
+escape_option: Callable[[Any], Any] = click.option(
+    "--escape/--no-escape",
+    default=True,
+    show_default=True,
+    help="In CSV output, put an apostrophe before text that a spreadsheet would run as a formula (=, +, -, @ first).",
+)
 missing_option: Callable[[Any], Any] = click.option(
     "--missing",
     multiple=True,

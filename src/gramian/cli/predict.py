@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
-from rich.markup import escape
+from rich.markup import escape as literal
 
 from gramian import __version__
 from gramian.cli.model_file import open_model, rows_for
-from gramian.cli.options import missing_option
+from gramian.cli.options import escape_option, missing_option
 from gramian.cli.output import emit, make_console
 from gramian.core.paths import check_writable
 
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     help="Add an interval (or a set of classes) that contains the target with this probability, such as 0.9.",
 )
 @missing_option
+@escape_option
 @click.option(
     "--json", "as_json", is_flag=True, help="Print the predictions as JSON; with --out, a record of the file."
 )
@@ -46,6 +47,7 @@ def predict(
     proba: bool,
     interval: float | None,
     missing: tuple[str, ...],
+    escape: bool,
     as_json: bool,
 ) -> None:
     """Predict the rows of a table with a saved model.
@@ -60,7 +62,8 @@ def predict(
       gramian predict churn.gramian new.parquet --proba --out predictions.parquet
       gramian predict houses.gramian new.csv --json | jq '.predictions[0]'
     """
-    from gramian.tables.frame_files import check_frame_suffix, read_frame, write_frame  # here: help needs none of it
+    # Here: help needs none of it.
+    from gramian.tables.frame_files import check_frame_suffix, csv_frame, read_frame, write_frame
 
     if out is not None:
         check_frame_suffix(out)
@@ -71,14 +74,14 @@ def predict(
     frame = read_frame(data, missing)
     found = _predictions(fitted, rows_for(fitted, frame, data), proba, interval)
     if out is not None:
-        write_frame(found, out)
+        write_frame(found, out, escape)
     if as_json:
         record = {"gramian": __version__, "model": model, "data": data, "rows": len(found), "columns": list(found)}
         emit(record | ({"predictions": found.to_dict("records")} if out is None else {"out": out}))
     elif out is None:
-        found.to_csv(sys.stdout, index=False)
+        csv_frame(found, escape).to_csv(sys.stdout, index=False)
     else:
-        make_console().print(f"{len(found):,} predictions in [bold]{escape(str(out))}[/]", soft_wrap=True)
+        make_console().print(f"{len(found):,} predictions in [bold]{literal(str(out))}[/]", soft_wrap=True)
 
 
 def _predictions(model: Any, X: Any, proba: bool, interval: float | None) -> pd.DataFrame:

@@ -19,7 +19,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor, nn
 
-from gramian.core.atomic import atomic_write
+from gramian.core.atomic import append_bytes, atomic_write
 
 FORMAT = 1
 _PLAN, _BATCHES, _COMPLETE = "plan.json", "batches.jsonl", "complete.json"
@@ -162,10 +162,7 @@ class ActivationFolder:
             array.flush()
         width = {name: int(array.shape[1]) for name, array in arrays.items()}
         line = {"batch": number, "rows": rows.tolist(), "width": width, "sha256": _digest(arrays, rows)}
-        with open(self.path / _BATCHES, "a", encoding="utf-8") as file:
-            file.write(json.dumps(line) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
+        append_bytes(self.path / _BATCHES, (json.dumps(line) + "\n").encode())
         self.done = number + 1
 
     def finished(self) -> ActivationFolder:
@@ -204,7 +201,7 @@ class ActivationFolder:
             return []
         lines = path.read_text(encoding="utf-8").split("\n")
         if lines[-1]:  # a line that was being written when the process was killed
-            path.write_text("".join(line + "\n" for line in lines[:-1]), encoding="utf-8")
+            atomic_write(path, "".join(line + "\n" for line in lines[:-1]))
         try:
             return [json.loads(line) for line in lines[:-1]]
         except ValueError as error:

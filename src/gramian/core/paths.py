@@ -6,6 +6,8 @@ import difflib
 from collections.abc import Iterable
 from pathlib import Path
 
+from gramian.core.atomic import check_folder, check_target
+
 
 def check_exists(path: Path, hint: str) -> None:
     """Raise an error if there is no such file; it suggests files with a similar name, or gives ``hint``.
@@ -31,10 +33,10 @@ def check_writable(path: Path, *others: Path | None) -> None:
     for other in others:
         if other is not None and _is_same(path, other):
             raise ValueError(f"{path} would be written over {other}, which the same command uses: name another file")
-    if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder: name a file in it, such as {path / 'model.gramian'}")
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"there is no folder {path.parent} for {path.name}: make it first")
+    target = check_target(path)
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"there is no folder {target.parent} for {path.name}: make it first")
+    check_folder(path)
 
 
 def did_you_mean(names: Iterable[str]) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from io import BytesIO
 from pathlib import Path
 
 from matplotlib.axes import Axes
 
+from gramian.core.atomic import atomic_write
 from gramian.demo.tasks import DemoResult
 from gramian.report import plot_directions, plot_feature_matrix, plot_image_features, plot_importances, plot_rounds
 
@@ -25,6 +27,8 @@ def write_figures(result: DemoResult, folder: Path) -> list[Path]:
     paths = []
     for name, ax in axes.items():
         path = folder / f"{result.key}-{name}.png"
-        ax.figure.savefig(path, dpi=_DPI)  # type: ignore[union-attr]
+        buffer = BytesIO()
+        ax.figure.savefig(buffer, dpi=_DPI, format="png")  # type: ignore[union-attr]
+        atomic_write(path, buffer.getvalue())
         paths.append(path)
     return paths

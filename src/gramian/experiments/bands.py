@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
+from gramian.core.atomic import append_bytes
 from gramian.experiments.claims import Claim
 from gramian.experiments.registry import Experiment
 
@@ -121,6 +123,7 @@ def append(path: Path, experiments: Iterable[Experiment], since: str, reason: st
     rows = [
         (experiment.id, claim.key, *values_of(claim), since, reason) for experiment, claim in unrecorded(experiments)
     ]
-    with path.open("a", encoding="utf-8", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerows(rows)
+    buffer = io.StringIO()
+    csv.writer(buffer, lineterminator="\n").writerows(rows)
+    append_bytes(path, buffer.getvalue().encode())
     return len(rows)

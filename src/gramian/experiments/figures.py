@@ -13,6 +13,7 @@ import matplotlib as mpl
 from cycler import cycler
 from matplotlib.figure import Figure
 
+from gramian.core.atomic import atomic_write
 from gramian.core.error_text import one_line
 from gramian.experiments.registry import Experiment
 from gramian.records import Record
@@ -96,11 +97,10 @@ def write(experiment: Experiment, records: Sequence[Record], stem: Path, since: 
     except Exception as error:  # one figure that fails must not remove the page
         log.warning("%s: the figure cannot be drawn: %s", experiment.id, one_line(error))
         return one_line(error)
-    stem.parent.mkdir(parents=True, exist_ok=True)
     for old in (".svg", ".png"):
         stem.with_suffix(old).unlink(missing_ok=True)
     path = stem.with_suffix(suffix)
-    path.write_bytes(content)
+    atomic_write(path, content)
     return path
 
 

@@ -1,7 +1,7 @@
 """Container of a model file: a safetensors file with the manifest as its only metadata entry, and with checksums.
 
 The name of an array is the SHA-256 of its content, so equal arrays are stored once; the manifest lists the arrays it
-uses and contains its own SHA-256. A file with a changed byte is therefore never opened.
+uses and begins with the SHA-256 of the rest of its text. A file with a changed byte in one of them is never opened.
 """
 
 from __future__ import annotations
@@ -9,36 +9,31 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import uuid
+import re
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors import SafetensorError, safe_open
 
+from gramian.core.atomic import atomic_file, check_target
 from gramian.core.version import __version__
+from gramian.files.tensors import (
+    DTYPES,
+    MARGIN,
+    MOST_HEADER,
+    DamagedError,
+    parse_json,
+    parsed_bytes,
+    read_arrays,
+    read_header,
+)
 
 FORMAT = 4
 """Number of the file format, which increases whenever older files or older versions of gramian become incompatible."""
 _KEY = "gramian"
-_MOST_HEADER = 100_000_000
-"""Largest header that safetensors accepts."""
-_DTYPES = {
-    "f8": "F64",
-    "f4": "F32",
-    "f2": "F16",
-    "i8": "I64",
-    "i4": "I32",
-    "i2": "I16",
-    "i1": "I8",
-    "u8": "U64",
-    "u4": "U32",
-    "u2": "U16",
-    "u1": "U8",
-    "b1": "BOOL",
-}
-"""Formats of numbers by their name in numpy and in safetensors."""
+_SEAL = re.compile(rb'{"sha256":"[0-9a-f]{64}",')
+"""Begin of a manifest: the SHA-256 of the text without this entry."""
 _PICKLES = (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05")
 
 
@@ -61,22 +56,15 @@ def pack(path: Path, manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) 
     """Write manifest and arrays to a new file, which replaces the old one when it is complete."""
     manifest = {"format": FORMAT, "gramian": __version__, **manifest}
     text = _text({"sha256": _checksum(manifest), **manifest})
-    if len(text) > 0.9 * _MOST_HEADER:
+    if len(text) > 0.9 * MOST_HEADER or parsed_bytes(text.encode()) > len(text) + MARGIN:
         raise ValueError(
             f"the model has {len(text) / 1e6:.0f} MB of text and labels, too much for a model file: use joblib.dump"
         )
-    target = Path(os.path.realpath(path))
+    target = check_target(path)
     if not target.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {target.parent} to save {target.name} in: create it first")
-    part = target.with_name(f".{target.name}.{uuid.uuid4().hex}.part")
-    try:
-        with part.open("xb") as file:
-            _write_tensors(file, arrays, {_KEY: text})
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(target)
-    finally:
-        part.unlink(missing_ok=True)
+    with atomic_file(path) as file:
+        _write_tensors(file, arrays, {_KEY: text})
 
 
 def _write_tensors(file: BinaryIO, arrays: dict[str, NDArray[Any]], metadata: dict[str, str]) -> None:
@@ -87,7 +75,7 @@ def _write_tensors(file: BinaryIO, arrays: dict[str, NDArray[Any]], metadata: di
     at = 0
     for name, array in ordered:
         header[name] = {
-            "dtype": _DTYPES[array.dtype.newbyteorder("=").str[1:]],
+            "dtype": DTYPES[array.dtype.newbyteorder("=").str[1:]],
             "shape": list(array.shape),
             "data_offsets": [at, at + array.nbytes],
         }
@@ -101,13 +89,19 @@ def _write_tensors(file: BinaryIO, arrays: dict[str, NDArray[Any]], metadata: di
 
 
 def unpack(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Return manifest and arrays of a file, after all checks."""
-    _check_size(path)
+    """Return manifest and arrays of a file, after all checks.
+
+    The memory is at most four times the size of the file and 140 MB, whatever the file contains: lengths are checked
+    before anything is allocated.
+    """
+    _check_start(path)
     try:
-        with safe_open(path, framework="np") as file:
-            manifest = _manifest(path, (file.metadata() or {}).get(_KEY))
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except SafetensorError as error:
+        with path.open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            header = read_header(file, size)
+            manifest = _manifest(path, header.pop("__metadata__", None))
+            arrays = read_arrays(file, header, size)
+    except DamagedError as error:
         raise ModelFileError(
             f"{path} is cut short or damaged ({error}): copy or download it again, or save the model again"
         ) from error
@@ -117,24 +111,35 @@ def unpack(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     return manifest, arrays
 
 
-def _manifest(path: Path, text: str | None) -> dict[str, Any]:
-    if text is None:
+def _manifest(path: Path, metadata: Any) -> dict[str, Any]:
+    if not isinstance(metadata, dict) or not isinstance(metadata.get(_KEY), str):
         raise ModelFileError(
             f"{path} is a safetensors file, but not one of gramian: gramian.load opens files written by model.save"
         )
+    if len(metadata) > 1:
+        raise DamagedError("metadata beside that of gramian, for which there is no checksum")
+    text = metadata.pop(_KEY).encode("ascii", "replace")
+    if parsed_bytes(text) > len(text) + MARGIN:
+        raise DamagedError(f"a manifest of {len(text) / 1e6:.1f} MB that would take {parsed_bytes(text) / 1e6:,.0f} MB")
+    sealed = _SEAL.match(text)
     try:
-        manifest: dict[str, Any] = json.loads(text)
+        manifest: dict[str, Any] = parse_json(text)
         expected, written = manifest.pop("sha256"), manifest["format"]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise _wrong_checksum(path) from error
     # The version comes first: a later format may have other checksums.
-    if isinstance(written, int) and written > FORMAT:
+    known = type(written) is int and written >= 1
+    if known and written > FORMAT:
         raise ModelFileError(
             f"{path} has format {written}, written by gramian {manifest.get('gramian')}; this is gramian "
             f"{__version__}, which reads formats up to {FORMAT}: update gramian to open it"
         )
-    if _checksum(manifest) != expected:
+    if sealed is None or _digest_of_text(b"{" + text[sealed.end() :]) != expected:
         raise _wrong_checksum(path)
+    if not known:
+        raise ModelFileError(
+            f"{path} has the format {written!r}, which no gramian has written: save the model again, or fit it again"
+        )
     if written != FORMAT:
         raise ModelFileError(
             f"{path} has format {written}, written by gramian {manifest.get('gramian')} before format {FORMAT}, which "
@@ -143,14 +148,16 @@ def _manifest(path: Path, text: str | None) -> dict[str, Any]:
     return manifest
 
 
-def _check_size(path: Path) -> None:
+def _check_start(path: Path) -> None:
     """Raise an error for a file that is not a model file or is cut short, by its first bytes and its size."""
+    if path.exists() and not path.is_file():  # opening a named pipe would wait for a writer
+        raise ModelFileError(f"{path} is not a regular file: gramian.load opens files written by model.save")
     with path.open("rb") as file:
         start, size = file.read(64), path.stat().st_size
     length = int.from_bytes(start[:8], "little")
     if size == 0:
         raise ModelFileError(f"{path} is empty: save the model again")
-    if start[8:9] != b"{" or length > _MOST_HEADER:
+    if start[8:9] != b"{" or length > MOST_HEADER:
         if start.startswith(_PICKLES):
             raise ModelFileError(
                 f"{path} is a pickle, not a gramian model file: pickles run code when opened, so gramian.load does "
@@ -172,7 +179,11 @@ def _wrong_checksum(path: Path) -> ModelFileError:
 
 
 def _checksum(manifest: dict[str, Any]) -> str:
-    return hashlib.sha256(_text(manifest).encode()).hexdigest()
+    return _digest_of_text(_text(manifest).encode())
+
+
+def _digest_of_text(text: bytes) -> str:
+    return hashlib.sha256(text).hexdigest()
 
 
 def _text(manifest: dict[str, Any]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,17 @@ from gramian.files.container import ModelFileError, pack, unpack
 from gramian.files.decode import Decoder
 from gramian.files.encode import Encoder
 
+_REFUSALS = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    MemoryError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
+"""Errors of constructors and of libraries that a file with wrong values can cause."""
 PathLike = str | os.PathLike[str]
 
 
@@ -53,7 +65,7 @@ def fingerprint(value: Any, name: str = "value") -> str:
     return hashlib.sha256(json.dumps([root, encoder.objects, encoder.arrays]).encode()).hexdigest()
 
 
-def read(path: PathLike, device: str | torch.device = "auto") -> Any:
+def read(path: PathLike, device: str | torch.device = "auto", check: Callable[[Any], None] | None = None) -> Any:
     """Read a file written by :func:`write`; a :class:`ModelFileError` (a ValueError) describes a problem with a file.
 
     Parameters
@@ -61,22 +73,30 @@ def read(path: PathLike, device: str | torch.device = "auto") -> Any:
     path : path
     device : "auto" or a device
         Device of the tensors: ``"auto"`` is the type of device they were saved from, or the CPU if it is not available.
+    check : callable, optional
+        Called with the value; its errors are errors of the file.
     """
     path = Path(path)
     manifest, data = unpack(path)
-    target = _device(manifest.get("device", "cpu")) if str(device) == "auto" else resolve_device(device)
+    given = None if str(device) == "auto" else resolve_device(device)
     try:
-        return Decoder(manifest, data, target).decode(manifest["value"])
+        target = _device(manifest.get("device", "cpu")) if given is None else given
+        value = Decoder(manifest, data, target).decode(manifest["value"])
+        if check is not None:
+            check(value)
+        return value
     except ModelFileError as error:
         raise ModelFileError(f"{path}: {error}") from error
-    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+    except _REFUSALS as error:
         raise ModelFileError(
             f"{path} cannot be read by gramian {__version__}, although its checksum is right ({error}): load it with "
             f"gramian {manifest.get('gramian')}, which wrote it, or save the model again"
         ) from error
 
 
-def _device(saved: str) -> torch.device:
+def _device(saved: object) -> torch.device:
+    if not isinstance(saved, str):
+        raise TypeError(f"{saved!r} is no device")
     try:
         return resolve_device(saved)
     except ValueError:

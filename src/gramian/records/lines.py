@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from gramian.core.atomic import append_bytes
 from gramian.records.cell import Record, WorkCell
 from gramian.records.store import Store
 
@@ -36,12 +37,10 @@ class LinesStore(Store):
 
     def put(self, record: Mapping[str, Any]) -> Record:
         """Append a record as a new line, and return it."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
         line = json.dumps(dict(record)) + "\n"
-        with self.path.open("ab+") as file:
-            if not _ends_a_line(file):  # an interrupt has cut the last line short
-                line = "\n" + line
-            file.write(line.encode())
+        if not _ends_a_line(self.path):  # an interrupt has cut the last line short
+            line = "\n" + line
+        append_bytes(self.path, line.encode())
         return dict(record)
 
     def all(self) -> list[Record]:
@@ -61,8 +60,9 @@ class LinesStore(Store):
         return found
 
 
-def _ends_a_line(file: Any) -> bool:
-    if file.seek(0, 2) == 0:
+def _ends_a_line(path: Path) -> bool:
+    if not path.is_file() or path.stat().st_size == 0:
         return True
-    file.seek(-1, 2)
-    return bool(file.read(1) == b"\n")
+    with path.open("rb") as file:
+        file.seek(-1, 2)
+        return file.read(1) == b"\n"

@@ -12,6 +12,7 @@ from gramian.core.selection import RoundPredictions
 from gramian.files import ModelFileError, read, register
 from gramian.rfm.classifier import RFMClassifier
 from gramian.rfm.estimator import BaseRFM
+from gramian.rfm.loaded import check_loaded
 from gramian.rfm.machine import KernelMachine, LearnedFeatures
 from gramian.rfm.model import Compression, Ensemble, FitHistory, FittedRFM
 from gramian.rfm.options import TreePartition
@@ -84,7 +85,7 @@ def load(path: str | os.PathLike[str], device: str | torch.device = "auto") -> R
     >>> bool((same.predict(X) == model.predict(X)).all())
     True
     """
-    model = read(path, device)
+    model = read(path, device, check=_check)
     if not isinstance(model, BaseRFM):
         raise ModelFileError(f"{path} holds a {type(model).__name__}, not a model: gramian.load opens fitted models")
     assert isinstance(model, RFMClassifier | RFMRegressor)
@@ -93,6 +94,19 @@ def load(path: str | os.PathLike[str], device: str | torch.device = "auto") -> R
     elif not _is_available(model.device):
         model.device = "auto"
     return model
+
+
+def _check(model: object) -> None:
+    """Raise an error if a model would fail later; see :mod:`gramian.rfm.loaded`."""
+    if not isinstance(model, RFMClassifier | RFMRegressor):
+        return
+    if not isinstance(vars(model).get("model_"), FittedRFM):
+        raise TypeError("the estimator holds no fitted model")
+    if isinstance(model, RFMClassifier) != isinstance(model.model_.target, ClassTarget):
+        raise TypeError("the target is not that of the estimator")
+    if not isinstance(model.device, str | torch.device):
+        raise TypeError("the device is not a name")
+    check_loaded(model.model_, model.n_threads)
 
 
 def _is_available(device: str) -> bool:

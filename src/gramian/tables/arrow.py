@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,9 @@ from typing import Any
 from gramian.tables.blocks import BLOCK_ROWS, Block, Blocks, check_rows
 from gramian.tables.types import TargetLike
 
+_CONVERSIONS = (ArithmeticError, LookupError, NotImplementedError, TypeError, ValueError)
+_INDEX = re.compile(r"__index_level_\d+__")
+"""Names under which pandas stores its index."""
 try:
     import pyarrow.dataset
 except ImportError as error:  # pragma: no cover
@@ -84,13 +88,31 @@ class ArrowBlocks(Blocks):
         for batch in batches:
             if not batch.num_rows:
                 continue
-            frame = batch.to_pandas()
+            frame = _to_pandas(batch)
             part = slice(start, start + len(frame))
             y = _column(frame, self.target, self.y, part)
             weights = _column(frame, self.weight, self.weights, part)
             own = [name for name in (self.target, self.weight) if name is not None]
             yield function(Block(frame.drop(columns=own), y, weights, start))
             start = part.stop
+
+
+def _to_pandas(batch: Any) -> Any:
+    """Convert a batch; an error names the column that cannot be converted."""
+    try:
+        return batch.to_pandas()
+    except _CONVERSIONS:
+        # pandas wrote types into the metadata that it cannot read itself, such as dictionaries of Arrow.
+        for name, column in zip(batch.schema.names, batch.columns, strict=True):
+            try:
+                column.to_pandas()
+            except _CONVERSIONS as error:
+                raise ValueError(
+                    f"column {name!r} of Arrow type {column.type} cannot be read ({error}): leave it out, or convert "
+                    "it to numbers, dates or text"
+                ) from error
+        frame = batch.to_pandas(ignore_metadata=True)
+        return frame.drop(columns=[name for name in frame.columns if _INDEX.fullmatch(str(name))])
 
 
 def _column(frame: Any, name: str | None, values: Any, part: slice) -> Any:

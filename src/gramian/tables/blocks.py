@@ -155,6 +155,8 @@ def take_rows(values: TableLike, rows: NDArray[np.intp]) -> Any:
     >>> take_rows(["a", "b", "c"], np.array([2, 0]))
     ['c', 'a']
     """
+    if values is None:
+        return None  # the reading of the target raises the error
     if isinstance(values, list | tuple):
         return [values[int(row)] for row in rows]
     return values.iloc[rows] if hasattr(values, "iloc") else values[rows]

@@ -8,6 +8,7 @@ category: it is a category even if its levels look like numbers, and ordered if 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +17,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from gramian.tables.types import TableLike
-from gramian.tables.values import is_plain_numbers, text_of
+from gramian.tables.values import UnreadableError, is_plain_numbers, text_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,9 +45,7 @@ def read_columns(X: TableLike) -> list[RawColumn]:
     if isinstance(frame, np.ndarray):
         return [RawColumn(f"x{j}", frame[:, j]) for j in range(frame.shape[1])]
     names = [str(name) for name in frame.columns]
-    repeated = [name for name, count in Counter(names).items() if count > 1]
-    if repeated:
-        raise ValueError(f"more than one column has the name {repeated[0]!r}: rename them so that the names differ")
+    _check_distinct(names)
     if is_polars(frame):
         return [RawColumn(name, _polars_values(frame[name])) for name in names]
     return [_pandas_column(name, frame.iloc[:, j]) for j, name in enumerate(names)]
@@ -81,6 +80,96 @@ def as_table(X: TableLike) -> Any:
     return array
 
 
+def check_table(X: TableLike, expected: Sequence[str] | None = None) -> None:
+    """Raise a ValueError for values that are no table of rows and columns, with what to pass instead.
+
+    Everything that has rows and columns passes; scikit-learn and the encoder check the rest. ``expected`` are the names
+    of the columns that a fitted model needs.
+
+    >>> check_table({"a": [1.0, 2.0]})
+    Traceback (most recent call last):
+    ValueError: X is a dict: pass a frame, for example pandas.DataFrame(X)
+    """
+    if X is None:
+        raise ValueError("X is None: pass a table with one row per sample. Expected 2D array")
+    if isinstance(X, Mapping):
+        raise ValueError("X is a dict: pass a frame, for example pandas.DataFrame(X)")
+    if isinstance(X, list | tuple):
+        _check_list(X)
+    if isinstance(X, np.ndarray) and X.dtype.names is not None:
+        raise ValueError(
+            f"X is a structured array with the fields {', '.join(map(repr, X.dtype.names))}: pass a frame, for example "
+            "pandas.DataFrame(X), or one column per field"
+        )
+    if isinstance(X, np.ndarray) and X.ndim > 2:
+        raise ValueError(
+            f"X has {X.ndim} dimensions: Found array with dim {X.ndim}, while dim <= 2 is required; a row of X is one "
+            "sample, for example X.reshape(len(X), -1)"
+        )
+    if not hasattr(X, "columns") or not hasattr(X, "shape"):
+        return
+    names = [str(name) for name in X.columns]
+    if not names:
+        needed = "" if expected is None else f"; the model needs {', '.join(map(repr, expected[:5]))}"
+        more = " and more" if expected is not None and len(expected) > 5 else ""
+        raise ValueError(
+            f"X has no columns: Found array with 0 feature(s) (shape={tuple(X.shape)}) while a minimum of 1 is "
+            f"required{needed}{more}"
+        )
+    _check_distinct(names)
+
+
+def without_sparse(X: TableLike) -> TableLike:
+    """Return a pandas frame with dense columns in the place of sparse ones, and anything else as it is.
+
+    scikit-learn takes a frame of sparse columns for a sparse matrix.
+    """
+    if not (hasattr(X, "iloc") and hasattr(X, "columns")):
+        return X
+    sparse = [j for j, kind in enumerate(X.dtypes) if hasattr(kind, "subtype") and hasattr(kind, "fill_value")]
+    if not sparse:
+        return X
+    dense = X.copy(deep=False)
+    for j in sparse:
+        dense.isetitem(j, np.asarray(X.iloc[:, j]))
+    return dense
+
+
+def check_lengths(**counts: int | None) -> None:
+    """Raise a ValueError if tables, targets or groups, by their names, have different numbers of rows.
+
+    >>> check_lengths(X=3, y=2)
+    Traceback (most recent call last):
+    ValueError: X has 3 rows and y has 2: Found input variables with inconsistent numbers of samples
+    """
+    given = {name: count for name, count in counts.items() if count is not None}
+    (first, n), *others = given.items()
+    for name, count in others:
+        if count != n:
+            problem = "Found input variables with inconsistent numbers of samples"
+            raise ValueError(f"{first} has {n} rows and {name} has {count}: {problem}")
+
+
+def _check_list(X: Sequence[Any]) -> None:
+    if any(isinstance(row, Mapping) for row in X):
+        raise ValueError("X is a list of dicts: pass a frame, for example pandas.DataFrame(X)")
+    lengths = [
+        len(row) if isinstance(row, list | tuple) or (isinstance(row, np.ndarray) and row.ndim) else None for row in X
+    ]
+    other = next((i for i, n in enumerate(lengths) if n != lengths[0]), None)
+    if other is not None:
+        raise ValueError(
+            f"X is a list of rows of different lengths: row 0 has {lengths[0] or 'no'} values and row {other} has "
+            f"{lengths[other] or 'none'}; fill the gaps with None"
+        )
+
+
+def _check_distinct(names: Sequence[str]) -> None:
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        raise ValueError(f"more than one column has the name {repeated[0]!r}: rename them so that the names differ")
+
+
 def needs_encoding(X: TableLike) -> bool:
     """Return True if X has anything but complete columns of numbers (and booleans, which are the numbers 0 and 1).
 
@@ -94,6 +183,8 @@ def needs_encoding(X: TableLike) -> bool:
         return X.ndim == 2 and X.dtype.kind == "f" and bool(np.isnan(X).any())
     try:
         return any(column.category or not is_plain_numbers(column.values) for column in read_columns(X))
+    except UnreadableError:
+        return True  # the encoder raises an error that names the column
     except (TypeError, ValueError):
         return is_polars(X) or hasattr(X, "iloc")  # for a frame that it refuses, the encoder raises the error
 

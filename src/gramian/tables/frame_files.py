@@ -5,14 +5,19 @@ from __future__ import annotations
 import difflib
 import gzip
 import importlib
+import io
 import re
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from gramian.core.atomic import atomic_file, atomic_write
 from gramian.core.paths import check_exists, did_you_mean
+from gramian.tables.formulas import escape_formula
+from gramian.tables.text_encoding import text_encoding
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,6 +27,8 @@ _PARQUET = (".parquet", ".pq")
 _JSON_LINES = ".jsonl"
 _READABLE = ", ".join((*_SEPARATORS, *_PARQUET))
 _DECIMAL_COMMA = re.compile(r"\s*[+-]?\d+,\d+\s*")
+_ENCODING_BYTES = 2**16
+"""Bytes at the beginning of a file from which its encoding is recognised."""
 _NAMED_COLUMNS = 20
 """The columns of a table that an error names at most."""
 
@@ -30,8 +37,9 @@ def read_frame(path: Path, missing: Sequence[str] = ()) -> pd.DataFrame:
     """Read a table from a file; its suffix gives the format, and ``.gz`` may follow that of a text file.
 
     A ``.csv`` whose first line has semicolons or tabs and no comma is read with those as separators; with semicolons
-    ``1,5`` is read as 1.5, as spreadsheets write it where the comma is decimal. Cells that equal one of the texts in
-    ``missing`` are empty.
+    ``1,5`` is read as 1.5, as spreadsheets write it where the comma is decimal. Text is in UTF-8, in UTF-16 or UTF-32
+    (with a byte order mark or without), or else in Windows-1252. Cells that equal one of the texts in ``missing`` are
+    empty. Two columns of one name are refused.
     """
     pandas = _pandas()
     suffix = _table_suffix(path)
@@ -47,25 +55,41 @@ def read_frame(path: Path, missing: Sequence[str] = ()) -> pd.DataFrame:
     if suffix not in _PARQUET and not isinstance(frame.index, pandas.RangeIndex):
         raise ValueError(f"{path} cannot be read as a table: its rows have more values than its first line has names")
     frame.columns = [str(name).strip() for name in frame.columns]
-    duplicated = frame.columns[frame.columns.duplicated()]
-    if len(duplicated):
-        raise ValueError(f"{path} has two columns named {duplicated[0]!r}: rename one of them in its first line")
+    _check_names(path, list(frame.columns))
     return frame.mask(frame.isin(list(missing))) if missing else frame
 
 
-def write_frame(frame: pd.DataFrame, path: Path) -> None:
-    """Write a frame in the format that the suffix of the file asks for: CSV, TSV, Parquet or JSON lines."""
+def write_frame(frame: pd.DataFrame, path: Path, escape: bool = True) -> None:
+    """Write a frame in the format that the suffix of the file asks for: CSV, TSV, Parquet or JSON lines.
+
+    With ``escape``, text in CSV and TSV files that a spreadsheet would run as a formula has an apostrophe before it.
+    """
     if path.suffix.lower() == _JSON_LINES:
-        frame.to_json(path, orient="records", lines=True, double_precision=15, force_ascii=False)
+        atomic_write(path, frame.to_json(orient="records", lines=True, double_precision=15, force_ascii=False))
         return
     suffix = _table_suffix(path)
     if suffix in _PARQUET:
         try:
-            frame.to_parquet(path, index=False)
+            atomic_write(path, frame.to_parquet(index=False))
         except ImportError as error:
             raise ImportError('Parquet files need pyarrow: pip install "gramian[tables]"') from error
     else:
-        frame.to_csv(path, sep=_SEPARATORS[suffix], index=False)
+        packing = "gzip" if path.suffix.lower() == ".gz" else None
+        with atomic_file(path) as file:
+            csv_frame(frame, escape).to_csv(
+                file, mode="wb", sep=_SEPARATORS[suffix], index=False, encoding="utf-8", compression=packing
+            )
+
+
+def csv_frame(frame: pd.DataFrame, escape: bool = True) -> pd.DataFrame:
+    """Return the frame as it is written to a CSV file: by default with an apostrophe before text like a formula."""
+    if not escape:
+        return frame
+    texts = [j for j, kind in enumerate(frame.dtypes) if getattr(kind, "kind", "O") not in "biufcmM"]
+    escaped = frame.copy()
+    for j in texts:
+        escaped.isetitem(j, frame.iloc[:, j].map(escape_formula, na_action="ignore"))
+    return escaped.rename(columns=escape_formula)
 
 
 def check_frame_suffix(path: Path) -> None:
@@ -95,16 +119,30 @@ def check_columns(names: Iterable[str], frame: pd.DataFrame, path: Path) -> None
 def _read_text(pandas: ModuleType, path: Path, suffix: str) -> pd.DataFrame:
     # As text: types guessed from one file may differ in the next, and predictions would differ with them. The encoder
     # recognises numbers and dates once, from the training rows. Only an empty cell is missing.
-    separator = _separator(path, suffix)
+    encoding = _encoding(path)
+    separator = _separator(path, suffix, encoding)
     options = {"sep": separator, "dtype": str, "keep_default_na": False, "na_values": [""]}
     try:
-        frame = pandas.read_csv(path, encoding="utf-8-sig", **options)
+        frame = pandas.read_csv(path, encoding=encoding, **options)
     except UnicodeDecodeError:
-        frame = pandas.read_csv(path, encoding="cp1252", **options)
+        if not encoding.startswith("utf-8"):
+            raise
+        encoding = "cp1252"
+        frame = pandas.read_csv(path, encoding=encoding, **options)
         warnings.warn(f"{path} is not in UTF-8: its letters are read as Windows-1252 (Western Europe)", stacklevel=2)
+    # pandas renames the second of two equal names, so the first line is read once more as it is.
+    names = pandas.read_csv(path, encoding=encoding, header=None, nrows=1, **options).iloc[0]
+    _check_names(path, [name.strip() for name in names if isinstance(name, str)])
     if separator == ";":
         frame = frame.apply(lambda column: column.map(_decimal_point, na_action="ignore"))
     return frame
+
+
+def _check_names(path: Path, names: Sequence[str]) -> None:
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        listed = " and two named ".join(map(repr, repeated[:3])) + (" and more" if len(repeated) > 3 else "")
+        raise ValueError(f"{path} has two columns named {listed}: rename them in its first line so that all differ")
 
 
 def _decimal_point(text: str) -> str:
@@ -121,14 +159,18 @@ def _table_suffix(path: Path) -> str:
     return last
 
 
-def _separator(path: Path, suffix: str) -> str:
-    packed = path.suffix.lower() == ".gz"
-    with (
-        gzip.open(path, "rt", encoding="utf-8", errors="replace")
-        if packed
-        else path.open(encoding="utf-8", errors="replace")
-    ) as file:
-        first = file.readline()
+def _opened(path: Path) -> io.BufferedReader | gzip.GzipFile:
+    return gzip.open(path, "rb") if path.suffix.lower() == ".gz" else path.open("rb")
+
+
+def _encoding(path: Path) -> str:
+    with _opened(path) as file:
+        return text_encoding(file.read(_ENCODING_BYTES))
+
+
+def _separator(path: Path, suffix: str, encoding: str) -> str:
+    with _opened(path) as file, io.TextIOWrapper(file, encoding=encoding, errors="replace") as text:
+        first = text.readline()
     if suffix == ".csv" and "," not in first:
         return next((mark for mark in (";", "\t") if mark in first), ",")
     return _SEPARATORS[suffix]

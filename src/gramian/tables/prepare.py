@@ -11,13 +11,12 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from sklearn.utils import check_consistent_length
 
 from gramian.core import resolve_dtype, wide_dtype
 from gramian.core.rows import MemoryRows, Rows, RowSource
 from gramian.core.splits import SplitBy
 from gramian.tables.blocks import Blocks, as_blocks, take_rows
-from gramian.tables.columns import as_table
+from gramian.tables.columns import as_table, check_lengths, check_table
 from gramian.tables.encoder import TableEncoder
 from gramian.tables.merging import check_weights, merge_rows
 from gramian.tables.preprocessing import Preprocessing, TableReader
@@ -179,18 +178,20 @@ def prepare_table(
     split_by: SplitBy | None = None,
 ) -> Prepared:
     """Read, encode, merge and standardise a table that is in memory. Rows of weight 0 are dropped before all else."""
+    check_table(X)
     weights = None if sample_weight is None else check_weights(sample_weight, len(as_table(X)))
     present = None
     if weights is not None and not weights.all():
         X, present = as_table(X), np.flatnonzero(weights)
-        check_consistent_length(X, y, None if split_by is None else split_by.codes)
+        lengths = (len(y) if np.ndim(y) else None), (None if split_by is None else len(split_by.codes))
+        check_lengths(X=len(X), y=lengths[0], groups_or_time=lengths[1])
         X, y, weights = take_rows(X, present), take_rows(y, present), weights[present]
         split_by = None if split_by is None else replace(split_by, codes=split_by.codes[present])
     raw = targets.read_target(y, weights)
     reader, table = TableReader.fit(X, options.encoder, options.owner, weights)
-    check_consistent_length(table, raw.values)
+    check_lengths(X=len(table), y=len(raw.values))
     codes = None if split_by is None else split_by.codes
-    check_consistent_length(table, codes)
+    check_lengths(X=len(table), groups_or_time=None if codes is None else len(codes))
     rows = merge_rows(table, raw.values, weights, codes)
     if split_by is not None:
         split_by = replace(split_by, codes=split_by.codes[rows.index])
@@ -200,7 +201,7 @@ def prepare_table(
     if raw.factors is not None:
         rows = replace(rows, weights=rows.weights_or_ones * raw.factors[rows.y.astype(np.intp)])
     scaler = Scaler.fit(rows.X, rows.weights_or_ones, center=options.center, scale=options.standardize)
-    means = np.average(rows.X, axis=0, weights=rows.weights_or_ones)
+    means = Scaler.fit(rows.X, rows.weights_or_ones, scale=False).center  # no overflow near the end of the range
     preprocessing = Preprocessing(reader, reader.column_scaler(scaler, options.standardize), means)
     Z = preprocessing.scaler.transform(rows.X)
     preprocessing.warn_of_lost_digits(rows.X, Z)
@@ -321,7 +322,7 @@ def _read_evaluation(
         raise ValueError("eval_set must be a pair (X, y)") from error
     try:
         rows = preprocessing.reader.encode(X)
-        check_consistent_length(rows, y)
+        check_lengths(X=len(rows), y=len(y) if np.ndim(y) else None)
         codes = target.codes(y)
     except ValueError as error:
         raise ValueError(f"eval_set: {error}") from error

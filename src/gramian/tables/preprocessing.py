@@ -17,7 +17,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import validate_data
 
 from gramian.tables.column_map import ColumnMap
-from gramian.tables.columns import needs_encoding
+from gramian.tables.columns import check_table, needs_encoding, without_sparse
 from gramian.tables.encoder import TableEncoder
 from gramian.tables.scaling import Array, Scaler
 from gramian.tables.types import TableLike
@@ -57,6 +57,8 @@ class TableReader:
         cls, X: TableLike, encoder: str | TableEncoder, owner: str, weights: Array | None = None
     ) -> tuple[TableReader, Array]:
         """Read a training table; return the reader for further tables, and the encoded rows of this one."""
+        check_table(X)
+        X = without_sparse(X)
         check = _input_check(owner)
         fitted = _new_encoder(encoder, X)
         if fitted is None:
@@ -69,6 +71,8 @@ class TableReader:
 
     def encode(self, X: TableLike) -> Array:
         """Return the encoded rows ``(n, d)`` of another table; entries may be NaN in columns of complete numbers."""
+        check_table(X, None if self.feature_names is None else self.feature_names.tolist())
+        X = without_sparse(X)
         check = _input_check(self.owner)
         check.n_features_in_ = self.n_features
         if self.feature_names is not None:

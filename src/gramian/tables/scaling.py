@@ -39,12 +39,17 @@ class Scaler:
         constant = high / size - low / size <= 4 * np.finfo(float).eps
         mean = np.where(constant, X[0] / size, mean)
         spread = np.where(constant | (spread == 0), 1.0, spread)
-        return cls(mean * size if center else np.zeros(d), spread * size if scale else np.ones(d))
+        width = spread * size
+        width = np.where(width > 0, width, 1.0)  # the spread of numbers next to 0 may be no number above 0
+        return cls(mean * size if center else np.zeros(d), width if scale else np.ones(d))
 
     def transform(self, X: Array) -> Array:
         """Scale rows ``(n, d)``."""
-        out = X - self.center
+        with np.errstate(over="ignore"):
+            out = X - self.center
         out /= self.scale  # in place: a large table is not copied twice
+        if not np.isfinite(out).all():  # the difference of two numbers near the end of the range
+            out = np.where(np.isinf(out), X / self.scale - self.center / self.scale, out)
         return out
 
     def inverse_transform(self, Z: Array) -> Array:

@@ -19,6 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gramian.tables.microseconds import UnreadableError as UnreadableError
+from gramian.tables.microseconds import in_microseconds
+
 Array = NDArray[np.float64]
 Codes = NDArray[np.intp]
 
@@ -26,12 +29,9 @@ _MISSING_TEXTS = {"", "nan", "NaN", "NAN", "<NA>", "NaT"}
 _BOOLEANS = {"True": 1.0, "False": 0.0, "true": 1.0, "false": 0.0, "TRUE": 1.0, "FALSE": 0.0}
 _ISO = re.compile(r"\d{4}-\d\d(-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?)?")
 _MICROSECONDS_PER_DAY = 86_400_000_000
+_LONGEST = dt.timedelta(microseconds=2**63 - 1)
 _NUMPY_KINDS = {"b": "boolean", "i": "number", "u": "number", "f": "number", "M": "date", "m": "duration"}
 _COMPLEX = "complex numbers. Complex data not supported"
-
-
-class UnreadableError(ValueError):
-    """The values cannot be read as the requested type; the message contains the first such value."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,17 +191,18 @@ def text_of(value: Any) -> str:
             raise UnreadableError("bytes that are no UTF-8 text") from error
     if isinstance(value, bool | np.bool_):
         return str(bool(value))
-    if isinstance(value, int | np.integer):
-        return str(value)
-    if isinstance(value, numbers.Real | Decimal):
-        number = float(value)
-        return str(int(number)) if number.is_integer() else repr(number)
+    try:
+        if isinstance(value, int | np.integer):
+            return str(value)
+        if isinstance(value, numbers.Real | Decimal):
+            number = float(value)
+            return str(int(number)) if number.is_integer() else repr(number)
+    except (OverflowError, ValueError) as error:
+        raise UnreadableError("a number of too many digits") from error
     return str(value)
 
 
 # ---- objects: the types are examined once, then all values are read at once ------------------------------------------
-
-
 def _forms(values: NDArray[Any]) -> set[str]:
     """Return the forms that occur among the values of an object or text array; missing values have none."""
     if values.dtype.kind != "O":
@@ -244,7 +245,9 @@ _FORMS: tuple[tuple[str, tuple[type, ...]], ...] = (
 
 
 def _is_missing(value: Any) -> bool:
-    if isinstance(value, float | np.floating | Decimal | np.datetime64 | np.timedelta64):
+    if isinstance(value, Decimal):  # a signalling NaN cannot be compared
+        return value.is_nan()
+    if isinstance(value, float | np.floating | np.datetime64 | np.timedelta64):
         return bool(value != value)
     return value is None or type(value).__name__ in ("NAType", "NaTType")
 
@@ -252,18 +255,19 @@ def _is_missing(value: Any) -> bool:
 def _typed(values: NDArray[Any]) -> NDArray[Any]:
     """float64 (durations in days), or ``datetime64[us]``."""
     if values.dtype.kind == "M":
-        return values.astype("M8[us]")
+        return in_microseconds(values)
     if values.dtype.kind == "m":
-        days = values.astype("m8[us]").astype(np.int64) / _MICROSECONDS_PER_DAY
+        days = in_microseconds(values).astype(np.int64) / _MICROSECONDS_PER_DAY
         return np.where(np.isnat(values), np.nan, days)
     return values.astype(np.float64)
 
 
 def _object_floats(values: NDArray[Any]) -> Array:
     try:
-        return values.astype(np.float64)
-    except (TypeError, ValueError):  # pd.NA cannot be converted
-        return np.array([np.nan if _is_missing(value) else float(value) for value in values])
+        try:
+            return values.astype(np.float64)
+        except (TypeError, ValueError):  # pd.NA and a signalling NaN cannot be converted
+            return np.array([np.nan if _is_missing(value) else float(value) for value in values])
     except OverflowError as error:
         raise UnreadableError("an integer too large for a float, that is infinity") from error
 
@@ -272,8 +276,16 @@ def _object_instants(values: NDArray[Any]) -> NDArray[Any]:
     def naive(value: Any) -> Any:
         if _is_missing(value):
             return None
+        if isinstance(value, np.datetime64):
+            return in_microseconds(np.asarray(value))[()]
+        if getattr(value, "unit", "") in ("s", "ms"):  # of pandas, whose years go beyond those of datetime
+            value = value if value.tzinfo is None else value.tz_convert(None)
+            return in_microseconds(np.asarray(value.to_datetime64()))[()]
         if isinstance(value, dt.datetime) and value.tzinfo is not None:
-            return value.astimezone(dt.UTC).replace(tzinfo=None)
+            try:
+                return value.astimezone(dt.UTC).replace(tzinfo=None)
+            except OverflowError as error:
+                raise UnreadableError(f"the date {value}, which in UTC is outside the years 1 to 9999") from error
         return value
 
     return np.fromiter(map(naive, values), dtype=object, count=len(values)).astype("M8[us]")
@@ -287,6 +299,10 @@ def _object_durations(values: NDArray[Any]) -> NDArray[Any]:
             return dt.timedelta(
                 hours=value.hour, minutes=value.minute, seconds=value.second, microseconds=value.microsecond
             )
+        if isinstance(value, np.timedelta64):
+            return in_microseconds(np.asarray(value))[()]
+        if abs(value) > _LONGEST:
+            raise UnreadableError(f"the duration {value}, which is more than 290,000 years")
         return value
 
     return np.fromiter(map(length, values), dtype=object, count=len(values)).astype("m8[us]")
@@ -298,7 +314,7 @@ def _object_durations(values: NDArray[Any]) -> NDArray[Any]:
 def _all(levels: Sequence[str], parser: Callable[[str], Any]) -> list[Any] | None:
     try:
         return [parser(level) for level in levels]
-    except (KeyError, ValueError):
+    except (KeyError, OverflowError, ValueError):  # a date of the year 1 may have no instant in UTC
         return None
 
 

@@ -161,7 +161,10 @@ class Checkpoint:
         if Path(folder).exists() and not Path(folder).is_dir():
             raise ValueError(f"checkpoint must be the path of a folder, got {folder!r}")
         own = Path(folder) / f"fit-{fingerprint(fit, 'checkpoint')[:16]}"
-        own.mkdir(parents=True, exist_ok=True)
+        try:
+            own.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise OSError(error.errno, f"no checkpoint can be stored ({error.strerror})", str(folder)) from error
         return cls(own)
 
     def steps(self, run: str, data: Rows) -> tuple[list[Step], list[RoundParams]]:
@@ -200,7 +203,7 @@ class Checkpoint:
     def close(self) -> None:
         """Delete the checkpoint of a complete fit."""
         if self.folder is not None:
-            shutil.rmtree(self.folder)
+            shutil.rmtree(self.folder, ignore_errors=True)  # the fit is complete, whatever happens to the folder
 
     def recall(self, name: str) -> Any:
         """Return the value stored under a name, or None."""
@@ -215,10 +218,18 @@ class Checkpoint:
             return None
 
     def store(self, name: str, value: object) -> None:
-        """Store a value under a name, unless one is stored already."""
+        """Store a value under a name, unless one is stored already; a fit does not fail where the disk does."""
         path = self._path(name)
         if path is not None and not path.exists():
-            write(value, path, "checkpoint")
+            try:
+                write(value, path, "checkpoint")
+            except OSError as error:
+                warnings.warn(
+                    f"the checkpoint of {name.replace('-', ' ')} is not saved ({error.strerror or error}: {path}): the "
+                    "fit goes on, and would repeat this part after an interruption. Free some space, or choose another "
+                    "folder as checkpoint",
+                    stacklevel=2,
+                )
 
     def _path(self, name: str) -> Path | None:
         return None if self.folder is None else self.folder / f"{name}.gramian"
