@@ -96,6 +96,7 @@ def make_task_and_plan(options: FitOptions, prepared: Prepared) -> tuple[Task, P
         streamed=prepared.streamed,
         # By default candidates are fitted side by side on all threads.
         workers=options.n_threads or torch.get_num_threads() if options.compute.n_jobs is None else 1,
+        candidates=len(task.kernels) * len(task.updates),
     )
     return replace(task, updates=resolve_updates(options.update, options.preset, d, plan.agop_rows)), plan
 
