@@ -107,6 +107,10 @@ class Solver(Options, ABC):
     def bytes_needed(self, n: int, dtype: torch.dtype, outputs: int = 1) -> int:
         """Peak memory of a solve with n rows, besides the rows themselves."""
 
+    def last_resort_bytes(self, n: int) -> int:
+        """Peak memory of the solve in the wide format that follows where the first one fails; 0 if there is none."""
+        return 0
+
     def n_centers(self, n: int) -> int:
         """Number of rows that have coefficients, for n training rows: all n unless the solver uses centres."""
         return n

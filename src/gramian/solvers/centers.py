@@ -82,7 +82,7 @@ def _leverages(pilot: KernelOperator, X: Float[Tensor, "p d"], ridge: float, n: 
     σ is the ridge times the pilot's share of all rows.
     """
     wide = pilot.wide
-    K = pilot.dense().to(wide)
+    K = pilot.widened().dense()  # round-off of float32 can make it indefinite by more than σ
     scale = float(K.diagonal().mean()) or 1.0
     sigma = max(ridge * len(K) / n, 1e-6 * scale)
     K.diagonal().add_(sigma)

@@ -106,6 +106,11 @@ class ConjugateGradient(Solver):
         besides = int(n * m * (torch.finfo(dtype).bits // 8 + 8) + 3 * m * m * 8 + 6 * n * outputs * 8)
         return besides + (PackedMatrix.bytes_needed(n, dtype) if self.store_matrix else 0)
 
+    def last_resort_bytes(self, n: int) -> int:
+        """Peak memory of a second attempt with twice the preconditioner, or of a direct solve after it."""
+        more = replace(self, preconditioner_rank=2 * self.preconditioner_rank).bytes_needed(n, torch.float32)
+        return max(more, Direct().bytes_needed(n, torch.float32), Direct().last_resort_bytes(n))
+
     def solve(
         self,
         system: RidgeSystem | StreamedSystem,
@@ -149,6 +154,7 @@ class ConjugateGradient(Solver):
         trouble = f"{trouble.removesuffix(', ')} (relative residual)"
         if fits:
             warn_numbers(f"conjugate gradients {trouble}, tol={self.tol:.2g}: solved directly instead")
+            del products, precondition  # their memory is needed
             solution = direct.solve(system, workspace=workspace)
             status = f"conjugate gradients {trouble}, then {solution.info.status}"
             return replace(solution, info=replace(solution.info, status=status, steps=steps))

@@ -27,7 +27,8 @@ from gramian.solvers.base import (
     relative_residual,
     warn_numbers,
 )
-from gramian.solvers.cholesky import Factor, SmallCholeskyFactor, factor_of
+from gramian.solvers.cholesky import SMALL_ROWS, Factor, SmallCholeskyFactor, factor_of
+from gramian.solvers.packed_factor import PackedFactor
 from gramian.solvers.spectral import SpectralFactor
 from gramian.solvers.system import RidgeSystem, StreamedSystem
 
@@ -37,6 +38,8 @@ _PLAIN_ROWS = 1000
 """Up to this number of rows all ridges of a path are factorised by LAPACK, in float32 where that is enough."""
 _FLOAT32_RIDGE = 1e-3
 """Ridge, as a multiple of the mean of the diagonal, from which float32 gives leave-one-out errors to four digits."""
+_STRIP_ROWS = 1000
+"""From this number of rows on a factor in float64 is stored in strips; below it LAPACK's own is faster and small."""
 _JITTERS = 8
 _ACCEPTABLE = 1e-3
 """Largest relative residual that is accepted where a singular matrix allows no better; the record contains it."""
@@ -75,8 +78,14 @@ class Direct(Solver):
     max_refinements: int = 8
 
     def bytes_needed(self, n: int, dtype: torch.dtype, outputs: int = 1) -> int:
-        """Peak memory of a solve: the matrix, and the inverses of the panels."""
-        return int(n * (n + 2048) * torch.finfo(dtype).bits // 8)
+        """Peak memory of a solve: matrix and factor, in one block from 2,000 rows on (in strips in the wide format)."""
+        size = torch.finfo(dtype).bits // 8
+        if size == 8:
+            return self.last_resort_bytes(n)
+        return (2 * n * n if n <= SMALL_ROWS else n * (n + 640)) * size
+
+    def last_resort_bytes(self, n: int) -> int:
+        return 2 * n * n * 8 if n <= _STRIP_ROWS else PackedFactor.bytes_needed(n, torch.float64)
 
     def solve(
         self,
@@ -101,10 +110,12 @@ class Direct(Solver):
                     f"{_name(matrix.dtype)} needs {format_bytes(need)}, more than max_memory; raise ridge or max_memory"
                 )
                 break
-            factor = factor_of(_fill(matrix, weights, workspace))
+            factor = _factor(matrix, weights, workspace)
             if not factor.factorize(ridge):
+                del factor  # before the memory of the next attempt is allocated
                 continue
             alpha, steps, residual = self._refine(factor, Yw)
+            del factor
             status = f"solved in {_name(matrix.dtype)}" + (f" with {steps} refinements" if steps else "")
             info = SolveInfo("direct", status, steps, residual, ridge, 0.0, _name(matrix.dtype), need)
             if best is None or residual < best[1].residual:
@@ -165,7 +176,7 @@ class Direct(Solver):
             for matrix in dict.fromkeys([operator, operator.widened()]):
                 if not left:
                     break
-                factor, failed = factor_of(_fill(matrix, weights, workspace)), []
+                factor, failed = _factor(matrix, weights, workspace), []
                 for ridge in left:
                     alpha, residual = Yw, float("inf")
                     if factor.factorize(ridge):
@@ -175,6 +186,7 @@ class Direct(Solver):
                     else:
                         failed.append(ridge)
                 left = failed
+                del factor  # before the memory of the next attempt is allocated
             points.sort(key=lambda point: ridges.index(point[0]))
         # With weights, coefficients and inverse are multiplied by √w and w: unscaled residuals are divided by √w.
         return [
@@ -195,9 +207,10 @@ class Direct(Solver):
         """Compute exact leave-one-out residuals at some rows, for one ridge, at the cost of those rows only."""
         RidgeSystem(operator, Y, ridge, weights)  # checks the arguments
         workspace = Workspace() if workspace is None else workspace
-        factor = factor_of(_fill(operator, weights, workspace))
+        factor = _factor(operator, weights, workspace)
         if not factor.factorize(ridge):
-            factor = factor_of(_fill(operator.widened(), weights, workspace))
+            del factor  # before the memory of the next attempt is allocated
+            factor = _factor(operator.widened(), weights, workspace)
             if not factor.factorize(ridge):
                 raise SingularKernelError(_singular(ridge))
         alpha, _, _ = self._refine(factor, _scaled(Y.to(operator.wide), weights))
@@ -234,7 +247,7 @@ class Direct(Solver):
         need = self.bytes_needed(operator.n, operator.wide)
         matrix = operator.widened() if self._fits(operator, need) else operator
         need, dtype = self.bytes_needed(operator.n, matrix.dtype), _name(matrix.dtype)
-        factor = factor_of(_fill(matrix, weights, workspace))
+        factor = _factor(matrix, weights, workspace)
         jitter = operator.n * torch.finfo(matrix.dtype).eps * float(factor.diagonal.mean())
         for _ in range(_JITTERS):
             if factor.factorize(ridge + jitter):
@@ -266,6 +279,13 @@ def _fill(operator: KernelOperator, weights: Tensor | None, workspace: Workspace
         root = weights.sqrt().to(A.dtype)
         A.mul_(root[:, None]).mul_(root[None, :])
     return A
+
+
+def _factor(operator: KernelOperator, weights: Tensor | None, workspace: Workspace) -> Factor:
+    """Return the unfinished factor of ``√w K √w``: in strips where the wide format would need twice the memory."""
+    if operator.dtype == torch.float64 and operator.n > _STRIP_ROWS:
+        return PackedFactor(operator, weights, workspace)
+    return factor_of(_fill(operator, weights, workspace))
 
 
 def _scaled(V: Tensor, weights: Tensor | None) -> Tensor:

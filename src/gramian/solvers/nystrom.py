@@ -140,6 +140,7 @@ class Nystrom(Solver):
             L, failed = torch.linalg.cholesky_ex(H)
             if not int(failed) and bool(torch.isfinite(L.diagonal()).all()):
                 return L, jitter
+            del L  # before the next factor
             more = 9 * jitter or noise
             H.diagonal().add_(more)
             jitter += more

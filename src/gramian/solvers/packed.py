@@ -35,6 +35,11 @@ class PackedMatrix:
     workspace : Workspace
         Memory for the numbers.
 
+    Attributes
+    ----------
+    strips : list of (slice, Tensor)
+        Rows of each strip, and its numbers, of which the first are on the diagonal.
+
     >>> from gramian.kernels import Gaussian
     >>> K = KernelOperator(Gaussian(1.0), torch.tensor([[0.0], [1.0]], dtype=torch.float64))
     >>> PackedMatrix(K, Workspace()).matmul(torch.ones(1, 2, dtype=torch.float64))
@@ -44,14 +49,14 @@ class PackedMatrix:
     def __init__(self, operator: KernelOperator, workspace: Workspace) -> None:
         self.n, self.dtype, self._tile = operator.n, operator.dtype, operator.tile
         flat = workspace.flat(_count(operator.n, operator.tile), operator.X, operator.dtype)
-        self._strips: list[tuple[slice, Tensor]] = []
+        self.strips: list[tuple[slice, Tensor]] = []
         at = 0
         for rows in spans(operator.n, operator.tile):
             shape = rows.stop - rows.start, operator.n - rows.start
-            self._strips.append((rows, flat[at : at + shape[0] * shape[1]].view(shape)))
+            self.strips.append((rows, flat[at : at + shape[0] * shape[1]].view(shape)))
             at += shape[0] * shape[1]
         for rows, cols, tile in operator.tiles():
-            strip = self._strips[rows.start // operator.tile][1]
+            strip = self.strips[rows.start // operator.tile][1]
             strip[:, cols.start - rows.start : cols.stop - rows.start] = tile
 
     @staticmethod
@@ -65,7 +70,7 @@ class PackedMatrix:
         if usable and (loop := compiled(_add_strip, reorder=True)):
             return self._matmul_by_loop(Vt, loop)
         out = torch.zeros_like(Vt)
-        for rows, strip in self._strips:
+        for rows, strip in self.strips:
             height = rows.stop - rows.start
             if Vt.dtype == self.dtype:
                 out[:, rows].addmm_(Vt[:, rows.start :], strip.mT)
@@ -83,12 +88,12 @@ class PackedMatrix:
         sums = Vt.new_zeros(threads, 2, *Vt.shape)  # for the rows of a strip, and for those below it
 
         def add(thread: int) -> None:
-            for rows, strip in self._strips[:-1]:  # the last one ends on the diagonal
+            for rows, strip in self.strips[:-1]:  # the last one ends on the diagonal
                 loop(strip.numpy(), rows.start, thread, threads, Vt.numpy(), *sums[thread].numpy())
 
         in_threads(add, range(threads))
         out = sums.sum(dim=(0, 1))
-        for rows, strip in self._strips:
+        for rows, strip in self.strips:
             height = rows.stop - rows.start
             out[:, rows] += Vt[:, rows] @ strip[:, :height].to(Vt.dtype)
         return out
@@ -96,7 +101,7 @@ class PackedMatrix:
     def columns(self, chosen: Int[Tensor, " m"]) -> Float[Tensor, "n m"]:
         """Return the columns with these indices, which must be in increasing order."""
         out = torch.empty(self.n, len(chosen), dtype=self.dtype, device=chosen.device)
-        for rows, strip in self._strips:
+        for rows, strip in self.strips:
             ends = torch.tensor([rows.start, rows.stop], device=chosen.device)
             first, last = torch.searchsorted(chosen, ends).tolist()
             out[rows, first:] = strip[:, chosen[first:] - rows.start]

@@ -62,11 +62,15 @@ class NystromPreconditioner:
         least = _CLEAR * torch.finfo(C.dtype).eps * float(diagonal.sum())
         self.B = _whitened(C, L)
         self.shift = self._shift(diagonal, ridge, scale)
-        if C.dtype != wide and self.shift < least:
+        narrow = C.dtype != wide
+        device = C.device
+        del C
+        if narrow and self.shift < least:
+            del self.B  # before the memory of the next one is allocated
             self.B = _whitened(columns().to(wide), L)
             self.shift = self._shift(diagonal, ridge, scale)
         m = self.B.shape[1]
-        gram = torch.zeros(m, m, dtype=wide, device=C.device)
+        gram = torch.zeros(m, m, dtype=wide, device=device)
         for rows in spans(len(self.B), _ROWS):
             part = self.B[rows]
             for strip in spans(m, -(-m // _STRIPS)):  # only the lower triangle is needed

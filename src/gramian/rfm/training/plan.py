@@ -26,6 +26,7 @@ from gramian.rfm.training.solver_choice import (
     choose_streamed_solver,
     fit_forecast,
     forecast,
+    freed_bytes,
     leaf_solver,
     streamed_forecast,
 )
@@ -140,6 +141,7 @@ class Plan(Renderable):
         evaluation_set: bool = False,
         streamed: bool = False,
         workers: int = 1,
+        candidates: int = 2,
     ) -> Plan:
         """Decide what is done with n rows of d columns and ``outputs`` targets within ``budget`` bytes.
 
@@ -155,6 +157,8 @@ class Plan(Renderable):
             The rows are read in blocks from outside memory.
         workers : int
             Threads that may fit models side by side; fewer are used where their memory does not fit.
+        candidates : int
+            Models that may be fitted to all rows in the end.
         """
         if solver is None:
             choose = choose_streamed_solver if streamed else choose_solver
@@ -185,11 +189,18 @@ class Plan(Renderable):
         if large or streamed:
             workers = 1
         else:
-            piece = n if n <= SIDE_BY_SIDE_ROWS else min(n, SPLIT_ROWS)
-            one = forecast(leaf_solver(piece), piece, d, outputs, dtype)
-            while workers > 1 and memory.side_by_side(one, workers).peak > budget:
+            part, alone = screen_rows or n, memory
+            # Splits come first, and after them models on all rows, as many as there are candidates.
+            on_part = forecast(leaf_solver(part), part, d, outputs, dtype)
+            on_all = forecast(solver, n, d, outputs, dtype) if n <= SIDE_BY_SIDE_ROWS else on_part
+
+            def together(workers: int) -> MemoryForecast:
+                both = alone.side_by_side(on_part, workers).side_by_side(on_all, min(workers, candidates))
+                return replace(both, freed=freed_bytes((part, n), workers, candidates))
+
+            while workers > 1 and together(workers).peak > budget:
                 workers -= 1
-            memory = memory.side_by_side(one, workers)
+            memory = together(workers)
         plan = cls(
             n=n,
             d=d,

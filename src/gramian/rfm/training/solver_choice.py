@@ -30,6 +30,14 @@ _CENTERS = (10_000, 7000, 5000, 3500, 2500, 1700, 1200, 800, 500)
 """Numbers of centres, best first. Beyond 10,000 the factor costs more than passes over a million rows."""
 _TILES = 6
 """Square tiles of a kernel matrix that are in memory at a time."""
+_WIDE = 2
+"""A solve in the wide format needs up to this multiple of the memory of one in the working format."""
+_MAPPED = 32 * 2**20
+"""Blocks from this size on are returned to the system when they are freed (glibc); smaller ones wait for reuse."""
+_FREED_BLOCKS = 3
+"""Freed matrices of less than that size that a thread holds, as measured (benchmarks/forecast.py)."""
+_THREAD_BYTES = 10**7
+"""Memory of a thread besides, as measured: its stack, and smaller blocks."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +46,8 @@ class MemoryForecast:
 
     ``reading`` is the peak while the table is encoded, merged and standardised. After that ``rows`` are in memory all
     the time. The memory of the ``solver`` is reused from round to round, so ``features`` (gradients for M, and smaller
-    solves for it) come on top; ``tiles`` are used by both.
+    solves for it) come on top; ``tiles`` are used by both. ``freed`` are blocks that the C library does not return to
+    the system.
     """
 
     reading: int
@@ -46,14 +55,17 @@ class MemoryForecast:
     solver: int
     features: int
     tiles: int
+    freed: int = 0
 
     @property
     def peak(self) -> int:
         """The largest sum at any time."""
-        return max(self.reading, self.rows + self.solver + self.features + self.tiles)
+        return max(self.reading, self.rows + self.solver + self.features + self.tiles) + self.freed
 
     def side_by_side(self, piece: MemoryForecast, workers: int) -> MemoryForecast:
         """Return the forecast where several fits of a part of the rows are in progress at a time.
+
+        Solves in the wide format are rare: one of the fits may be in one, and the others are not.
 
         >>> few, part = MemoryForecast(0, 10, 100, 10, 5), MemoryForecast(0, 10, 60, 10, 5)
         >>> few.side_by_side(part, 1).peak, few.side_by_side(part, 3).peak
@@ -61,7 +73,9 @@ class MemoryForecast:
         """
         if workers == 1:
             return self
-        together = workers * (piece.solver + piece.features + piece.tiles)
+        one = piece.solver + piece.features + piece.tiles
+        wide = min(self.solver + self.features + self.tiles, _WIDE * one)
+        together = max(wide, one) + (workers - 1) * one
         return replace(self, features=max(self.features, together - self.solver - self.tiles))
 
 
@@ -106,7 +120,7 @@ def choose_solver(n: int, dtype: torch.dtype, max_bytes: int, columns: int = 0, 
     The forecast for the whole fit decides.
 
     >>> choose_solver(1000, torch.float32, 10**9).why
-    'direct: 18.8 MB of 1.0 GB'
+    'direct: 14.6 MB of 1.0 GB'
     >>> choose_solver(20_000, torch.float32, 10**10).why
     'iterative: 1.1 GB of 10.0 GB, and faster than a direct solve from 4,000 rows on'
     >>> choose_solver(100_000, torch.float32, 10**9).why
@@ -213,7 +227,19 @@ def leaf_solver(n: int) -> Solver:
     )
 
 
-def forecast(solver: AnySolver, n: int, columns: int, outputs: int, dtype: torch.dtype) -> MemoryForecast:
+def freed_bytes(sizes: tuple[int, ...], workers: int, candidates: int) -> int:
+    """Forecast the freed blocks that remain with the process, after fits with these numbers of rows, side by side.
+
+    >>> [format_bytes(freed_bytes((n,), workers=2, candidates=4)) for n in (1000, 10_000)]
+    ['44.0 MB', '20.0 MB']
+    """
+    small = max((4 * n * n for n in sizes if 4 * n * n < _MAPPED), default=0)
+    return workers * (_THREAD_BYTES + min(candidates, _FREED_BLOCKS) * small)
+
+
+def forecast(
+    solver: AnySolver, n: int, columns: int, outputs: int, dtype: torch.dtype, max_bytes: int = 0
+) -> MemoryForecast:
     """Forecast the peak memory of a fit on n rows, without the smaller solves used for feature learning.
 
     Parameters
@@ -223,6 +249,8 @@ def forecast(solver: AnySolver, n: int, columns: int, outputs: int, dtype: torch
         Size of the table, as encoded.
     dtype : torch.dtype
         The working format.
+    max_bytes : int
+        Within this memory, a solve in the wide format is included that follows where the working format fails.
 
     >>> format_bytes(forecast(Direct(), 20_000, 50, 1, torch.float32).peak)
     '1.8 GB'
@@ -238,7 +266,12 @@ def forecast(solver: AnySolver, n: int, columns: int, outputs: int, dtype: torch
     # They are put in another order where gradients are taken at some of them.
     gradients = points + 3 * min(n, 2 * AGOP_ROWS) * outputs * columns * size
     tiles = _TILES * min(n, 512) ** 2 * size
-    return MemoryForecast(reading, rows, points + _solver_bytes(solver, n, dtype, outputs), points + gradients, tiles)
+    solve = points + _solver_bytes(solver, n, dtype, outputs)
+    plain = MemoryForecast(reading, rows, solve, points + gradients, tiles)
+    wide_points = 4 * centers * (columns + 8) * 8
+    last = points + wide_points + (solver.last_resort_bytes(n) if isinstance(solver, Solver) else 0)
+    resort = replace(plain, solver=max(solve, last), tiles=_TILES * min(n, 512) ** 2 * 8)
+    return resort if last > points + wide_points and resort.peak <= max_bytes else plain
 
 
 def _solver_bytes(solver: AnySolver, n: int, dtype: torch.dtype, outputs: int) -> int:
@@ -258,7 +291,7 @@ def fit_forecast(
     >>> format_bytes(fit_forecast(Nystrom(), 100_000, torch.float32, 10**10, columns=50).peak)
     '1.3 GB'
     """
-    whole = forecast(solver, n, columns, outputs, dtype)
+    whole = forecast(solver, n, columns, outputs, dtype, max_bytes)
     if n <= LARGE_ROWS and solver.n_centers(n) == n:
         return whole
     part = min(n, PART_ROWS)

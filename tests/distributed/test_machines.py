@@ -1,0 +1,86 @@
+"""Fits on three machines with addresses of their own: the same bits, also when one of them is lost."""
+
+import threading
+
+import numpy as np
+import pytest
+
+pytest.importorskip("distributed", reason="dask and distributed are not installed")
+
+from machines import Machines, addresses, why_not
+
+from gramian import RFMRegressor
+from gramian.distributed.rows import ClusterRows
+from gramian.kernels import Laplace
+from gramian.solvers import Nystrom
+
+ROWS, COLUMNS = 12_000, 30
+
+
+@pytest.fixture(scope="module")
+def three():
+    reason = why_not()
+    if reason:
+        pytest.skip(reason)
+    with Machines(3) as machines:
+        yield machines
+
+
+def table():
+    X = np.random.default_rng(0).normal(size=(ROWS, COLUMNS))
+    return X, X[:, 0] * X[:, 1] + np.sin(X[:, 2])
+
+
+def model(**options):
+    """A model for many rows, whose passes over the rows are the workers' own."""
+    return RFMRegressor(solver=Nystrom(centers=100), kernel=Laplace(5.0), ridge=0.01, n_rounds=1, n_threads=1, **options)
+
+
+def fitted(machines):
+    X, y = table()
+    with machines.client.as_current():
+        return model().fit(X, y).predict(X[:500])
+
+
+@pytest.fixture(scope="module")
+def predictions(three):
+    """Predictions of the model that was fitted on the three machines, and the bytes that they received for it."""
+    before = three.traffic()
+    values = fitted(three)
+    received = sum(now.received - old.received for now, old in zip(three.traffic(), before, strict=True))
+    return values, received
+
+
+def test_every_machine_has_its_own_address(three):
+    assert len(addresses(three)) == 3
+
+
+def test_the_fit_is_that_of_one_computer(predictions):
+    X, y = table()
+    np.testing.assert_allclose(predictions[0], model(cluster=None).fit(X, y).predict(X[:500]), rtol=1e-4, atol=1e-6)
+
+
+def test_a_second_fit_gives_the_same_bits(three, predictions):
+    np.testing.assert_array_equal(fitted(three), predictions[0])
+
+
+def test_rows_are_sent_once(predictions):
+    # The rows reach the scheduler and then one worker, in float32; sums and a sample of the rows travel besides.
+    assert predictions[1] < 2 * 3 * ROWS * (4 * COLUMNS + 8)
+
+
+@pytest.mark.parametrize("loss", ["kill_worker", "lose"])
+def test_a_machine_lost_in_the_middle_of_a_fit_changes_no_bit(predictions, loss, monkeypatch):
+    with Machines(3, settings={"DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "6s"}) as machines:
+        real, calls = ClusterRows.reduce, []
+
+        def reduce(self, *args):
+            calls.append(len(calls))
+            if len(calls) == 3:
+                threading.Timer(0.01, getattr(machines, loss), [2]).start()
+            return real(self, *args)
+
+        monkeypatch.setattr(ClusterRows, "reduce", reduce)
+        np.testing.assert_array_equal(fitted(machines), predictions[0])
+        assert len(calls) > 3
+        assert len(addresses(machines)) == 2
