@@ -31,7 +31,6 @@ from gramian.theory.free_probability import (
 from gramian.theory.quadratic_network import minimum_norm_cost, minimum_norm_network
 from gramian.theory.separation import Separation, separation_by_decay
 
-
 _TABLE_3 = (
     (80.67, 77.09, 80.67), (88.16, 84.95, 88.55), (88.62, 87.95, 89.02), (61.14, 56.89, 65.54), (98.33, 94.27, 98.47),
     (79.73, 79.09, 80.44), (86.50, 84.70, 86.50), (87.78, 87.50, 88.83), (70.73, 68.86, 71.42), (93.93, 92.65, 93.93),

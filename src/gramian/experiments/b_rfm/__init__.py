@@ -1,5 +1,25 @@
 """Experiments of paper B, on recursive feature machines (RFM); importing the package registers them."""
 
-from gramian.experiments.b_rfm import fig5, gradient, metrics, propositions, sample_complexity, theorem1
+from gramian.experiments.b_rfm import (
+    depth,
+    fig5,
+    gradient,
+    low_rank,
+    lowrank_notebook,
+    metrics,
+    propositions,
+    sample_complexity,
+    theorem1,
+)
 
-__all__ = ["fig5", "gradient", "metrics", "propositions", "sample_complexity", "theorem1"]
+__all__ = [
+    "depth",
+    "fig5",
+    "gradient",
+    "low_rank",
+    "lowrank_notebook",
+    "metrics",
+    "propositions",
+    "sample_complexity",
+    "theorem1",
+]
