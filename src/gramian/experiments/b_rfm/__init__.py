@@ -2,6 +2,7 @@
 
 from gramian.experiments.b_rfm import (
     depth,
+    fig4,
     fig5,
     gradient,
     low_rank,
@@ -14,6 +15,7 @@ from gramian.experiments.b_rfm import (
 
 __all__ = [
     "depth",
+    "fig4",
     "fig5",
     "gradient",
     "low_rank",

@@ -1,10 +1,10 @@
-"""Fig. 10 and 14: deeper networks learn better first layers on targets of low rank, and kernels on them beat networks."""
+"""Fig. 10 and 14: first layers of deeper networks on targets of low rank, and kernels on them against the networks."""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -210,7 +210,7 @@ def _relative_claims() -> Iterator[Claim]:
         null=Null(1.0, "the mean of y"), misprint=_RELATIVE, printed_key="mse/laplace",
     )  # fmt: skip
     for depth in (1, 2, 3):
-        for better, worse in itertools.pairwise(_ORDER):
+        for better, worse in pairwise(_ORDER):
             yield positive(
                 f"{worse} minus {better}/{depth}",
                 "the order of the printed values, a sign",
@@ -246,7 +246,7 @@ def relative_errors(spec: DepthSweep, seed: int) -> Result:
     numbers |= {f"mse/{key}": value * numbers["variance"] for key, value in errors.items()}
     for depth in spec.depths:
         at = {name: errors["laplace" if name == "laplace" else f"{name}/{depth}"] for name in _ORDER}
-        for better, worse in itertools.pairwise(_ORDER):
+        for better, worse in pairwise(_ORDER):
             numbers[f"{worse} minus {better}/{depth}"] = at[worse] - at[better]
     for before, depth in zip(spec.depths, spec.depths[1:], strict=False):
         numbers[f"ntk rise/{depth}"] = errors[f"ntk/{depth}"] - errors[f"ntk/{before}"]
