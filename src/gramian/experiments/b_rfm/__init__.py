@@ -10,6 +10,7 @@ from gramian.experiments.b_rfm import (
     metrics,
     propositions,
     sample_complexity,
+    tables,
     theorem1,
 )
 
@@ -23,5 +24,6 @@ __all__ = [
     "metrics",
     "propositions",
     "sample_complexity",
+    "tables",
     "theorem1",
 ]
