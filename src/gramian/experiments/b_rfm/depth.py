@@ -123,7 +123,7 @@ def _amplification_claims() -> Iterator[Claim]:
 def _draw_depths(records: Sequence[dict[str, Any]], figure: Figure) -> None:
     spec = records[0]["spec"]
     depths = spec["depths"]
-    figure.set_size_inches(8.4, 3.4)
+    figure.set_size_inches(9.6, 3.4)
     left, right = figure.subplots(1, 2)
     shades = [style.SKY, style.GREEN, style.ORANGE, style.INK]
     for depth, colour, diagonal in zip(depths, shades, records[0]["arrays"]["diagonals"], strict=False):
@@ -143,7 +143,7 @@ def _draw_depths(records: Sequence[dict[str, Any]], figure: Figure) -> None:
     right.set(xlabel="hidden layers", xticks=depths, ylabel="test R²" if spec["gated"] else "test MSE / variance of y")
     if not spec["gated"]:
         right.set_yscale("log")
-    right.legend(frameon=False, fontsize=8)
+    right.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5))
     for ax in (left, right):
         style.finish(ax, "y")
 

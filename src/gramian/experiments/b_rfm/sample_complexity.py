@@ -127,7 +127,7 @@ def _draw(records: Sequence[dict[str, Any]], figure: Figure) -> None:
             ]
             ax.plot(columns, [np.mean(v) for v in values], "o-", color=colour, label=label)
         ax.plot(columns, [math.comb(d + degree, degree) for d in columns], "--", color=style.GREY, label="C(d + p, p)")
-        ax.set(xlabel="columns d", title=f"degree p = {degree}", yscale="log")
+        ax.set(xlabel="columns d", title=f"degree p = {degree}", yscale="log", xticks=columns)
         style.finish(ax, "y")
     axes[0].set_ylabel("rows for R² = 0.9")
     axes[0].legend(frameon=False, fontsize=8)

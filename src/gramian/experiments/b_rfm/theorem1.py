@@ -105,6 +105,8 @@ def _draw(records: Sequence[dict[str, Any]], figure: Figure) -> None:
             ax.plot(widths, values.mean(0), "o-", color=colour, label=f"{depth} hidden layers")
         ax.plot(widths, 4 / np.sqrt(widths), "--", color=style.GREY, label="slope −½")
         ax.set(xscale="log", yscale="log", xlabel="width of the upper layers", title=f"W₁ {name}")
+        ax.set_xticks(widths, [f"{k:,}" for k in widths])
+        ax.set_xticks([], minor=True)
         style.finish(ax, "both")
     axes[0].set_ylabel("‖E∇g∇gᵀ − W₁ᵀW₁/k₁‖ / ‖W₁ᵀW₁/k₁‖")
     axes[0].legend(frameon=False, fontsize=8)
