@@ -23,20 +23,20 @@ def test_splits_are_disjoint_and_capped():
 
 def test_features_help_where_two_of_five_columns_matter():
     X, y = product(400)
-    found = g.search(g.Task(X, y, True), 200, 2, 0)
+    found = g.search(g.TabularTask(X, y, True), 200, 2, 0)
     assert found.rfm > found.laplace
     assert found.round > 0
 
 
 def test_scores_do_not_depend_on_the_units_of_the_target():
     X, y = product()
-    one, other = (g.search(g.Task(X, a * y + 7, True), 80, 1, 1) for a in (1.0, 50.0))
+    one, other = (g.search(g.TabularTask(X, a * y + 7, True), 80, 1, 1) for a in (1.0, 50.0))
     assert one.rfm == pytest.approx(other.rfm, abs=1e-6)
 
 
 def test_labels_are_scored_by_their_share():
     X, y = product()
-    found = g.search(g.Task(X, (y > 0).astype(np.float64), False), 80, 1, 0)
+    found = g.search(g.TabularTask(X, (y > 0).astype(np.float64), False), 80, 1, 0)
     assert found.rfm * 56 == pytest.approx(round(found.rfm * 56))  # 80 training rows, 24 for validation, 56 for tests
 
 

@@ -46,7 +46,7 @@ _LARGE = 10_000
 
 
 @dataclass(frozen=True)
-class Arithmetic:
+class TableAverages:
     """The averages of Fig. 5 from the tables with these numbers."""
 
     classification: int = 3
@@ -147,7 +147,7 @@ def _draw(records: Sequence[dict[str, Any]], figure: Figure) -> None:
     style.finish(ax, "x")
 
 
-def arithmetic_numbers(spec: Arithmetic) -> dict[str, float]:
+def arithmetic_numbers(spec: TableAverages) -> dict[str, float]:
     """Return all averages, RFM's lead over each network, and the shares of tasks on which it is best."""
     numbers: dict[str, float] = {}
     for kind, which in (("classification", spec.classification), ("regression", spec.regression)):
@@ -175,18 +175,18 @@ def arithmetic_numbers(spec: Arithmetic) -> dict[str, float]:
     "b/fig5",
     "B",
     "Fig. 5c and d: averages over data sets from the paper's own Tables 2 and 3, without any training",
-    specs={"smoke": (Arithmetic(),), "small": (Arithmetic(),), "paper": (Arithmetic(),)},
+    specs={"smoke": (TableAverages(),), "small": (TableAverages(),), "paper": (TableAverages(),)},
     seeds={"smoke": 1, "small": 1, "paper": 1},
     claims=[*_claims()],
     draw=_draw,
 )
-def arithmetic(spec: Arithmetic, seed: int) -> Result:
+def arithmetic(spec: TableAverages, seed: int) -> Result:
     """Recompute the averages; nothing is random."""
     return Result(arithmetic_numbers(spec))
 
 
 @dataclass(frozen=True)
-class OtherReading(Arithmetic):
+class OtherReading(TableAverages):
     """The same tables, for the other reading of the sentence about networks."""
 
 

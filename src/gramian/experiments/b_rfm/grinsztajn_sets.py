@@ -29,7 +29,7 @@ _TEST_ROWS = 10_000
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class TabularTask:
     """Inputs as numbers, and a target: values, or labels 0 and 1.
 
     Attributes
@@ -44,7 +44,7 @@ class Task:
     regression: bool
 
 
-def read(table: int, name: str) -> Task:
+def read(table: int, name: str) -> TabularTask:
     """Read a data set by its table and its name there; missing data is an error.
 
     Names with underscores in the benchmark are printed with hyphens. Two sets of Table 3 are made from others as the
@@ -58,20 +58,20 @@ def read(table: int, name: str) -> Task:
         few, many = (np.flatnonzero(labels == side) for side in np.argsort([np.sum(labels == 0), np.sum(labels == 1)]))
         rows = np.sort(np.concatenate([few, rng.choice(many, len(few), replace=False)]))
         X = X[:, :_NUMERIC] if table == 3 else X
-        return Task(X[rows].astype(np.float64), labels[rows], regression=False)
+        return TabularTask(X[rows].astype(np.float64), labels[rows], regression=False)
     if table == 4 and name == "diamonds":
         data = diamonds()
         columns = [
             data.X[c].cat.codes if hasattr(data.X[c], "cat") else data.X[c]  # ordinal numbers of the categories
             for c in data.X.columns
         ]
-        return Task(np.stack([np.asarray(c, dtype=np.float64) for c in columns], axis=1), np.log(data.y), True)
+        return TabularTask(np.stack([np.asarray(c, dtype=np.float64) for c in columns], axis=1), np.log(data.y), True)
     if table == 3 and name == "california":
         data = grinsztajn("california", "reg_num")
-        return Task(data.X, (data.y > np.median(data.y)).astype(np.float64), regression=False)
+        return TabularTask(data.X, (data.y > np.median(data.y)).astype(np.float64), regression=False)
     kind = "reg_num" if table == 2 else "clf_num"
     data = grinsztajn(name if name == "bank-marketing" else name.replace("-", "_"), kind)
-    return Task(data.X, data.y.astype(np.float64), regression=table == 2)
+    return TabularTask(data.X, data.y.astype(np.float64), regression=table == 2)
 
 
 def split(n: int, most: int, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
@@ -97,12 +97,12 @@ class Search:
     ridge: float
 
 
-def search(task: Task, most: int, n_rounds: int, seed: int) -> Search:
+def search(task: TabularTask, most: int, n_rounds: int, seed: int) -> Search:
     """Search over bandwidth, ridge and round on one split, with normal scores of the columns as inputs.
 
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(120, 3))
-    >>> found = search(Task(X, X[:, 0] * X[:, 1], True), 60, 1, 0)
+    >>> found = search(TabularTask(X, X[:, 0] * X[:, 1], True), 60, 1, 0)
     >>> found.round in (0, 1)
     True
     """

@@ -12,7 +12,7 @@ from scipy.stats import spearmanr
 
 from gramian.core import threads
 from gramian.experiments import Claim, Null, Result, at_least, experiment, number, positive, unavailable
-from gramian.experiments.b_rfm.grinsztajn_sets import Task, read, search
+from gramian.experiments.b_rfm.grinsztajn_sets import TabularTask, read, search
 from gramian.experiments.b_rfm.printed_tables import table
 from gramian.report import style
 
@@ -46,10 +46,10 @@ class MadeSet(BenchmarkSet):
     """A made data set in place of one of a table, for the scale smoke."""
 
 
-def _made(seed: int) -> Task:
+def _made(seed: int) -> TabularTask:
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(300, 4))
-    return Task(X, X[:, 0] * X[:, 1], regression=True)
+    return TabularTask(X, X[:, 0] * X[:, 1], regression=True)
 
 
 def _claims(which: int) -> Iterator[Claim]:
