@@ -3,6 +3,7 @@
 from gramian.experiments.b_rfm import (
     depth,
     fig4,
+    fig4_why,
     fig5,
     gradient,
     low_rank,
@@ -17,6 +18,7 @@ from gramian.experiments.b_rfm import (
 __all__ = [
     "depth",
     "fig4",
+    "fig4_why",
     "fig5",
     "gradient",
     "low_rank",
