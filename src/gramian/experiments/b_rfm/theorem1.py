@@ -42,8 +42,8 @@ def deep_gop(
     >>> rng = torch.Generator().manual_seed(0)
     >>> W = torch.tensor([[1.0, 2.0]])
     >>> deep_gop(torch.ones(1, 2), W, depth=1, width=1, rng=rng)
-    tensor([[1., 2.],
-            [2., 4.]])
+    tensor([[1.0000, 2.0000],
+            [2.0000, 4.0000]])
     """
     X = torch.cat([X, -X])
     Z = X @ W.mT
