@@ -74,3 +74,8 @@ def test_proof_weights_as_printed_are_another_function():
     assert (quadratic_form(a, W) - task.target_form()).norm() > 0.1
     halved = a * torch.tensor([1, 0.5, 0.5, 1, 0.5, 0.5], dtype=F64)
     assert_close(quadratic_form(halved, W), task.target_form())
+
+
+def test_the_printed_distance_to_the_minimum_is_not_one_for_the_best():
+    best, low = torch.tensor([0.9, 0.8], dtype=F64), torch.tensor([0.6, 0.4], dtype=F64)
+    assert printed.distance_to_minimum(best, low, best) == pytest.approx((1 / 3 + 1 / 2) / 2)

@@ -4,13 +4,14 @@
 It serves for comparison with the paper's tables; the suite ``uci-small`` has no leak.
 
 The grid (appendix D): ridge 10 … 10⁻³ × rows divided by their norm or not × rounds 0 … 4 × full or diagonal M (up to
-5,000 rows), Laplace kernel ``exp(−r/10)``, one-hot targets, M not rescaled, the AGOP of at most 20,000 rows.
+5,000 rows), Laplace kernel ``exp(−r/10)``, one-hot targets, M not rescaled, the AGOP of at most 20,000 rows. NTK ridge
+regression has the same ridges and inputs, 1 to 5 hidden layers and no M.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,14 +22,15 @@ from torch import Tensor
 from gramian.core import format_bytes, resolve_memory
 from gramian.datasets import Dataset
 from gramian.features import Agop, Fact, Update
-from gramian.kernels import Identity, KernelOperator, Laplace, Metric
+from gramian.kernels import NTK, Identity, Kernel, KernelOperator, Laplace, Metric
 from gramian.rfm.machine import KernelMachine
 from gramian.rfm.training.rounds import metric_of
 from gramian.solvers import Direct, RidgeSystem, Workspace
 
 RIDGES = (10.0, 1.0, 0.1, 0.01, 0.001)
 ROUNDS = 4
-_BANDWIDTH = 10.0
+_LAPLACE = Laplace(10.0)
+_NTK_DEPTHS = (1, 2, 3, 4, 5)
 _DIAGONAL_ROWS = 5000
 _AGOP_ROWS = 20_000
 _WIDE_ROWS = 5000
@@ -37,21 +39,28 @@ _WIDE_ROWS = 5000
 Make = Callable[[bool], Update]
 UPDATES: dict[str, Make | None] = {
     "paper-laplace": None,
+    "paper-ntk": None,
     "paper-rfm": lambda diagonal: Agop(scale=None, diagonal=diagonal, max_rows=_AGOP_ROWS),
     "paper-fact": lambda diagonal: Fact(scale=None, diagonal=diagonal),
     "paper-fact-geometric": lambda diagonal: Fact(geometric=True, scale=None, diagonal=diagonal),
 }
-"""Method → update of M: none (Laplace ridge regression), AGOP (paper B), FACT (paper D)."""
+"""Method → update of M: none (ridge regression with the Laplace kernel or the NTK), AGOP (paper B), FACT (paper D)."""
 
 
 @dataclass(frozen=True)
 class GridPoint:
-    """A point of the tuning grid."""
+    """A point of the tuning grid; ``depth`` is the number of hidden layers of the NTK, 0 for the Laplace kernel."""
 
     ridge: float
     normalize: bool
     diagonal: bool
     round: int
+    depth: int = 0
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel of this point."""
+        return NTK(self.depth) if self.depth else _LAPLACE
 
 
 @dataclass(frozen=True)
@@ -88,21 +97,20 @@ def evaluate(data: Dataset, method: str) -> Outcome:
     inputs = _inputs(data.X, len(train))
     workspace = Workspace()
     best: tuple[float, GridPoint, Metric] | None = None
-    for normalize, X in inputs.items():
-        for diagonal in (False, True) if make and len(train) <= _DIAGONAL_ROWS else (False,):
-            for ridge in RIDGES:
-                steps = _rounds(X[train], Y[train], ridge, make and make(diagonal), workspace)
-                for index, machine in enumerate(steps):
-                    accuracy = _accuracy(machine, X[valid], labels[valid])
-                    if best is None or accuracy > best[0]:
-                        best = accuracy, GridPoint(ridge, normalize, diagonal, index), machine.metric
+    for start in _starts(method, inputs, len(train)):
+        X = inputs[start.normalize]
+        steps = _rounds(X[train], Y[train], start, make and make(start.diagonal), workspace, ROUNDS)
+        for index, machine in enumerate(steps):
+            accuracy = _accuracy(machine, X[valid], labels[valid])
+            if best is None or accuracy > best[0]:
+                best = accuracy, replace(start, round=index), machine.metric
     assert best is not None
     validation, choice, metric = best
     X = inputs[choice.normalize]
     scores = []
     for split in data.splits:
         rows, out = (torch.as_tensor(part) for part in split)
-        machine = _fit(X[rows], Y[rows], choice.ridge, metric, workspace)
+        machine = _fit(X[rows], Y[rows], choice, metric, workspace)
         scores.append(_accuracy(machine, X[out], labels[out]))
     return Outcome(float(np.mean(scores)), tuple(scores), validation, choice)
 
@@ -129,9 +137,19 @@ def evaluate_without_leak(data: Dataset, method: str, choice: GridPoint) -> tupl
     scores = []
     for split in data.splits:
         rows, out = (torch.as_tensor(part) for part in split)
-        steps = list(_rounds(X[rows], Y[rows], choice.ridge, make and make(choice.diagonal), workspace, choice.round))
+        steps = list(_rounds(X[rows], Y[rows], choice, make and make(choice.diagonal), workspace, choice.round))
         scores.append(_accuracy(steps[-1], X[out], labels[out]))
     return tuple(scores)
+
+
+def _starts(method: str, inputs: Iterable[bool], n: int) -> Iterator[GridPoint]:
+    """Yield the grid without its rounds, in the order in which the first of equal points is selected."""
+    both = UPDATES[method] is not None and n <= _DIAGONAL_ROWS
+    for normalize in inputs:
+        for depth in _NTK_DEPTHS if method == "paper-ntk" else (0,):
+            for diagonal in (False, True) if both else (False,):
+                for ridge in RIDGES:
+                    yield GridPoint(ridge, normalize, diagonal, 0, depth)
 
 
 def _check_memory(n: int) -> None:
@@ -152,15 +170,15 @@ def _inputs(X: np.ndarray, n: int) -> dict[bool, Tensor]:
 def _rounds(
     X: Float[Tensor, "n d"],
     Y: Float[Tensor, "n c"],
-    ridge: float,
+    point: GridPoint,
     update: Update | None,
     workspace: Workspace,
-    n_rounds: int = ROUNDS,
+    n_rounds: int,
 ) -> Iterator[KernelMachine]:
     metric: Metric = Identity(X.shape[1])
     rng = torch.Generator().manual_seed(0)
     for index in range(n_rounds + 1):
-        machine = _fit(X, Y, ridge, metric, workspace)
+        machine = _fit(X, Y, point, metric, workspace)
         yield machine
         if update is None or index == n_rounds:
             return
@@ -171,9 +189,9 @@ def _rounds(
 
 
 def _fit(
-    X: Float[Tensor, "n d"], Y: Float[Tensor, "n c"], ridge: float, metric: Metric, workspace: Workspace
+    X: Float[Tensor, "n d"], Y: Float[Tensor, "n c"], point: GridPoint, metric: Metric, workspace: Workspace
 ) -> KernelMachine:
-    system = RidgeSystem(KernelOperator(Laplace(_BANDWIDTH), X, metric), Y, ridge)
+    system = RidgeSystem(KernelOperator(point.kernel, X, metric), Y, point.ridge)
     solution = Direct().solve(system, workspace=workspace)
     return KernelMachine(solution.operator, solution.coef)
 

@@ -96,6 +96,18 @@ def two_step_features(X: Float[Tensor, "n d"], y: Float[Tensor, " n"], step: flo
     return 4 * step**2 * M + step**2 * C @ M @ C
 
 
+def distance_to_minimum(
+    score: Float[Tensor, " sets"], low: Float[Tensor, " sets"], high: Float[Tensor, " sets"]
+) -> float:
+    """Paper B, appendix E: the mean of ``(x − min)/max``. Right: ``(x − min)/(max − min)``, which is 1 for the best.
+
+    >>> import torch
+    >>> distance_to_minimum(torch.tensor([1.0]), torch.tensor([0.5]), torch.tensor([1.0]))
+    0.5
+    """
+    return float(((score - low) / high).mean())
+
+
 def separation_weights(tau: float) -> tuple[list[float], list[list[float]]]:
     """Paper D, proof of Theorem 3.4, step 1: ``(ā, W̄)`` that is claimed to represent ``τx₁x₂ + x₃x₄``.
 

@@ -1,0 +1,122 @@
+"""Kernel machines and networks that the experiments on targets of low rank fit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from gramian.datasets import Dataset
+from gramian.experiments.stacked import Adam, Descent, Stack
+from gramian.experiments.stacked import train as train_stack
+from gramian.features import Agop, Update
+from gramian.kernels import Identity, Kernel, KernelOperator, Laplace, Metric
+from gramian.rfm import KernelMachine
+from gramian.rfm.training.rounds import metric_of
+from gramian.solvers import Direct, RidgeSystem
+
+LAPLACE = Laplace(10.0)
+"""The kernel of all machines of paper B."""
+AGOP = Agop(scale=None)
+"""The update of paper B: the mean gradient outer product, not rescaled."""
+
+
+def fit(
+    kernel: Kernel, X: Float[Tensor, "n d"], Y: Float[Tensor, "n c"], ridge: float = 0.0, metric: Metric | None = None
+) -> KernelMachine:
+    """Fit kernel ridge regression, ``(K + λI)α = Y``; without a metric M = I.
+
+    >>> X = torch.tensor([[0.0], [1.0]], dtype=torch.float64)
+    >>> fit(LAPLACE, X, X).predict(X).flatten().round(decimals=6).tolist()
+    [0.0, 1.0]
+    """
+    metric = Identity(X.shape[1]) if metric is None else metric
+    solution = Direct().solve(RidgeSystem(KernelOperator(kernel, X, metric), Y, ridge))
+    return KernelMachine(solution.operator, solution.coef)
+
+
+def rfm_rounds(
+    X: Float[Tensor, "n d"], Y: Float[Tensor, "n c"], ridge: float, n_rounds: int, update: Update = AGOP
+) -> Iterator[KernelMachine]:
+    """Yield the machines of rounds 0 … ``n_rounds`` of a recursive feature machine with the Laplace kernel.
+
+    >>> X = torch.eye(3, dtype=torch.float64)
+    >>> len(list(rfm_rounds(X, X[:, :1], 1e-3, 2)))
+    3
+    """
+    metric: Metric | None = Identity(X.shape[1])
+    rng = torch.Generator().manual_seed(0)
+    for index in range(n_rounds + 1):
+        if metric is None:
+            return
+        machine = fit(LAPLACE, X, Y, ridge, metric)
+        yield machine
+        if index < n_rounds:
+            metric = metric_of(update(machine, rng))
+
+
+def split_rows(data: Dataset, n: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Return inputs ``(n, d)`` and targets ``(n, 1)`` of the first n rows, then those of the others.
+
+    >>> from gramian.datasets import hermite_index
+    >>> [tuple(part.shape) for part in split_rows(hermite_index(5, 3), 2)]
+    [(2, 3), (2, 1), (3, 3), (3, 1)]
+    """
+    X, Y = torch.from_numpy(data.X), torch.from_numpy(data.y).double()[:, None]
+    return X[:n], Y[:n], X[n:], Y[n:]
+
+
+def r2(prediction: Float[Tensor, "n 1"], Y: Float[Tensor, "n 1"]) -> float:
+    """Return ``1 − Σ(f − y)² / Σ(y − ȳ)²``.
+
+    >>> r2(torch.tensor([[1.0], [1.0]]), torch.tensor([[0.0], [2.0]]))
+    0.0
+    """
+    return 1 - float((prediction.to(Y.dtype) - Y).square().sum() / (Y - Y.mean()).square().sum())
+
+
+def network(
+    X: Float[Tensor, "n d"],
+    Y: Float[Tensor, "n 1"],
+    hidden: tuple[int, ...],
+    rule: Descent | Adam,
+    *,
+    epochs: int,
+    seed: int,
+    first_std: float | None = None,
+    batch: int | None = None,
+) -> Stack:
+    """Train a ReLU network without biases in single precision, from torch's default or a small normal first layer.
+
+    >>> X = torch.eye(4, dtype=torch.float64)
+    >>> network(X, X[:, :1], (8,), Descent(0.1), epochs=2, seed=0).outputs(X.float()).shape
+    torch.Size([1, 4, 1])
+    """
+    widths = (X.shape[1], *hidden, 1)
+    stack = Stack.random(widths, ("relu",) * len(hidden), [seed], biases=(False,) * (len(hidden) + 1))
+    rng = torch.Generator().manual_seed(seed + 1_000_000)
+    if first_std is not None:
+        stack.weights[0].copy_(first_std * torch.randn(stack.weights[0].shape, generator=rng))
+    train_stack(stack, X.float(), Y.float()[None], rule, epochs=epochs, batch=batch, rng=rng)
+    return stack
+
+
+def first_gram(stack: Stack) -> Float[Tensor, "d d"]:
+    """Return ``W₁ᵀW₁`` of a stack of one network, in double precision.
+
+    >>> first_gram(Stack.random((2, 3, 1), ("relu",), seeds=[0])).shape
+    torch.Size([2, 2])
+    """
+    V = stack.weights[0][0].double()
+    return V @ V.mT
+
+
+def share(M: Float[Tensor, "d d"], columns: int) -> float:
+    """Return the share of the trace on the first columns.
+
+    >>> share(torch.eye(4), 1)
+    0.25
+    """
+    return float(M.diagonal()[:columns].sum() / M.trace())

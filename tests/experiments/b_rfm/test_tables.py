@@ -1,0 +1,65 @@
+"""The search on tables, and the numbers of Tables 2 to 5."""
+
+import numpy as np
+import pytest
+import torch
+
+from gramian.experiments.b_rfm import grinsztajn_sets as g
+from gramian.experiments.b_rfm import tables
+from gramian.experiments.b_rfm.low_rank_fits import LAPLACE, fit
+from gramian.experiments.b_rfm.printed_tables import table
+
+
+def product(n=160):
+    X = np.random.default_rng(0).normal(size=(n, 5))
+    return X, X[:, 0] * X[:, 1]
+
+
+def test_splits_are_disjoint_and_capped():
+    train, valid, test = g.split(1000, 100, 3)
+    assert (len(train), len(valid), len(test)) == (100, 270, 630)
+    assert len({*train.tolist(), *valid.tolist(), *test.tolist()}) == 1000
+
+
+def test_features_help_where_two_of_five_columns_matter():
+    X, y = product(400)
+    found = g.search(g.TabularTask(X, y, True), 200, 2, 0)
+    assert found.rfm > found.laplace
+    assert found.round > 0
+
+
+def test_scores_do_not_depend_on_the_units_of_the_target():
+    X, y = product()
+    one, other = (g.search(g.TabularTask(X, a * y + 7, True), 80, 1, 1) for a in (1.0, 50.0))
+    assert one.rfm == pytest.approx(other.rfm, abs=1e-6)
+
+
+def test_labels_are_scored_by_their_share():
+    X, y = product()
+    found = g.search(g.TabularTask(X, (y > 0).astype(np.float64), False), 80, 1, 0)
+    assert found.rfm * 56 == pytest.approx(round(found.rfm * 56))  # 80 training rows, 24 for validation, 56 for tests
+
+
+def test_r2_of_a_predictor_of_zero():
+    """1 − Σy² / Σ(y − ȳ)² for y = 1, 3, and 0 where the targets are centred."""
+    machine = fit(LAPLACE, torch.zeros(1, 1, dtype=torch.float64), torch.zeros(1, 1, dtype=torch.float64))
+    rows = torch.ones(2, 1, dtype=torch.float64)
+    assert g.score(machine, rows, np.array([1.0, 3.0]), True) == pytest.approx(-4)
+    assert g.score(machine, rows, np.array([-1.0, 1.0]), True) == pytest.approx(0)
+    assert g.score(machine, rows, np.array([-1.0, 1.0]), False) == 0.5
+
+
+def test_the_rank_correlation_needs_all_sets():
+    names = [name for _, name in table(2).rows if name in tables._LINEAR[2]]
+    printed = {name: value for (_, name), value in zip(table(2).rows, table(2).of("RFM"), strict=True)}
+    records = [{"spec": {"table": 2, "name": n}, "numbers": {"score": printed[n] - 0.1}} for n in set(names)]
+    assert tables.rank_correlation(records)["rank correlation"] == pytest.approx(1)
+    assert tables.rank_correlation(records[1:]) == {}
+
+
+def test_sets_that_are_not_at_hand_have_no_cells():
+    for which in (2, 3, 4, 5):
+        claims = {claim.key: claim for claim in tables._claims(which)}
+        for (rows, name), value in zip(table(which).rows, table(which).of("RFM"), strict=True):
+            if not np.isnan(value):
+                assert bool(claims[f"{name}/{rows}"].missing) == (name not in tables._LINEAR[which])
