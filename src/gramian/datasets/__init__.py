@@ -11,6 +11,7 @@ May import ``core`` and ``tables``. Nothing here downloads anything: public data
 
 from gramian.datasets.base import Dataset, Split
 from gramian.datasets.boolean import low_rank_product, sparse_parity
+from gramian.datasets.composed import mark_class, marked_pixels, pair_by_class, resized, street_numbers, unit_rows
 from gramian.datasets.gaussian import gated_product, hermite_index, staircase
 from gramian.datasets.images import cifar10, cifar100, mnist
 from gramian.datasets.modular import modular_arithmetic
@@ -29,12 +30,18 @@ __all__ = [
     "grinsztajn_names",
     "hermite_index",
     "low_rank_product",
+    "mark_class",
+    "marked_pixels",
     "mnist",
     "modular_arithmetic",
+    "pair_by_class",
+    "resized",
     "sparse_parity",
     "sst2",
     "staircase",
+    "street_numbers",
     "swiss_roll",
     "uci",
     "uci_names",
+    "unit_rows",
 ]
