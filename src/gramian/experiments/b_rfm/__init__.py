@@ -2,10 +2,16 @@
 
 from gramian.experiments.b_rfm import (
     grokking,
+    shared_features,
     simplicity,
+    street,
+    tickets,
 )
 
 __all__ = [
     "grokking",
+    "shared_features",
     "simplicity",
+    "street",
+    "tickets",
 ]

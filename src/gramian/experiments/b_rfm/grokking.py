@@ -121,7 +121,7 @@ def _claims() -> tuple[Claim, ...]:
             null=Null(1.0, "no delay"),
         ),
         at_least(
-            "nn/end", 0.98, "99.38 % on STL-10; 800 (paper: 1,600) test rows of other pictures", slack=0.02,
+            "nn/end", 0.98, "99.38 % on STL-10; other pictures, and 400 test rows at the scale small", slack=0.02,
             label="Network: test accuracy at the end", null=chance,
         ),
         positive(
@@ -162,7 +162,7 @@ def draw(records: Sequence[dict[str, Any]], figure: Figure) -> None:
 
 
 _SMOKE = NetworkTraining(width=32, optimizer="adam", rate=1e-3, batch=None, epochs=15, first_std=5e-3)
-_SMALL = NetworkTraining(width=512, optimizer="adam", rate=1e-4, batch=None, epochs=150, first_std=5e-3)
+_SMALL = NetworkTraining(width=512, optimizer="adam", rate=1e-4, batch=None, epochs=100, first_std=5e-3)
 _PAPER = NetworkTraining(width=1024, optimizer="adam", rate=1e-4, batch=None, epochs=300, first_std=5e-3)
 
 
@@ -176,8 +176,8 @@ _PAPER = NetworkTraining(width=1024, optimizer="adam", rate=1e-4, batch=None, ep
             Marked("code", "made", 16, 20, 1, 1e-3, 50, 10),
         ),
         "small": (
-            Marked("text", "cifar10", 48, 400, 3, 2.5e-3, network=_SMALL),
-            Marked("code", "cifar10", 48, 400, 5, 1e-3),
+            Marked("text", "cifar10", 48, 200, 3, 2.5e-3, network=_SMALL),
+            Marked("code", "cifar10", 48, 200, 5, 1e-3),
         ),
         "paper": (
             Marked("text", "cifar10", 96, 800, 3, 2.5e-3, network=_PAPER),
