@@ -6,6 +6,7 @@ from gramian.experiments.b_rfm import (
     simplicity,
     street,
     tickets,
+    tickets_why,
 )
 
 __all__ = [
@@ -14,4 +15,5 @@ __all__ = [
     "simplicity",
     "street",
     "tickets",
+    "tickets_why",
 ]

@@ -166,7 +166,7 @@ def _draw_simplicity(records: Sequence[dict[str, Any]], figure: Figure) -> None:
             label = name if at == 0 else None
             axes[2].bar(at + 0.25 * (offset - 1), np.mean(values), 0.22, color=colour, label=label)
     axes[2].set(xticks=(0, 1), xticklabels=_MODELS.values(), ylabel="test accuracy (%)")
-    axes[2].legend(frameon=False, fontsize=7, loc="lower center")
+    axes[2].legend(frameon=False, fontsize=7, ncols=3, loc="lower center", bbox_to_anchor=(0.4, 1.0), columnspacing=1)
     style.declutter(axes[2], "y")
 
 
