@@ -127,7 +127,7 @@ def _draw_selection(records: Sequence[dict[str, Any]], figure: Figure) -> None:
 _SMALL = StreetTask("mnist", 2000, 1000, 16, 5, 20_000, (1, 2, 3, 4), NetworkTraining(2, 256, "sgd", 1.0, 100, 150))
 _PAPER = StreetTask("mnist", 58_606, 10_000, 32, 5, 20_000, (1, 2, 3, 4), NetworkTraining(rate=0.05, batch=100))
 _SMOKE = StreetTask("made-digits", 60, 40, 8, 1, 20, (1, 2), NetworkTraining(2, 16, "sgd", 1.0, 20, 4))
-_SPECS = {"smoke": (_SMOKE,), "small": (_SMALL,), "paper": (_PAPER,)}
+_BY_DEPTH = StreetTask("mnist", 1500, 1000, 16, 5, 20_000, (1, 2, 3, 4), NetworkTraining(2, 128, "sgd", 1.0, 100, 200))
 _UNIFORM = Null(0.5, "all columns alike, as in an untrained network")
 
 
@@ -135,7 +135,7 @@ _UNIFORM = Null(0.5, "all columns alike, as in an untrained network")
     "b/fig3",
     "B",
     "Street numbers: RFMs and networks select the centre digit and far outperform plain kernels",
-    specs=_SPECS,
+    specs={"smoke": (_SMOKE,), "small": (_SMALL,), "paper": (_PAPER,)},
     seeds={"small": 5, "paper": 1},
     claims=[
         at_least(
@@ -230,14 +230,17 @@ def _depth_claims() -> tuple[Claim, ...]:
         for name, values in _PRINTED.items()
         for depth, value in enumerate(values, 1)
     ]
+    claims += [
+        positive(
+            f"ntk on features/beyond nn/{depth}",
+            "“a Mahalanobis kernel with the first layer feature matrix is sufficient to exceed” the network; the table "
+            "has it so at depths 1 to 3, and 0.14 points below the network at depth 4",
+            label=f"Depth {depth}: accuracy of the NTK on W₁ᵀW₁ minus that of the network",
+        )
+        for depth in (1, 2, 3)
+    ]
     for depth in (1, 2, 3, 4):
         claims += [
-            positive(
-                f"ntk on features/beyond nn/{depth}",
-                "“a Mahalanobis kernel with the first layer feature matrix is sufficient to exceed” the network; at "
-                "depths 1 to 3 of the table also in accuracy, at depth 4 within 0.14 points",
-                label=f"Depth {depth}: accuracy of the NTK on W₁ᵀW₁ minus that of the network",
-            ),
             at_least(
                 f"laplace on features/gain/{depth}", 0.05, "12 points on SVHN at every depth", slack=0.03,
                 label=f"Depth {depth}: accuracy of the Laplace kernel on W₁ᵀW₁ minus that without",
@@ -298,7 +301,7 @@ def _draw_depth(records: Sequence[dict[str, Any]], figure: Figure) -> None:
     "b/fig11",
     "B",
     "Street numbers by depth: kernels on a network's first-layer features against the network itself",
-    specs=_SPECS,
+    specs={"smoke": (_SMOKE,), "small": (_BY_DEPTH,), "paper": (_PAPER,)},
     seeds={"small": 5, "paper": 1},
     claims=_depth_claims(),
     draw=_draw_depth,
