@@ -145,7 +145,7 @@ def draw(records: Sequence[dict[str, Any]], figure: Figure) -> None:
             row[0].plot(100 * np.asarray(train), ":", color=style.GREY)
         row[0].set(xlabel="round", ylabel="accuracy (%)", xticks=range(len(arrays["test"])), ylim=(45, 103))
         side = record["spec"]["side"]
-        row[0].set_title(f"RFM, {path}, {side} × {side}: test (line), training (dots)", fontsize=8)
+        row[0].set_title(f"RFM, {path}, {side} × {side}: test (line), training", fontsize=8)
         style.declutter(row[0], "y")
         curves = arrays.get("network", {})
         if curves:
