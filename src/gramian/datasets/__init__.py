@@ -11,15 +11,18 @@ May import ``core`` and ``tables``. Nothing here downloads anything: public data
 
 from gramian.datasets.base import Dataset, Split
 from gramian.datasets.boolean import low_rank_product, sparse_parity
-from gramian.datasets.gaussian import gated_product, hermite_index
-from gramian.datasets.images import cifar10, mnist
+from gramian.datasets.composed import mark_class, marked_pixels, pair_by_class, resized, street_numbers, unit_rows
+from gramian.datasets.gaussian import gated_product, hermite_index, staircase
+from gramian.datasets.images import cifar10, cifar100, mnist
 from gramian.datasets.modular import modular_arithmetic
 from gramian.datasets.public import covertype, diamonds, grinsztajn, grinsztajn_names, sst2, uci, uci_names
+from gramian.datasets.spiral import swiss_roll
 
 __all__ = [
     "Dataset",
     "Split",
     "cifar10",
+    "cifar100",
     "covertype",
     "diamonds",
     "gated_product",
@@ -27,10 +30,18 @@ __all__ = [
     "grinsztajn_names",
     "hermite_index",
     "low_rank_product",
+    "mark_class",
+    "marked_pixels",
     "mnist",
     "modular_arithmetic",
+    "pair_by_class",
+    "resized",
     "sparse_parity",
     "sst2",
+    "staircase",
+    "street_numbers",
+    "swiss_roll",
     "uci",
     "uci_names",
+    "unit_rows",
 ]

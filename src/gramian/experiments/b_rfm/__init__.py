@@ -1,4 +1,4 @@
-"""Experiments of paper B, on recursive feature machines (RFM); importing the package registers them."""
+"""Experiments of paper B, on recursive feature machines; importing the package registers them."""
 
 from gramian.experiments.b_rfm import (
     depth,
@@ -6,13 +6,19 @@ from gramian.experiments.b_rfm import (
     fig4_why,
     fig5,
     gradient,
+    grokking,
     low_rank,
     lowrank_notebook,
     metrics,
     propositions,
     sample_complexity,
+    shared_features,
+    simplicity,
+    street,
     tables,
     theorem1,
+    tickets,
+    tickets_why,
 )
 
 __all__ = [
@@ -21,11 +27,17 @@ __all__ = [
     "fig4_why",
     "fig5",
     "gradient",
+    "grokking",
     "low_rank",
     "lowrank_notebook",
     "metrics",
     "propositions",
     "sample_complexity",
+    "shared_features",
+    "simplicity",
+    "street",
     "tables",
     "theorem1",
+    "tickets",
+    "tickets_why",
 ]

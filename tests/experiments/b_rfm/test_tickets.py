@@ -1,0 +1,21 @@
+"""Fig. 6: training again on some pixels."""
+
+import torch
+
+from gramian.experiments.b_rfm.picture_models import predictor, ridge_fit, scores
+from gramian.experiments.b_rfm.tickets import RIDGE, Ticket, refit_accuracy, ticket_rows
+
+
+def test_a_refit_on_all_columns_is_the_plain_kernel_and_on_useless_ones_is_chance():
+    rows, test, known = ticket_rows(Ticket("made", (0, 4), 20, 15, 16), seed=0)
+    assert known is None
+    all_columns = torch.ones(rows[0].shape[1], dtype=torch.bool)
+    assert refit_accuracy(all_columns, rows, test) == scores(predictor(ridge_fit(*rows, RIDGE)), *test) == 1.0
+    corner = torch.zeros(16, 16, 3, dtype=torch.bool)
+    corner[:2, :2] = True
+    assert refit_accuracy(corner.flatten(), rows, test) < 0.9
+
+
+def test_the_known_columns_of_the_star_decide_alone():
+    rows, test, known = ticket_rows(Ticket("made", None, 40, 10, 16), seed=0)
+    assert refit_accuracy(known, rows, test) == 1.0
