@@ -14,7 +14,7 @@ def test_the_summary_of_a_made_up_course():
     second = np.where(steps < 40, last / 2, last / 2 + np.clip((steps - 40) / 80, 0, 0.5))
     linearity = np.stack([0 * last, second, last], axis=1)
     rows = tuple(tuple(row) for row in linearity.tolist())
-    course = grokking.Course(tuple((5 * steps).tolist()), tuple(train.tolist()), tuple(test.tolist()), rows)
+    course = grokking.GrokkingCourse(tuple((5 * steps).tolist()), tuple(train.tolist()), tuple(test.tolist()), rows)
     found = grokking.summary(course)
     assert found["grokked"] == 5 * 76
     assert found["delay"] == 5 * (76 - 20)
@@ -23,7 +23,7 @@ def test_the_summary_of_a_made_up_course():
     assert found["rise/second"] == pytest.approx(found["rise/last"] - found["gap"], abs=1e-12)
     assert found["late"] == pytest.approx(0.125, abs=0.01)  # it stops rising at step 80
     assert found["test"] == 1
-    never = grokking.summary(grokking.Course(course.epochs, course.train, (0.0,) * 101, course.linearity))
+    never = grokking.summary(grokking.GrokkingCourse(course.epochs, course.train, (0.0,) * 101, course.linearity))
     assert never["grokked"] == 500
 
 

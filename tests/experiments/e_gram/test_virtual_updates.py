@@ -3,12 +3,12 @@
 import torch
 
 from gramian.experiments.e_gram import virtual_updates
-from gramian.experiments.e_gram.virtual_updates import LIPSCHITZ, Steps
+from gramian.experiments.e_gram.virtual_updates import LIPSCHITZ, SampleSteps
 
 
 def test_the_state_moves_along_its_slope_times_the_virtual_update():
     """z⁺ = z + ‖x‖² φ′(z) · virtual, so that h⁺ = φ(z⁺)."""
-    actual, virtual, z = virtual_updates.move("tanh", Steps(5), 0.3, 0.8, torch.Generator().manual_seed(0))
+    actual, virtual, z = virtual_updates.move("tanh", SampleSteps(5), 0.3, 0.8, torch.Generator().manual_seed(0))
     slope = 1 - torch.tanh(z).square()
     torch.testing.assert_close(actual, torch.tanh(z + 0.64 * slope * virtual) - torch.tanh(z))
 

@@ -124,7 +124,7 @@ def _draw(records: Sequence[dict[str, Any]], figure: Figure) -> None:
     specs={
         "smoke": (CollapseTraining(300, data="digits", width=32, epochs=10),),
         "small": (CollapseTraining(2000),),
-        "paper": (CollapseTraining(20_000, width=256),),
+        "paper": (CollapseTraining(2000),),
     },
     seeds={"small": 5, "paper": 5},
     claims=[

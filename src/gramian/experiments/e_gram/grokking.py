@@ -38,7 +38,7 @@ class ModularTraining:
 
 
 @dataclass(frozen=True)
-class Course:
+class GrokkingCourse:
     """Measurements by epoch: accuracies, and the target linearity of each hidden layer on the training rows."""
 
     epochs: tuple[int, ...]
@@ -52,7 +52,7 @@ def accuracy(model: nn.Module, X: Float[Tensor, "n d"], y: Int[Tensor, " n"]) ->
     return float((model(X).argmax(1) == y).double().mean())
 
 
-def train(spec: ModularTraining, seed: int) -> Course:
+def train(spec: ModularTraining, seed: int) -> GrokkingCourse:
     """Train three hidden ReLU layers by AdamW (β₂ = 0.98) on the cross-entropy, in float64 as the authors do.
 
     >>> course = train(ModularTraining(0.5, p=5, width=8, epochs=2, every=1), seed=0)
@@ -84,7 +84,7 @@ def train(spec: ModularTraining, seed: int) -> Course:
                 nn.functional.cross_entropy(model(X[batch]), y[batch]).backward()
                 optimizer.step()
     epochs, fitted, unseen, linearity = zip(*found, strict=True)
-    return Course(epochs, fitted, unseen, linearity)
+    return GrokkingCourse(epochs, fitted, unseen, linearity)
 
 
 def smooth(values: Float[np.ndarray, " t"], reach: int = 2) -> Float[np.ndarray, " t"]:
@@ -106,7 +106,7 @@ def first(values: Float[np.ndarray, " t"], least: float) -> int:
     return int(reached[0]) if len(reached) else len(values) - 1
 
 
-def summary(course: Course) -> dict[str, float]:
+def summary(course: GrokkingCourse) -> dict[str, float]:
     """Return the numbers of a course between memorisation (training 99 %) and grokking (test 90 %, or the end)."""
     train, test = np.asarray(course.train), np.asarray(course.test)
     second, last = (smooth(np.asarray(course.linearity)[:, layer]) for layer in (-2, -1))
@@ -233,8 +233,8 @@ def _draw(records: Sequence[dict[str, Any]], figure: Figure) -> None:
         for ax in (above, below):
             style.declutter(ax, "y")
     axes[0, 0].set(ylabel="target linearity, accuracy", ylim=(0, 1.05))
-    for ax in axes[:, 0]:
-        ax.legend(fontsize=7, loc="upper right" if ax is axes[1, 0] else "center right")
+    axes[0, 0].legend(fontsize=7, loc="upper right", bbox_to_anchor=(1.0, 0.95))
+    axes[1, 0].legend(fontsize=7, loc="center right")
 
 
 @experiment(

@@ -193,8 +193,8 @@ def _draw(records: Sequence[dict[str, Any]], figure: Figure) -> None:
         ax.set_title(f"width {spec['width']:,}\n(n = {spec['n']:,})", fontsize=9)
         ax.set(xlabel="epoch")
         style.declutter(ax, "y")
-    axes[0].set(ylabel="norm, relative to ‖y‖", ylim=(0, None))
-    axes[0].legend(fontsize=8)
+    axes[0].set(ylabel="norm, relative to ‖y‖", ylim=(0, 1.35))
+    axes[0].legend(fontsize=8, loc="upper right")
 
 
 @experiment(

@@ -163,6 +163,7 @@ def swiss(spec: RollTraining, seed: int) -> Result:
         "end": shown[-1],
         "last": linearity[-1],
         "cosine": cosine(course.shift, course.grams[-1] - course.grams[0]),
+        "moved": float((course.grams[-1] - course.grams[0]).norm() / course.grams[0].norm()),
     }
     if seed:
         return Result(numbers, {})

@@ -18,7 +18,7 @@ LIPSCHITZ = {"tanh": 1.0, "relu": 1.0, "gelu": 1.12891}
 
 
 @dataclass(frozen=True)
-class Steps:
+class SampleSteps:
     """Number of samples, inputs and outputs of the layer; norm of the input; sizes of the steps."""
 
     samples: int
@@ -28,13 +28,13 @@ class Steps:
 
 
 def move(
-    activation: str, spec: Steps, rate: float, norm: float, rng: torch.Generator
+    activation: str, spec: SampleSteps, rate: float, norm: float, rng: torch.Generator
 ) -> tuple[Float[Tensor, "s m"], Float[Tensor, "s m"], Float[Tensor, "s m"]]:
     """Return the actual shift, the virtual shift and the pre-activations of one layer, one step per sample.
 
     The layer is ``h = φ(Wx)`` with ``‖x‖ = norm``, the loss the square of ``a·tanh(Vh) − y``; only W is trained.
 
-    >>> actual, virtual, z = move("tanh", Steps(2), 0.1, 1.0, torch.Generator().manual_seed(0))
+    >>> actual, virtual, z = move("tanh", SampleSteps(2), 0.1, 1.0, torch.Generator().manual_seed(0))
     >>> actual.shape == virtual.shape == z.shape
     True
     """
@@ -122,11 +122,11 @@ def _claims() -> Iterator[Claim]:
     "e/prop1",
     "E",
     "Actual and virtual update of a hidden state: the same sign, and a bound of the size",
-    specs={"smoke": (Steps(20),), "small": (Steps(200),), "paper": (Steps(2000),)},
+    specs={"smoke": (SampleSteps(20),), "small": (SampleSteps(200),), "paper": (SampleSteps(2000),)},
     seeds={"small": 5, "paper": 5},
     claims=[*_claims()],
 )
-def virtual_updates(spec: Steps, seed: int) -> Result:
+def virtual_updates(spec: SampleSteps, seed: int) -> Result:
     """Take one step per sample and rate with each activation."""
     rng = torch.Generator().manual_seed(seed)
     numbers: dict[str, float] = {}
