@@ -69,7 +69,7 @@ _FAILURE = Null(0.1, "an inequality that fails by a tenth")
     specs={
         "smoke": (DigitsTraining(100, 16, 50),),
         "small": (DigitsTraining(500, 64, 300),),
-        "paper": (DigitsTraining(1797, 256, 300),),
+        "paper": (DigitsTraining(500, 64, 300),),
     },
     seeds={"small": 5, "paper": 5},
     claims=[

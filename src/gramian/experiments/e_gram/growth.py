@@ -70,7 +70,7 @@ def _task(spec: GrowthTraining, rng: torch.Generator) -> tuple[Tensor, Tensor]:
     specs={
         "smoke": (GrowthTraining(40, 5, 8, 20),),
         "small": (GrowthTraining(200, 10, 32, 400),),
-        "paper": (GrowthTraining(1000, 20, 128, 400),),
+        "paper": (GrowthTraining(200, 10, 32, 400),),
     },
     seeds={"small": 5, "paper": 5},
     claims=[
@@ -170,7 +170,7 @@ def growth_of_the_surrogate(spec: GrowthTraining, seed: int) -> Result:
     specs={
         "smoke": tuple(GrowthTraining(40, 5, 8, 20, offset) for offset in (0.0, 3.0)),
         "small": tuple(GrowthTraining(200, 10, 32, 400, offset) for offset in (0.0, 1.0, 3.0)),
-        "paper": tuple(GrowthTraining(1000, 20, 128, 400, offset) for offset in (0.0, 1.0, 3.0)),
+        "paper": tuple(GrowthTraining(200, 10, 32, 400, offset) for offset in (0.0, 1.0, 3.0)),
     },
     seeds={"small": 5, "paper": 5},
     claims=[

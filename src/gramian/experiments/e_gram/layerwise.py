@@ -117,7 +117,7 @@ def _draw(records: Sequence[dict[str, Any]], figure: Figure) -> None:
     specs={
         "smoke": (Interpolation(30, 5, 8, 100, segments=10),),
         "small": (Interpolation(100, 10, 32, 1500),),
-        "paper": (Interpolation(300, 20, 64, 3000, segments=200),),
+        "paper": (Interpolation(100, 10, 32, 1500),),
     },
     seeds={"small": 5, "paper": 5},
     claims=[
