@@ -242,7 +242,7 @@ def _draw(records: Sequence[dict[str, Any]], figure: Figure) -> None:
     "E",
     "Grokking (x + y) mod 61: target linearity by layer and weight decay (Fig. 13), and its gap (Fig. 14)",
     specs={
-        "smoke": (ModularTraining(0.5, p=11, width=32, epochs=30),),
+        "smoke": (ModularTraining(0.5, p=11, width=32, epochs=30, every=2),),
         "small": (ModularTraining(0.0), ModularTraining(0.5)),
         "paper": tuple(ModularTraining(decay) for decay in (0.0, *_GROKKING)),
     },
