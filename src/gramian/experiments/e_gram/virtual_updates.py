@@ -67,8 +67,8 @@ def _claims() -> Iterator[Claim]:
         yield between(
             f"ratio/{activation}",
             0.0,
-            1.0,
-            "|h⁺ − h| ≤ L²·|virtual update| for every entry, with ‖x‖ = 1",
+            1.0 + 1e-9,
+            "|h⁺ − h| ≤ L²·|virtual update| for every entry, with ‖x‖ = 1; active ReLU units attain it, up to rounding",
             label=f"{name}: largest |h⁺ − h| / (L²·|virtual update|)",
             kind="proved identity",
             null=Null(9.0, "the same with ‖x‖ = 3, where the condition fails"),
