@@ -180,7 +180,7 @@ def _claims() -> Iterator[Claim]:
             "a tenth of the whole rise, half of what a steady rise has",
             label=f"λ = {decay:g}: change of the last layer's TL in the last fifth of training, of its whole rise",
             null=Null(0.2, "a steady rise"),
-            scales=scales,
+            scales=("paper",),
         )
         yield positive(
             f"follow/{decay:g}",
@@ -243,7 +243,7 @@ def _draw(records: Sequence[dict[str, Any]], figure: Figure) -> None:
     "Grokking (x + y) mod 61: target linearity by layer and weight decay (Fig. 13), and its gap (Fig. 14)",
     specs={
         "smoke": (ModularTraining(0.5, p=11, width=32, epochs=30, every=2),),
-        "small": (ModularTraining(0.0), ModularTraining(0.5)),
+        "small": (ModularTraining(0.0, epochs=250), ModularTraining(0.5, epochs=250)),
         "paper": tuple(ModularTraining(decay) for decay in (0.0, *_GROKKING)),
     },
     seeds={"small": 5, "paper": 5},
