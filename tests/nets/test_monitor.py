@@ -96,6 +96,51 @@ def test_accumulated_vcs_is_the_change_of_the_gram_matrix(kind):
     assert monitor.measure()["0/vcs_pearson"] > 0.9999
 
 
+def naive_shift(model, layer, step):
+    """Σ h⁺h⁺ᵀ − hhᵀ without its η² term, one sample at a time, for the mean of the losses."""
+    total = torch.zeros(layer.in_features, layer.in_features, dtype=torch.float64)
+    for x, label in zip(X, LABELS, strict=True):
+        with torch.enable_grad():
+            h = x
+            for module in model:
+                if module is layer:
+                    h = start = h.detach().requires_grad_()
+                h = module(h)
+            (gradient,) = torch.autograd.grad(F.cross_entropy(h, label) / len(X), start)
+        moved = -step * gradient
+        total += torch.outer(moved, start.detach()) + torch.outer(start.detach(), moved)
+    return total
+
+
+def test_accumulated_vcs_is_the_naive_sum_over_samples_and_steps():
+    model = seeded(mlp)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.3, momentum=0.5)
+    monitors = {
+        kind: Monitor(model, (X, LABELS), "cross_entropy", every=100, optimizer=optimizer, vcs=kind)
+        for kind in ("diagonal", "full")
+    }
+    expected = dict.fromkeys(("0", "2", "4"), 0.0)
+    for step in range(4):
+        optimizer.param_groups[0]["lr"] = 0.3 / (1 + step)  # a schedule
+        for name in expected:
+            expected[name] += naive_shift(model, model[int(name)], 0.3 / (1 + step)).numpy()
+        optimizer.zero_grad()
+        F.cross_entropy(model(X), LABELS).backward()
+        for monitor in monitors.values():
+            monitor.step()
+        optimizer.step()
+    for name, total in expected.items():
+        np.testing.assert_allclose(monitors["full"].vcs(name), total, atol=1e-12)
+        np.testing.assert_allclose(monitors["diagonal"].vcs(name), total.diagonal(), atol=1e-12)
+    resumed = Monitor(model, (X, LABELS), "cross_entropy", optimizer=optimizer, vcs="full")
+    resumed.load_state_dict(monitors["full"].state_dict())
+    np.testing.assert_array_equal(resumed.vcs("2"), monitors["full"].vcs("2"))
+    weight = model[2].weight.detach()
+    gram = weight.mT @ weight
+    correlation = np.corrcoef(expected["2"].ravel(), gram.numpy().ravel())[0, 1]
+    assert monitors["full"].measure()["2/vcs_nfm_pearson"] == pytest.approx(correlation, abs=1e-10)
+
+
 def test_monitor_explains_its_mistakes():
     model = seeded(mlp)
     with pytest.raises(ValueError, match="every must be"):

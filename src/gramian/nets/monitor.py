@@ -293,6 +293,7 @@ class Monitor:
             W = layer.matrix(layer.weight().detach()).double()
             initial = self.initial[layer.state_key(unwrap(self.model))].to(layer.weight().device)
             W0 = layer.matrix(initial).double()
-            change = W.square().sum(1) - W0.square().sum(1) if self._vcs_kind == "diagonal" else W.mT @ W - W0.mT @ W0
-            found[f"{name}/vcs_pearson"] = pearson(total.double().cpu(), change.cpu())
+            gram, first = ((V.square().sum(1) if self._vcs_kind == "diagonal" else V.mT @ V) for V in (W, W0))
+            found[f"{name}/vcs_pearson"] = pearson(total.double().cpu(), (gram - first).cpu())
+            found[f"{name}/vcs_nfm_pearson"] = pearson(total.double().cpu(), gram.cpu())
         return {key: value for key, value in found.items() if not math.isnan(value)}
