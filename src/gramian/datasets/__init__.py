@@ -12,7 +12,7 @@ May import ``core`` and ``tables``. Nothing here downloads anything: public data
 from gramian.datasets.base import Dataset, Split
 from gramian.datasets.boolean import low_rank_product, sparse_parity
 from gramian.datasets.gaussian import gated_product, hermite_index
-from gramian.datasets.images import cifar10, mnist
+from gramian.datasets.images import cifar10, cifar100, mnist
 from gramian.datasets.modular import modular_arithmetic
 from gramian.datasets.public import covertype, diamonds, grinsztajn, grinsztajn_names, sst2, uci, uci_names
 
@@ -20,6 +20,7 @@ __all__ = [
     "Dataset",
     "Split",
     "cifar10",
+    "cifar100",
     "covertype",
     "diamonds",
     "gated_product",

@@ -1,4 +1,4 @@
-"""Readers for image sets on the local disk: MNIST in its original files, CIFAR-10 as sheets of pictures.
+"""Readers for image sets on the local disk: MNIST in its original files, CIFAR-10 and CIFAR-100 as sheets of pictures.
 
 Pixels come as float32 in [0, 1], one picture per row: float64 would make CIFAR-10 1.2 GB for nothing.
 """
@@ -78,20 +78,46 @@ def cifar10(split: str = "train", folder: str | Path | None = None) -> Dataset:
     FileNotFoundError: there is no cifar10/labels.npz in nowhere: ...
     """
     check_split(split, ("train", "test"))
-    with np.load(find("cifar10/labels.npz", folder)) as stored:
-        labels = stored[split].astype(np.int64)
-    per_sheet = math.prod(_SHEET)
-    X = np.empty((len(labels), _SIDE * _SIDE * 3), dtype=np.float32)
-    for sheet, start in enumerate(range(0, len(labels), per_sheet)):
-        path = find(f"cifar10/{split}_{sheet:02d}.webp", folder)
-        part = X[start : start + per_sheet]  # the last sheet may hold fewer pictures than its grid
-        np.divide(_pictures(path)[: len(part)], np.float32(255), out=part)
+    X, y = _sheets("cifar10", split, folder)
     shape = (_SIDE, _SIDE, 3)
     return Dataset(
         X=X,
-        y=labels,
+        y=y,
         feature_names=pixel_names(shape),
-        description=f"CIFAR-10, {split}: {len(labels)} photographs of {', '.join(_CIFAR_CLASSES)}",
+        description=f"CIFAR-10, {split}: {len(y)} photographs of {', '.join(_CIFAR_CLASSES)}",
+        image_shape=shape,
+    )
+
+
+def cifar100(split: str = "train", folder: str | Path | None = None) -> Dataset:
+    """Colour photographs of 32 × 32 pixels in a hundred classes: 50,000 to train on, 10,000 to test.
+
+    Parameters
+    ----------
+    split : "train" or "test"
+    folder : path, optional
+        Holds ``cifar100/{train,test}_NN.webp`` (sheets of 40 × 25 pictures, row by row) and ``cifar100/labels.npz``;
+        the folder GRAMIAN_DATA by default.
+
+    Returns
+    -------
+    Dataset
+        ``X (n, 3072)`` float32 in [0, 1], height × width × channel; labels ``y (n,)`` from 0 to 99, the classes in
+        alphabetical order, apple to worm.
+
+    >>> cifar100("test", folder="nowhere")
+    Traceback (most recent call last):
+        ...
+    FileNotFoundError: there is no cifar100/labels.npz in nowhere: ...
+    """
+    check_split(split, ("train", "test"))
+    X, y = _sheets("cifar100", split, folder)
+    shape = (_SIDE, _SIDE, 3)
+    return Dataset(
+        X=X,
+        y=y,
+        feature_names=pixel_names(shape),
+        description=f"CIFAR-100, {split}: {len(y)} photographs in a hundred classes",
         image_shape=shape,
     )
 
@@ -125,6 +151,19 @@ def _idx(path: Path, dimensions: int) -> NDArray[np.uint8]:
     if len(content) - head != shape.prod():
         raise ValueError(f"{path} is cut short or damaged: {len(content) - head} bytes for the shape {tuple(shape)}")
     return np.frombuffer(content, dtype=np.uint8, offset=head).reshape(shape)
+
+
+def _sheets(name: str, split: str, folder: str | Path | None) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """Pixels in [0, 1] and labels of one split of a set that is stored as sheets."""
+    with np.load(find(f"{name}/labels.npz", folder)) as stored:
+        labels = stored[split].astype(np.int64)
+    per_sheet = math.prod(_SHEET)
+    X = np.empty((len(labels), _SIDE * _SIDE * 3), dtype=np.float32)
+    for sheet, start in enumerate(range(0, len(labels), per_sheet)):
+        path = find(f"{name}/{split}_{sheet:02d}.webp", folder)
+        part = X[start : start + per_sheet]  # the last sheet may hold fewer pictures than its grid
+        np.divide(_pictures(path)[: len(part)], np.float32(255), out=part)
+    return X, labels
 
 
 def _pictures(path: Path) -> NDArray[np.uint8]:
