@@ -1,9 +1,10 @@
 """Targets on Gaussian inputs."""
 
 import numpy as np
+import pytest
 import torch
 
-from gramian.datasets import gated_product, hermite_index
+from gramian.datasets import gated_product, hermite_index, staircase
 
 
 def egop_by_autograd(f, X: np.ndarray) -> np.ndarray:
@@ -37,3 +38,16 @@ def test_gated_product_away_from_the_gate():
     expected[0, 0] = expected[1, 1] = 0.5 * 0.5**2
     assert relative(M, expected) < 0.02
     assert data.egop is None
+
+
+def test_egop_of_the_staircase():
+    data = staircase(n=200_000, d=5, degree=4, seed=1)
+
+    def target(x):
+        a, b, c, d = x[:, :4].T
+        return a * b * c * d + a * b * c + a * b + a
+
+    np.testing.assert_allclose(target(torch.from_numpy(data.X)).numpy(), data.y, rtol=1e-9, atol=1e-12)
+    assert relative(egop_by_autograd(target, data.X), data.egop) < 0.05
+    with pytest.raises(ValueError, match="degree must be at most d = 3, got 4"):
+        staircase(d=3)

@@ -11,10 +11,11 @@ May import ``core`` and ``tables``. Nothing here downloads anything: public data
 
 from gramian.datasets.base import Dataset, Split
 from gramian.datasets.boolean import low_rank_product, sparse_parity
-from gramian.datasets.gaussian import gated_product, hermite_index
+from gramian.datasets.gaussian import gated_product, hermite_index, staircase
 from gramian.datasets.images import cifar10, cifar100, mnist
 from gramian.datasets.modular import modular_arithmetic
 from gramian.datasets.public import covertype, diamonds, grinsztajn, grinsztajn_names, sst2, uci, uci_names
+from gramian.datasets.spiral import swiss_roll
 
 __all__ = [
     "Dataset",
@@ -32,6 +33,8 @@ __all__ = [
     "modular_arithmetic",
     "sparse_parity",
     "sst2",
+    "staircase",
+    "swiss_roll",
     "uci",
     "uci_names",
 ]

@@ -1,4 +1,4 @@
-"""Tasks on Gaussian inputs: a function of one direction (paper B), a product behind a gate."""
+"""Tasks on Gaussian inputs: a function of one direction (paper B), a product behind a gate, a staircase (paper E)."""
 
 from __future__ import annotations
 
@@ -80,4 +80,45 @@ def gated_product(n: int = 4000, d: int = 20, std: float = 0.5, seed: Seed = 0) 
         feature_names=names(d),
         description=f"y = x0·x1 where x5 > 0 and else 0, x normal with standard deviation {std:g} in {d} dimensions",
         subspace=axes((0, 1, 5), d),
+    )
+
+
+def staircase(n: int = 1000, d: int = 10, degree: int = 4, seed: Seed = 0) -> Dataset:
+    """``y = x₀ + x₀x₁ + x₀x₁x₂ + … + x₀⋯x_{k−1}`` with ``x ~ N(0, I_d)`` and k the degree (paper E, Fig. 8).
+
+    Each step multiplies the last monomial by one more coordinate. Column i is in ``k − i`` monomials; its derivatives
+    of different monomials are uncorrelated and have variance 1, and those of two columns are odd in one of them, so
+    ``EGOP = diag(k, k − 1, …, 1, 0, …)``.
+
+    Parameters
+    ----------
+    n, d : int
+        Rows and columns; the paper takes 1,000 rows of 10.
+    degree : int
+        Number of monomials k, at most d; 4 in the paper.
+    seed : int or torch.Generator
+
+    Returns
+    -------
+    Dataset
+        ``X (n, d)``, ``y (n,)``, ``subspace (d, k)``, ``egop (d, d)``.
+
+    >>> data = staircase(n=50, d=6, degree=2, seed=0)
+    >>> bool(np.allclose(data.y, data.X[:, 0] * (1 + data.X[:, 1])))
+    True
+    >>> np.diag(data.egop).tolist()
+    [2.0, 1.0, 0.0, 0.0, 0.0, 0.0]
+    """
+    at_least(1, n=n, d=d, degree=degree)
+    if degree > d:
+        raise ValueError(f"degree must be at most d = {d}, got {degree}")
+    X = normal(generator(seed), n, d)
+    basis = axes(tuple(range(degree)), d)
+    return Dataset(
+        X=X,
+        y=X[:, :degree].cumprod(axis=1).sum(axis=1),
+        feature_names=names(d),
+        description=f"y = x0 + x0·x1 + … with {degree} monomials, x normal in {d} dimensions",
+        subspace=basis,
+        egop=basis @ np.diag(np.arange(degree, 0.0, -1.0)) @ basis.T,
     )
