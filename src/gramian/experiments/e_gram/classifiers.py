@@ -17,7 +17,7 @@ from torch.optim import Optimizer
 
 from gramian.core import threads
 from gramian.nets import FeatureMoments
-from gramian.optim import GramWhitened
+from gramian.optim import GramWhitened, nearest_with_gram
 
 _ROWS = 4096
 """Rows of one forward pass while a network is measured."""
@@ -83,6 +83,32 @@ def whitened_sgd(model: nn.Module, rate: float, momentum: float, method: Literal
     """
     base = torch.optim.SGD(model.parameters(), lr=rate, momentum=momentum)
     return GramWhitened(base, whiten=[p for p in model.parameters() if p.ndim > 1], method=method)
+
+
+def gram_kept_sgd(model: nn.Module, rate: float, momentum: float) -> Optimizer:
+    """Make SGD whose steps leave every Gram matrix as it is: our control, the opposite of :func:`whitened_sgd`.
+
+    SGD moves ``W₁ → W₂``; the weight becomes the matrix nearest to W₂ among those with the Gram matrix ``W₁ᵀW₁``.
+
+    >>> net = mlp_classifier((4, 8, 2), torch.Generator().manual_seed(0))
+    >>> gram_kept_sgd(net, 0.1, 0.9).param_groups[0]["lr"]
+    0.1
+    """
+    optimizer = torch.optim.SGD(model.parameters(), lr=rate, momentum=momentum)
+    weights = [p for p in model.parameters() if p.ndim > 1]
+    before: list[Tensor] = []
+
+    def remember(*_: object) -> None:
+        before[:] = [p.detach().flatten(1).clone() for p in weights]
+
+    @torch.no_grad()
+    def rotate(*_: object) -> None:
+        for p, start in zip(weights, before, strict=True):
+            p.copy_(nearest_with_gram(p.flatten(1), start).reshape(p.shape))
+
+    optimizer.register_step_pre_hook(remember)
+    optimizer.register_step_post_hook(rotate)
+    return optimizer
 
 
 def train_classifier(
