@@ -161,7 +161,7 @@ _SMALL: dict[str, Any] = {"width": 128, "rate": 1e-3, "measured": 2000}
 
 
 def _small(name: str) -> ImageData:
-    return ImageData(name, 4000, 1000, pool=2)
+    return ImageData(name, 3000, 1000, pool=2)
 
 
 @experiment(
@@ -170,7 +170,7 @@ def _small(name: str) -> ImageData:
     "β-VAE: target linearity of the latent space falls and the reconstruction error rises with β",
     specs={
         "smoke": _specs({ImageData("digits", 200, 50): 4}, (0.05, 10.0), width=16, latent=4, rate=1e-3, points=3),
-        "small": _specs({_small("mnist"): 20, _small("cifar10"): 20}, **_SMALL),
+        "small": _specs({_small("mnist"): 12, _small("cifar10"): 12}, **_SMALL),
         "paper": _specs({ImageData("mnist"): 10, ImageData("cifar10"): 30}),
     },
     seeds={"small": 5, "paper": 3},
@@ -231,7 +231,7 @@ def _draw_interpolations(records: Sequence[Mapping[str, Any]], figure: Figure) -
     "Interpolation in the latent space of a β-VAE is the more linear, the higher its target linearity",
     specs={
         "smoke": _specs({ImageData("digits", 200, 100): 4}, (0.05, 10.0), width=16, latent=4, rate=1e-3, points=3),
-        "small": _specs({_small("mnist"): 20}, **_SMALL | {"points": 2}),
+        "small": _specs({_small("mnist"): 12}, **_SMALL | {"points": 2}),
         "paper": _specs({ImageData("mnist"): 10}, points=2),
     },
     seeds={"small": 5, "paper": 3},

@@ -247,7 +247,7 @@ def _cnn_specs(epochs: int, **data: Any) -> tuple[WhitenedTraining, ...]:
             WhitenedTraining(ImageData("digits", 100, 50), method, 0.01, network="cnn", width=4, epochs=2)
             for method in ("plain", "whitened")
         ),
-        "small": _cnn_specs(10, rows=4000, test_rows=5000, pool=2),
+        "small": _cnn_specs(8, rows=3000, test_rows=5000, pool=2),
         "paper": _cnn_specs(20),
     },
     seeds={"small": 5, "paper": 5},
