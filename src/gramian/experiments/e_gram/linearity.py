@@ -200,11 +200,11 @@ def estimate_seconds(spec: LinearityCourse) -> float:
     return 6 * weights * rows * spec.epochs / 3e10 + spec.points * rows / 5e4
 
 
-def _specs(small: dict[str, Any], **paper: Any) -> dict[str, tuple[LinearityCourse, ...]]:
-    digits = LinearityCourse(ImageData("digits", 300, 100), **small | {"epochs": 4}, width=24, points=5)
+def _specs(rows: int, small: dict[str, Any], **paper: Any) -> dict[str, tuple[LinearityCourse, ...]]:
+    digits = LinearityCourse(ImageData("digits", 300, 100), **small | {"epochs": 4, "width": 24}, points=5)
     return {
         "smoke": (digits,),
-        "small": tuple(LinearityCourse(ImageData(data, 2000, 2000, pool=2), **small, width=128) for data in DATA),
+        "small": tuple(LinearityCourse(ImageData(data, rows, 2000, pool=2), **small) for data in DATA),
         "paper": tuple(LinearityCourse(ImageData(data), **paper) for data in DATA),
     }
 
@@ -213,7 +213,7 @@ def _specs(small: dict[str, Any], **paper: Any) -> dict[str, tuple[LinearityCour
     "e/fig4",
     "E",
     "Target linearity and its surrogate grow in training and with depth, SGD on CIFAR-10 and CIFAR-100",
-    specs=_specs({"rate": 0.05, "momentum": 0.9, "epochs": 200}),
+    specs=_specs(1000, {"rate": 0.02, "momentum": 0.9, "width": 64, "epochs": 240}),
     seeds={"small": 5, "paper": 3},
     claims=[*_growth_claims(), *_level_claims()],
     draw=draw_courses,
@@ -229,7 +229,7 @@ def with_sgd(spec: LinearityCourse, seed: int) -> Result:
     "e/fig9",
     "E",
     "Target linearity and its surrogate with Adam: the pattern of Fig. 4 again",
-    specs=_specs({"optimizer": "adam", "rate": 1e-3, "epochs": 100}, optimizer="adam", rate=1e-3),
+    specs=_specs(2000, {"optimizer": "adam", "rate": 1e-3, "width": 128, "epochs": 100}, optimizer="adam", rate=1e-3),
     seeds={"small": 5, "paper": 3},
     claims=[*_growth_claims()],
     draw=draw_courses,

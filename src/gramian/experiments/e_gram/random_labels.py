@@ -80,7 +80,7 @@ def _draw(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
     left.plot(shares, mean["test"], "o-", color=style.ORANGE, label="test accuracy")
     left.plot(shares, last, "o--", color=style.GREEN, label="TL, last layer")
     left.set(xlabel="share of random labels", ylim=(0, 1.05), title="at the end")
-    left.legend()
+    left.legend(loc="center right", bbox_to_anchor=(1, 0.47))
     colours = [style.BLUE, style.SKY, style.GREEN, style.ORANGE, style.PURPLE, style.GREY]
     for ax, layer, title in ((middle, _MIDDLE, "TL, middle layer"), (right, -1, "TL, last layer")):
         for p, colour in zip(shares, colours, strict=False):
