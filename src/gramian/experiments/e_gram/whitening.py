@@ -198,14 +198,20 @@ def estimate_seconds(spec: WhitenedTraining) -> float:
     return spec.epochs * rows * (6 * weights / 3e10 + step / spec.batch)
 
 
-def _mlp_specs(epochs: int, width: int, rates: Sequence[float], **data: Any) -> tuple[WhitenedTraining, ...]:
+def _mlp_specs(
+    epochs: int, width: int, rates: Mapping[str, Sequence[float]], **data: Any
+) -> tuple[WhitenedTraining, ...]:
     return tuple(
         WhitenedTraining(ImageData(name, **data), method, rate, momentum, width=width, epochs=epochs)
         for name, momentum in zip(DATA, (0.95, 0.95, 0.8), strict=True)
         for method in ("plain", "whitened", "kept")
-        for rate in (rates if method != "kept" else (0.01,))
+        for rate in (rates[name] if method != "kept" else (0.01,))
         if method != "kept" or name != "cifar100"
     )
+
+
+_SMALL_RATES = {"mnist": (0.01,), "cifar10": (0.01,), "cifar100": (0.1, 0.05)}
+_PAPER_RATES = dict.fromkeys(DATA, (0.1, 0.05, 0.01, 0.005))
 
 
 @experiment(
@@ -216,8 +222,8 @@ def _mlp_specs(epochs: int, width: int, rates: Sequence[float], **data: Any) -> 
         "smoke": tuple(
             WhitenedTraining(ImageData("digits", 200, 100), method, 0.01, width=16, epochs=2) for method in _METHODS
         ),
-        "small": _mlp_specs(8, 128, (0.05, 0.01), rows=3000, test_rows=5000, pool=2),
-        "paper": _mlp_specs(20, 256, (0.1, 0.05, 0.01, 0.005)),
+        "small": _mlp_specs(8, 128, _SMALL_RATES, rows=3000, test_rows=5000, pool=2),
+        "paper": _mlp_specs(20, 256, _PAPER_RATES),
     },
     seeds={"small": 5, "paper": 5},
     claims=[*_mlp_claims()],
@@ -247,7 +253,7 @@ def _cnn_specs(epochs: int, **data: Any) -> tuple[WhitenedTraining, ...]:
             WhitenedTraining(ImageData("digits", 100, 50), method, 0.01, network="cnn", width=4, epochs=2)
             for method in ("plain", "whitened")
         ),
-        "small": _cnn_specs(8, rows=3000, test_rows=5000, pool=2),
+        "small": _cnn_specs(8, rows=3000, test_rows=2500, pool=2),
         "paper": _cnn_specs(20),
     },
     seeds={"small": 5, "paper": 5},
