@@ -195,8 +195,8 @@ _TUNING: dict[str, Any] = {"epochs": 1, "rate": 1e-4, "batch": 16}
     specs={
         "smoke": tuple(TransformerLayers("made", task, 40, 8, epochs=1, tuned=40, batch=16) for task in TASKS[:2]),
         "small": (
-            TransformerLayers("minilm", "sst2", 240, 31, tuned=240, **_TUNING),
-            *(TransformerLayers("minilm", task, 100, 128, tuned=100, **_TUNING) for task in ("pos", "ner")),
+            TransformerLayers("minilm", "sst2", 200, 26, tuned=200, **_TUNING),
+            *(TransformerLayers("minilm", task, 80, 128, tuned=80, **_TUNING) for task in ("pos", "ner")),
         ),
         "paper": tuple(TransformerLayers("minilm", task, epochs=3) for task in TASKS),
     },
