@@ -133,7 +133,8 @@ def draw_accuracies(records: Sequence[Mapping[str, Any]], figure: Figure) -> Non
         ax.set(title=NAMES[data], xlabel="epoch")
         style.declutter(ax, "y")
     axes[0].set_ylabel("test accuracy")
-    axes[-1].legend(loc="center left", bbox_to_anchor=(1, 0.5))
+    # The control was not run on every set, but on the first.
+    axes[-1].legend(*axes[0].get_legend_handles_labels(), loc="center left", bbox_to_anchor=(1, 0.5))
 
 
 def _mlp_claims() -> Iterator[Claim]:
