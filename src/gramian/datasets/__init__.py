@@ -12,6 +12,7 @@ May import ``core`` and ``tables``. Nothing here downloads anything: public data
 from gramian.datasets.base import Dataset, Split
 from gramian.datasets.boolean import low_rank_product, sparse_parity
 from gramian.datasets.composed import mark_class, marked_pixels, pair_by_class, resized, street_numbers, unit_rows
+from gramian.datasets.conll import TaggedSentences, conll2003
 from gramian.datasets.gaussian import gated_product, hermite_index, staircase
 from gramian.datasets.images import cifar10, cifar100, mnist
 from gramian.datasets.modular import modular_arithmetic
@@ -21,8 +22,10 @@ from gramian.datasets.spiral import swiss_roll
 __all__ = [
     "Dataset",
     "Split",
+    "TaggedSentences",
     "cifar10",
     "cifar100",
+    "conll2003",
     "covertype",
     "diamonds",
     "gated_product",

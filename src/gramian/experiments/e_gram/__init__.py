@@ -1,29 +1,41 @@
-"""Experiments of paper E, on the weight Gram matrix; importing the package registers them."""
+"""Experiments of paper E, on the weight Gram matrix and target linearity; importing the package registers them."""
 
 from gramian.experiments.e_gram import (
     bounds,
     collapse,
+    generation,
     grokking,
     growth,
     identities,
     layerwise,
+    linearity,
+    linearity_why,
     pairs,
+    random_labels,
     regimes,
     shift_pictures,
     swiss,
+    transformer_layers,
     virtual_updates,
+    whitening,
 )
 
 __all__ = [
     "bounds",
     "collapse",
+    "generation",
     "grokking",
     "growth",
     "identities",
     "layerwise",
+    "linearity",
+    "linearity_why",
     "pairs",
+    "random_labels",
     "regimes",
     "shift_pictures",
     "swiss",
+    "transformer_layers",
     "virtual_updates",
+    "whitening",
 ]

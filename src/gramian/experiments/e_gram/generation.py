@@ -1,0 +1,266 @@
+"""Fig. 10: target linearity of the latent space of a β-VAE. Fig. 5: interpolation in that space."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from matplotlib.figure import Figure
+
+from gramian.experiments import Claim, Null, Result, at_least, at_most, experiment, negative, positive
+from gramian.experiments.e_gram.image_rows import NAMES, ImageData, ImageRows, image_rows
+from gramian.experiments.e_gram.trends import kendall
+from gramian.experiments.e_gram.vae import (
+    BetaVAE,
+    interpolation_error,
+    latent_linearity,
+    reconstruction_error,
+    train_vae,
+)
+from gramian.report import style
+
+BETAS = (0.05, 0.1, 0.5, 1.0, 5.0, 10.0)
+_LOW = (0.05, 0.1)
+_DIGITS = (2, 8)
+"""Classes between which Fig. 5 interpolates."""
+_COLOURS = (style.BLUE, style.SKY, style.GREEN, style.ORANGE, style.PURPLE, style.GREY)
+_NO_ORDER = Null(0.0, "no order")
+
+
+@dataclass(frozen=True)
+class VAETraining:
+    """A β-VAE, its images and its training; the defaults are those of B.6."""
+
+    data: ImageData
+    beta: float
+    width: int = 512
+    latent: int = 32
+    rate: float = 1e-4
+    epochs: int = 10
+    batch: int = 128
+    points: int = 11
+    measured: int = 10_000
+
+
+def train_and_measure(spec: VAETraining, seed: int) -> tuple[BetaVAE, ImageRows, dict[str, Any]]:
+    """Train, and return the model, its images, and by epoch target linearity and the error of test images."""
+    rng = torch.Generator().manual_seed(seed)
+    rows = image_rows(spec.data, rng)
+    vae = BetaVAE(rows.X.shape[1], spec.width, spec.latent, rng)
+    epochs = sorted({round(spec.epochs * i / (spec.points - 1)) for i in range(spec.points)})
+    found: dict[str, Any] = {"epochs": epochs, "linearity": [], "error": []}
+
+    def watch(epoch: int) -> None:
+        if epoch in epochs:
+            found["linearity"].append(latent_linearity(vae, rows.X[: spec.measured]))
+            found["error"].append(reconstruction_error(vae, rows.X_test))
+
+    train_vae(vae, rows.X, beta=spec.beta, rate=spec.rate, epochs=spec.epochs, batch=spec.batch, rng=rng, watch=watch)
+    return vae, rows, found
+
+
+def _by_beta(records: Sequence[Mapping[str, Any]], data: str, key: str) -> dict[float, float]:
+    """Return a number of one data set by β."""
+    of_set = {r["spec"]["beta"]: r["numbers"] for r in records if r["spec"]["data"]["name"] == data}
+    return {beta: of_set[beta][f"{data}/{beta:g}/{key}"] for beta in sorted(of_set)}
+
+
+def compare_betas(records: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """Return the orders of target linearity and error over β, and the difference of their growth, by data set."""
+    found: dict[str, float] = {}
+    for data in dict.fromkeys(record["spec"]["data"]["name"] for record in records):
+        linearity, error, rise = (_by_beta(records, data, key) for key in ("TL", "error", "rise"))
+        if set(linearity) == set(BETAS):
+            found[f"{data}/TL/order"] = kendall(list(linearity), list(linearity.values()))
+            found[f"{data}/error/order"] = kendall(list(error), list(error.values()))
+            found[f"{data}/rise"] = rise[0.05] - rise[5.0]
+    return found
+
+
+def _draw_betas(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
+    sets = list(dict.fromkeys(record["spec"]["data"]["name"] for record in records))
+    betas = sorted({record["spec"]["beta"] for record in records})
+    figure.set_size_inches(3.4 * len(sets) + 1.2, 5.2)
+    axes = figure.subplots(2, len(sets), squeeze=False, sharex="col")
+    for at, data in enumerate(sets):
+        for beta, colour in zip(betas, _COLOURS, strict=False):
+            chosen = [r["arrays"] for r in records if r["spec"]["data"]["name"] == data and r["spec"]["beta"] == beta]
+            for row, key in enumerate(("linearity", "error")):
+                mean = np.mean([arrays[key] for arrays in chosen], axis=0)
+                axes[row, at].plot(chosen[0]["epochs"], mean, color=colour, label=f"β = {beta:g}")
+        axes[0, at].set_title(NAMES[data])
+        axes[1, at].set_xlabel("epoch")
+        for row in (0, 1):
+            axes[row, at].set_ylim(bottom=0)
+            style.declutter(axes[row, at], "y")
+    axes[0, 0].set_ylabel("target linearity of μ(x)")
+    axes[1, 0].set_ylabel("reconstruction error")
+    axes[0, -1].legend(loc="center left", bbox_to_anchor=(1, 0.5))
+
+
+def _beta_claims() -> Iterator[Claim]:
+    for data in ("mnist", "cifar10"):
+        name = NAMES[data]
+        yield at_most(
+            f"{data}/TL/order",
+            -0.6,
+            "“lower β values … exhibit higher TL”; three reversed pairs of 15 give −0.6",
+            slack=0.2,
+            label=f"{name}: order of target linearity over β",
+            null=_NO_ORDER,
+        )
+        yield at_least(
+            f"{data}/error/order",
+            0.6,
+            "“lower β values achieve significantly lower reconstruction errors”; three reversed pairs of 15 give 0.6",
+            slack=0.2,
+            label=f"{name}: order of the reconstruction error over β",
+            null=_NO_ORDER,
+        )
+        for beta in _LOW:
+            yield at_least(
+                f"{data}/{beta:g}/steady",
+                0.8,
+                "“for low β values (0.05, 0.1), TL steadily increases throughout training”: one pair in ten reversed",
+                slack=0.2,
+                label=f"{name}, β = {beta:g}: order of target linearity over epochs, from the first",
+                null=_NO_ORDER,
+            )
+        yield positive(
+            f"{data}/rise",
+            "“in contrast, moderate to high β values maintain relatively stable or slightly increasing TL”",
+            label=f"{name}: increase of target linearity after the first epochs, β = 0.05 minus β = 5",
+        )
+    yield at_most(
+        "cifar10/10/structure",
+        0.2,
+        "β ≥ 5 on CIFAR-10: “nearly uniform gray images with minimal structure”",
+        slack=0.1,
+        label="CIFAR-10, β = 10: share of the pixels' variance that the reconstruction explains",
+        null=Null(0.6, "β = 0.05"),
+    )
+
+
+def estimate_seconds(spec: VAETraining) -> float:
+    """Estimate the duration from the operations of a row, and of a measurement."""
+    rows = spec.data.rows or 55_000
+    pixels = (784 if spec.data.name == "mnist" else 3072) / spec.data.pool**2
+    weights = 2 * (pixels * spec.width + spec.width**2 + 2 * spec.width * spec.latent)
+    measurement = 2 * min(rows, spec.measured) * pixels**2 / 1.5e10
+    return 6 * weights * rows * spec.epochs / 3e10 + spec.points * measurement
+
+
+def _specs(data: Mapping[ImageData, int], betas: Sequence[float] = BETAS, **more: Any) -> tuple[VAETraining, ...]:
+    return tuple(VAETraining(images, beta, epochs=epochs, **more) for images, epochs in data.items() for beta in betas)
+
+
+_SMALL: dict[str, Any] = {"width": 128, "rate": 1e-3, "measured": 2000}
+
+
+def _small(name: str) -> ImageData:
+    return ImageData(name, 3000, 1000, pool=2)
+
+
+@experiment(
+    "e/fig10",
+    "E",
+    "β-VAE: target linearity of the latent space falls and the reconstruction error rises with β",
+    specs={
+        "smoke": _specs({ImageData("digits", 200, 50): 4}, (0.05, 10.0), width=16, latent=4, rate=1e-3, points=3),
+        "small": _specs({_small("mnist"): 12, _small("cifar10"): 12}, **_SMALL),
+        "paper": _specs({ImageData("mnist"): 10, ImageData("cifar10"): 30}),
+    },
+    seeds={"small": 5, "paper": 3},
+    claims=[*_beta_claims()],
+    draw=_draw_betas,
+    derive=compare_betas,
+    cost=estimate_seconds,
+)
+def latent_space(spec: VAETraining, seed: int) -> Result:
+    """Train a β-VAE and measure its latent space along the way."""
+    _, rows, found = train_and_measure(spec, seed)
+    epochs, linearity = np.array(found["epochs"]), np.array(found["linearity"])
+    variance = float((rows.X_test - rows.X.mean(0)).square().mean())
+    numbers = {
+        "TL": linearity[-1],
+        "TL at start": linearity[0],
+        "rise": linearity[-1] - linearity[1],
+        "steady": kendall(epochs[1:], linearity[1:]),
+        "error": found["error"][-1],
+        "structure": 1 - found["error"][-1] / variance,
+    }
+    return Result({f"{spec.data.name}/{spec.beta:g}/{key}": float(value) for key, value in numbers.items()}, found)
+
+
+def compare_interpolations(records: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """Return the order of the interpolation error over β and over target linearity."""
+    data = records[0]["spec"]["data"]["name"] if records else ""
+    linearity, error = (_by_beta(records, data, key) for key in ("TL", "interpolation"))
+    if set(linearity) != set(BETAS):
+        return {}
+    return {
+        "error/order": kendall(list(error), list(error.values())),
+        "error and TL": kendall(list(linearity.values()), list(error.values())),
+    }
+
+
+def _draw_interpolations(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
+    figure.set_size_inches(8.2, 3.0)
+    left, right = figure.subplots(1, 2)
+    betas = sorted({record["spec"]["beta"] for record in records})
+    for beta, colour in zip(betas, _COLOURS, strict=False):
+        chosen = [record["arrays"] for record in records if record["spec"]["beta"] == beta]
+        mean = np.mean([arrays["interpolation"] for arrays in chosen], axis=0)
+        left.plot(chosen[0]["weights"], mean, color=colour, label=f"β = {beta:g}")
+        points = np.array([[arrays["linearity"][-1], np.mean(arrays["interpolation"])] for arrays in chosen])
+        right.plot(points[:, 0], points[:, 1], "o", color=colour, markersize=4)
+    left.set(xlabel="mixing weight", ylabel="error of the interpolation", title="from 2 to 8")
+    left.legend(loc="center left", bbox_to_anchor=(1, 0.5))
+    right.set(xlabel="target linearity of μ(x)", ylabel="mean error of the interpolation")
+    for ax in (left, right):
+        ax.set_ylim(bottom=0)
+        style.declutter(ax, "y")
+
+
+@experiment(
+    "e/fig5",
+    "E",
+    "Interpolation in the latent space of a β-VAE is the more linear, the higher its target linearity",
+    specs={
+        "smoke": _specs({ImageData("digits", 200, 100): 4}, (0.05, 10.0), width=16, latent=4, rate=1e-3, points=3),
+        "small": _specs({_small("mnist"): 12}, **_SMALL | {"points": 2}),
+        "paper": _specs({ImageData("mnist"): 10}, points=2),
+    },
+    seeds={"small": 5, "paper": 3},
+    claims=[
+        negative(
+            "error and TL",
+            "Proposition 3: high target linearity is a sufficient condition for linear interpolation",
+            label="order of the interpolation error over target linearity",
+        ),
+        at_least(
+            "error/order",
+            0.6,
+            "target linearity falls with β (B.6), so the error rises; three reversed pairs of 15 give 0.6",
+            slack=0.2,
+            label="order of the interpolation error over β",
+            null=_NO_ORDER,
+        ),
+    ],
+    draw=_draw_interpolations,
+    derive=compare_interpolations,
+    cost=estimate_seconds,
+)
+def interpolation(spec: VAETraining, seed: int) -> Result:
+    """Train a β-VAE, and interpolate between test pictures of two classes."""
+    vae, rows, found = train_and_measure(spec, seed)
+    first, second = (rows.X_test[rows.y_test == digit] for digit in _DIGITS)
+    pairs = min(len(first), len(second))
+    weights = torch.linspace(0, 1, 10)
+    errors = interpolation_error(vae, first[:pairs], second[:pairs], weights)
+    numbers = {"TL": found["linearity"][-1], "interpolation": float(np.mean(errors))}
+    arrays = {"weights": weights.tolist(), "interpolation": errors, "linearity": found["linearity"]}
+    return Result({f"{spec.data.name}/{spec.beta:g}/{key}": value for key, value in numbers.items()}, arrays)

@@ -1,0 +1,246 @@
+"""Fig. 4 and 9: target linearity and its surrogate grow during training and from layer to layer, with SGD and Adam."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from matplotlib.figure import Figure
+
+from gramian.experiments import Claim, Null, Result, at_least, experiment, number, positive
+from gramian.experiments.e_gram.classifiers import accuracy, layer_linearity, mlp_classifier, train_classifier
+from gramian.experiments.e_gram.image_rows import NAMES, ImageData, image_rows
+from gramian.experiments.e_gram.trends import kendall, straightness
+from gramian.report import style
+
+DATA = ("cifar10", "cifar100")
+
+
+@dataclass(frozen=True)
+class LinearityCourse:
+    """A training of a fully connected network, and the number of its measurements, the start included."""
+
+    data: ImageData
+    optimizer: str = "sgd"
+    rate: float = 0.005
+    momentum: float = 0.95
+    hidden: int = 4
+    width: int = 256
+    epochs: int = 100
+    batch: int = 64
+    points: int = 21
+
+
+def measure_course(spec: LinearityCourse, seed: int) -> dict[str, Any]:
+    """Train, and return epochs, target linearity and log₁₀ of the surrogate (points, layers), and accuracies."""
+    rng = torch.Generator().manual_seed(seed)
+    rows = image_rows(spec.data, rng)
+    model = mlp_classifier((rows.X.shape[1], *[spec.width] * spec.hidden, rows.classes), rng)
+    if spec.optimizer == "adam":
+        optimizer: torch.optim.Optimizer = torch.optim.Adam(model.parameters(), lr=spec.rate)
+    else:
+        optimizer = torch.optim.SGD(model.parameters(), lr=spec.rate, momentum=spec.momentum)
+    epochs = sorted({round(spec.epochs * i / (spec.points - 1)) for i in range(spec.points)})
+    found: dict[str, Any] = {"epochs": epochs, "linearity": [], "surrogate": [], "train": [], "test": []}
+
+    def watch(epoch: int) -> None:
+        if epoch in epochs:
+            linearity, surrogates = layer_linearity(model, rows.X, rows.y, rows.classes)
+            found["linearity"].append(linearity)
+            found["surrogate"].append(np.log10(surrogates).tolist())
+            found["train"].append(accuracy(model, rows.X, rows.y))
+            found["test"].append(accuracy(model, rows.X_test, rows.y_test))
+
+    train_classifier(model, rows.X, rows.y, optimizer, epochs=spec.epochs, batch=spec.batch, rng=rng, watch=watch)
+    return found
+
+
+def summarise(course: Mapping[str, Any]) -> dict[str, float]:
+    """Return the numbers of one course: orders over epochs and layers, shapes of growth, and levels at the end.
+
+    An order is Kendall's correlation: 1 if a quantity always grows. That over epochs is the lowest of all layers.
+    """
+    TL, S, epochs = np.array(course["linearity"]), np.array(course["surrogate"]), np.array(course["epochs"])
+    layers = np.arange(TL.shape[1])
+    trained, log_epochs = epochs[1:], np.log(epochs[1:])
+    return {
+        "TL/epochs": min(kendall(epochs, TL[:, l]) for l in layers),
+        "S/epochs": min(kendall(epochs, S[:, l]) for l in layers),
+        "TL/layers": kendall(layers, TL[-1]),
+        "S/layers": kendall(layers, S[-1]),
+        "TL/layers at start": kendall(layers, TL[0]),
+        "S/layers at start": kendall(layers, S[0]),
+        "TL/rise": float(TL[-1, -1] - TL[0, -1]),
+        "TL/logarithmic": float(
+            np.mean([straightness(log_epochs, TL[1:, l]) - straightness(trained, TL[1:, l]) for l in layers])
+        ),
+        "S/exponential": float(
+            np.mean([straightness(trained, S[1:, l]) - straightness(trained, 10 ** S[1:, l]) for l in layers])
+        ),
+        "TL/last": float(TL[-1, -1]),
+        "TL/last at start": float(TL[0, -1]),
+        "train": course["train"][-1],
+        "test": course["test"][-1],
+    }
+
+
+def gaps(records: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """Return the lead of CIFAR-10 over CIFAR-100 in the last layer's target linearity and in test accuracy."""
+    found = {key: value for record in records for key, value in record["numbers"].items()}
+    if not {f"{data}/test" for data in DATA} <= set(found):
+        return {}
+    return {f"gap/{key}": found[f"cifar10/{key}"] - found[f"cifar100/{key}"] for key in ("TL/last", "test")}
+
+
+def _growth_claims() -> Iterator[Claim]:
+    orders = Null(0.0, "no order")
+    for data in DATA:
+        name = NAMES[data]
+        for key, label in (("TL", "target linearity"), ("S", "surrogate")):
+            yield at_least(
+                f"{data}/{key}/epochs",
+                0.8,
+                "“both quantities grow throughout training”: at most one pair of measurements in ten is reversed",
+                slack=0.2,
+                label=f"{name}: order of the {label} over epochs, worst layer",
+                null=orders,
+            )
+            yield at_least(
+                f"{data}/{key}/layers",
+                0.6,
+                "“both increase with layer index”: one reversed pair among the six of four layers gives 2/3",
+                slack=0.2,
+                label=f"{name}: order of the {label} over layers at the end",
+                null=orders,
+            )
+        yield positive(
+            f"{data}/TL/rise",
+            "“both quantities grow throughout training”; the start is the untrained network with the same rows",
+            label=f"{name}: target linearity of the last layer, end minus start",
+        )
+        yield positive(
+            f"{data}/TL/logarithmic",
+            "“TL grows roughly logarithmically”: a line in log epoch fits better than a line in epoch",
+            label=f"{name}: R² of TL on log epoch minus that on epoch, mean over layers",
+        )
+        yield positive(
+            f"{data}/S/exponential",
+            "“the surrogate grows roughly exponentially”: a line fits log S better than it fits S",
+            label=f"{name}: R² of log S on epoch minus that of S on epoch, mean over layers",
+        )
+    yield positive("gap/TL/last", "0.5 against 0.15 in the text", label="last layer's TL, CIFAR-10 minus CIFAR-100")
+
+
+def _level_claims() -> Iterator[Claim]:
+    levels = (("cifar10", 0.5, 0.5, 0.03), ("cifar100", 0.2, 0.15, 0.005))
+    for data, test, linearity, chance in levels:
+        yield at_least(
+            f"{data}/train",
+            0.9,
+            "“the training accuracy exceeds 0.9”; only at the paper's size, since few rows are learned sooner",
+            slack=0.05,
+            label=f"{NAMES[data]}: training accuracy",
+            scales=("paper",),
+            kind="printed number",
+            paper=0.9,
+            null=Null(1 / {"cifar10": 10, "cifar100": 100}[data], "chance"),
+        )
+        yield number(
+            f"{data}/test",
+            test,
+            0.03,
+            "“50 % in CIFAR-10 and 20 % in CIFAR-100”, elsewhere “over 50 %” and “over 20 %”: rounded to tens",
+            label=f"{NAMES[data]}: test accuracy",
+            scales=("paper",),
+            null=Null(1 / {"cifar10": 10, "cifar100": 100}[data], "chance"),
+        )
+        yield number(
+            f"{data}/TL/last",
+            linearity,
+            0.1 if data == "cifar10" else 0.05,
+            "“exceeds 0.5 for CIFAR-10 but only 0.15 for CIFAR-100”: read as these values, to a third or a fifth",
+            label=f"{NAMES[data]}: target linearity of the last layer",
+            scales=("paper",),
+            null=Null(chance, "features unrelated to the labels: features per row, rounded up"),
+        )
+    yield positive(
+        "gap/test", "50 % against 20 % in the text", label="test accuracy, CIFAR-10 minus CIFAR-100", scales=("paper",)
+    )
+
+
+def draw_courses(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
+    """Draw surrogate and target linearity by epoch, one line per layer, one column per data set."""
+    sets = list(dict.fromkeys(record["spec"]["data"]["name"] for record in records))
+    figure.set_size_inches(3.4 * len(sets) + 1.0, 5.2)
+    axes = figure.subplots(2, len(sets), squeeze=False, sharex="col")
+    for at, data in enumerate(sets):
+        chosen = [record["arrays"] for record in records if record["spec"]["data"]["name"] == data]
+        for row, key in enumerate(("surrogate", "linearity")):
+            mean = np.mean([arrays[key] for arrays in chosen], axis=0)
+            for layer in range(mean.shape[1]):
+                colour = style.SERIES[layer % len(style.SERIES)]
+                axes[row, at].plot(chosen[0]["epochs"], mean[:, layer], color=colour, label=f"layer {layer + 1}")
+            style.declutter(axes[row, at], "y")
+        axes[0, at].set_title(NAMES[data])
+        axes[1, at].set(xlabel="epoch")
+        axes[1, at].set_ylim(bottom=0)
+    axes[0, 0].set_ylabel("log₁₀ of the surrogate S")
+    axes[1, 0].set_ylabel("target linearity")
+    axes[0, -1].legend(loc="center left", bbox_to_anchor=(1, 0.5))
+
+
+def estimate_seconds(spec: LinearityCourse) -> float:
+    """Estimate the duration of a course from its floating-point operations, and 0.1 s for each measurement of 5,000."""
+    rows = spec.data.rows or 50_000
+    pixels = 3072 / spec.data.pool**2
+    weights = pixels * spec.width + (spec.hidden - 1) * spec.width**2
+    return 6 * weights * rows * spec.epochs / 3e10 + spec.points * rows / 5e4
+
+
+def _specs(rows: int, small: dict[str, Any], **paper: Any) -> dict[str, tuple[LinearityCourse, ...]]:
+    digits = LinearityCourse(ImageData("digits", 300, 100), **small | {"epochs": 4, "width": 24}, points=5)
+    return {
+        "smoke": (digits,),
+        "small": tuple(LinearityCourse(ImageData(data, rows, 2000, pool=2), **small) for data in DATA),
+        "paper": tuple(LinearityCourse(ImageData(data), **paper) for data in DATA),
+    }
+
+
+@experiment(
+    "e/fig4",
+    "E",
+    "Target linearity and its surrogate grow in training and with depth, SGD on CIFAR-10 and CIFAR-100",
+    specs=_specs(1000, {"rate": 0.02, "momentum": 0.9, "width": 64, "epochs": 240}),
+    seeds={"small": 5, "paper": 3},
+    claims=[*_growth_claims(), *_level_claims()],
+    draw=draw_courses,
+    derive=gaps,
+    cost=estimate_seconds,
+)
+def with_sgd(spec: LinearityCourse, seed: int) -> Result:
+    """Train by SGD and measure every hidden state along the way."""
+    return _result(spec, seed)
+
+
+@experiment(
+    "e/fig9",
+    "E",
+    "Target linearity and its surrogate with Adam: the pattern of Fig. 4 again",
+    specs=_specs(2000, {"optimizer": "adam", "rate": 1e-3, "width": 128, "epochs": 100}, optimizer="adam", rate=1e-3),
+    seeds={"small": 5, "paper": 3},
+    claims=[*_growth_claims()],
+    draw=draw_courses,
+    derive=gaps,
+    cost=estimate_seconds,
+)
+def with_adam(spec: LinearityCourse, seed: int) -> Result:
+    """Train by Adam and measure every hidden state along the way."""
+    return _result(spec, seed)
+
+
+def _result(spec: LinearityCourse, seed: int) -> Result:
+    course = measure_course(spec, seed)
+    return Result({f"{spec.data.name}/{key}": value for key, value in summarise(course).items()}, course)

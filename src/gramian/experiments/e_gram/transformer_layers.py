@@ -1,0 +1,261 @@
+"""Fig. 11: target linearity at every layer of a transformer, drawn at random, pre-trained and fine-tuned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from matplotlib.figure import Figure
+
+from gramian.experiments import Claim, Null, Result, at_least, at_most, experiment, positive, unavailable
+from gramian.experiments.e_gram.text_models import NAMES, load_text_model, redrawn
+from gramian.experiments.e_gram.text_tasks import TASKS, labelled_texts, linearity_by_layer, tune
+from gramian.experiments.e_gram.trends import kendall
+from gramian.report import style
+
+_TASK_NAMES = {"sst2": "SST-2", "pos": "parts of speech", "ner": "named entities"}
+_MODELS = ("minilm", "smollm2")
+_STAND_IN = "a stand-in for BERT-base: another model"
+
+
+@dataclass(frozen=True)
+class TransformerLayers:
+    """A model, a task, the number of sentences that are measured, and the number of principal components.
+
+    ``epochs`` of fine-tuning use ``tuned`` sentences (None for all), which include the measured ones.
+    """
+
+    model: str
+    task: str
+    examples: int = 2000
+    components: int = 256
+    epochs: int = 0
+    tuned: int | None = None
+    rate: float = 2e-5
+    batch: int = 32
+
+
+def _compare_tasks(records: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """Return how much more than sentiment tags gain by pre-training, and how much earlier they peak, by model."""
+    found: dict[str, float] = {}
+    numbers = {key: value for record in records for key, value in record["numbers"].items()}
+    for model in _MODELS:
+        if {f"{model}/{task}/gap" for task in TASKS} <= set(numbers):
+            sentiment = numbers[f"{model}/sst2/gap"]
+            found[f"{model}/pos/gap over sst2"] = numbers[f"{model}/pos/gap"] - sentiment
+            found[f"{model}/ner/gap over sst2"] = numbers[f"{model}/ner/gap"] - sentiment
+            found[f"{model}/earlier"] = numbers[f"{model}/sst2/peak"] - numbers[f"{model}/pos/peak"]
+    return found
+
+
+def summarise_layers(states: Mapping[str, Sequence[float]]) -> dict[str, float]:
+    """Return the numbers of one model and task from its linearity by layer in each state.
+
+    ``lead`` is the lowest lead of the pre-trained over the random model, ``gap`` the mean, ``peak`` the place of the
+    largest value between 0, the first layer, and 1, the last, and ``order`` Kendall's correlation with the layer.
+
+    >>> states = {"random": [0.1, 0.1, 0.1], "pretrained": [0.2, 0.5, 0.4]}
+    >>> summarise_layers(states)["peak"]
+    0.5
+    """
+    random, known = np.array(states["random"]), np.array(states["pretrained"])
+    layers = np.arange(len(known))
+    found = {
+        "lead": float((known - random).min()),
+        "gap": float((known - random).mean()),
+        "peak": float(known.argmax() / (len(known) - 1)),
+        "order": kendall(layers, known),
+        "last": float(known[-1]),
+    }
+    if "epoch 1" in states:
+        first = np.array(states["epoch 1"])
+        found |= {
+            "tuned/rise": float(first[-1] - known[-1]),
+            "tuned/order": kendall(layers, first),
+            "tuned/above": float((first - known).min()),
+        }
+    if "epoch 3" in states:
+        found["tuned/later"] = float((states["epoch 3"][-1] - first[-1]) / (first[-1] - known[-1]))
+    return found
+
+
+def _model_claims(model: str) -> Iterator[Claim]:
+    name = NAMES[model]
+    for task in TASKS:
+        yield positive(
+            f"{model}/{task}/lead",
+            f"“well above the randomly initialized baseline at every layer”; {_STAND_IN}",
+            label=f"{name}, {_TASK_NAMES[task]}: lowest lead of the pre-trained over the random model, any layer",
+        )
+    for task in ("pos", "ner"):
+        yield positive(
+            f"{model}/{task}/gap over sst2",
+            f"the gap “is largest for POS and NER …, moderate for sentiment”; {_STAND_IN}",
+            label=f"{name}: mean lead of the pre-trained model, {_TASK_NAMES[task]} minus SST-2",
+        )
+    yield at_least(
+        f"{model}/sst2/order",
+        0.6,
+        f"“TL for semantic tasks (sentiment) climbs monotonically toward the top of the network”; {_STAND_IN}",
+        slack=0.2,
+        label=f"{name}, SST-2, pre-trained: order over layers",
+        null=Null(0.0, "no order"),
+    )
+    yield at_most(
+        f"{model}/pos/peak",
+        0.65,
+        f"“peaks in the early-to-middle layers”: layers 3 (POS) and 7 (NER) of 0 to 11 in the figure; {_STAND_IN}",
+        slack=0.15,
+        label=f"{name}, parts of speech, pre-trained: layer of the peak, 0 first and 1 last",
+        null=Null(1.0, "the last layer"),
+    )
+    yield positive(
+        f"{model}/earlier",
+        f"syntactic information “concentrated low and semantic information high”; {_STAND_IN}",
+        label=f"{name}, pre-trained: layer of the peak, SST-2 minus parts of speech",
+    )
+
+
+def _tuning_claims() -> Iterator[Claim]:
+    for task in TASKS:
+        label = f"{NAMES['minilm']}, {_TASK_NAMES[task]}"
+        yield positive(
+            f"minilm/{task}/tuned/rise",
+            f"fine-tuning “converts this structure”; the final layer then has the highest linearity; {_STAND_IN}",
+            label=f"{label}: last layer after one epoch of fine-tuning minus before",
+        )
+        yield at_least(
+            f"minilm/{task}/tuned/order",
+            0.8,
+            "“after a single epoch, all four tasks exhibit the same near-monotone increasing TL profile”: one reversed "
+            f"pair of 15; an epoch at small has too few steps; {_STAND_IN}",
+            slack=0.2,
+            label=f"{label}: order over layers after one epoch",
+            scales=("paper",),
+            null=Null(0.0, "no order"),
+        )
+        yield at_most(
+            f"minilm/{task}/tuned/later",
+            0.5,
+            f"“saturates within a single epoch and barely improves thereafter”: less than half as much; {_STAND_IN}",
+            label=f"{label}: rise of epochs 2 and 3 over that of epoch 1",
+            scales=("paper",),
+            null=Null(2.0, "equal rises in all epochs"),
+        )
+    for key, label in (("bert", "BERT-base on SST-2, POS and NER"), ("mnli", "BERT-base on MNLI")):
+        yield unavailable(key, "the weights of BERT-base and the corpus MNLI cannot be fetched", label=label)
+
+
+def _draw(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
+    models = list(dict.fromkeys(record["spec"]["model"] for record in records))
+    tasks = [task for task in TASKS if any(record["spec"]["task"] == task for record in records)]
+    figure.set_size_inches(2.7 * len(tasks) + 1.5, 2.6 * len(models))
+    axes = figure.subplots(len(models), len(tasks), squeeze=False)
+    colours = dict(zip(("random", "pretrained", "epoch 1", "epoch 2", "epoch 3"), _COLOURS, strict=True))
+    for row, model in enumerate(models):
+        for column, task in enumerate(tasks):
+            ax = axes[row, column]
+            chosen = [r["arrays"] for r in records if r["spec"]["model"] == model and r["spec"]["task"] == task]
+            for state, colour in colours.items():
+                if chosen and state in chosen[0]:
+                    values = np.array([arrays[state] for arrays in chosen])
+                    ax.plot(np.arange(1, values.shape[1] + 1), values.mean(0), "o-", color=colour, label=state,
+                            markersize=3)  # fmt: skip
+            ax.set(ylim=(0, 1.02), title=f"{NAMES[model]}, {_TASK_NAMES[task]}")
+            style.declutter(ax, "y")
+    for ax in axes[-1]:
+        ax.set_xlabel("layer")
+    for ax in axes[:, 0]:
+        ax.set_ylabel("target linearity")
+    axes[0, -1].legend(loc="center left", bbox_to_anchor=(1, 0.5))
+
+
+_COLOURS = (style.GREY, style.INK, style.SKY, style.BLUE, style.ORANGE)
+
+
+def _cost(spec: TransformerLayers) -> float:
+    """Estimate the seconds from 2 operations per weight and token to measure, and 6 to train, of 20 tokens."""
+    weights = {"made": 1e4, "minilm": 1.1e7, "smollm2": 1.1e8}[spec.model]
+    measured = (2 + spec.epochs) * 2 * spec.examples
+    tuned = 6 * spec.epochs * (spec.tuned or (6920 if spec.task == "sst2" else 14041))
+    return 20 * weights * (measured + tuned) / 2e10
+
+
+_TUNING: dict[str, Any] = {"epochs": 1, "rate": 1e-4, "batch": 16}
+
+
+@experiment(
+    "e/fig11",
+    "E",
+    "Target linearity at every layer of a transformer: random, pre-trained and fine-tuned (all-MiniLM)",
+    specs={
+        "smoke": tuple(TransformerLayers("made", task, 40, 8, epochs=1, tuned=40, batch=16) for task in TASKS[:2]),
+        "small": (
+            TransformerLayers("minilm", "sst2", 200, 26, tuned=200, **_TUNING),
+            *(TransformerLayers("minilm", task, 80, 128, tuned=80, **_TUNING) for task in ("pos", "ner")),
+        ),
+        "paper": tuple(TransformerLayers("minilm", task, epochs=3) for task in TASKS),
+    },
+    seeds={"small": 5, "paper": 3},
+    claims=[*_model_claims("minilm"), *_tuning_claims()],
+    draw=_draw,
+    derive=_compare_tasks,
+    cost=_cost,
+)
+def transformer_layers(spec: TransformerLayers, seed: int) -> Result:
+    """Measure a random, a pre-trained and, after each epoch, a fine-tuned model on the same sentences."""
+    return _result(spec, seed)
+
+
+@experiment(
+    "e/fig11-second",
+    "E",
+    "Target linearity at every layer of a second, larger transformer: random and pre-trained (SmolLM2)",
+    specs={
+        "smoke": (TransformerLayers("made", "ner", 40, 8),),
+        "small": (
+            TransformerLayers("smollm2", "sst2", 150, 19),
+            *(TransformerLayers("smollm2", task, 60, 128) for task in ("pos", "ner")),
+        ),
+        "paper": tuple(TransformerLayers("smollm2", task) for task in TASKS),
+    },
+    seeds={"small": 5, "paper": 3},
+    claims=[*_model_claims("smollm2")],
+    draw=_draw,
+    derive=_compare_tasks,
+    cost=_cost,
+)
+def second_transformer(spec: TransformerLayers, seed: int) -> Result:
+    """Measure a random and a pre-trained model on the same sentences."""
+    return _result(spec, seed)
+
+
+def _result(spec: TransformerLayers, seed: int) -> Result:
+    rng = torch.Generator().manual_seed(seed)
+    texts = labelled_texts(spec.task, made=spec.model == "made")
+    text_model = load_text_model(spec.model)
+    order = torch.randperm(len(texts.words), generator=rng).tolist()
+    measured = texts.part(order[: spec.examples])
+    states = {
+        "random": linearity_by_layer(text_model, redrawn(text_model.model, rng), measured, spec.components),
+        "pretrained": linearity_by_layer(text_model, text_model.model, measured, spec.components),
+    }
+    if spec.epochs:
+        tuned = tune(
+            text_model,
+            deepcopy(text_model.model),
+            texts.part(order[: spec.tuned]),
+            epochs=spec.epochs,
+            rate=spec.rate,
+            batch=spec.batch,
+            rng=rng,
+            measured=measured,
+            components=spec.components,
+        )
+        states |= {f"epoch {at}": layers for at, layers in enumerate(tuned, 1)}
+    prefix = f"{spec.model}/{spec.task}"
+    return Result({f"{prefix}/{key}": value for key, value in summarise_layers(states).items()}, states)

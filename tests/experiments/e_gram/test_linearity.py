@@ -1,0 +1,54 @@
+"""Fig. 4 and 9: the numbers of curves with known orders and shapes, and measurement at the right epochs."""
+
+import numpy as np
+import pytest
+
+from gramian.experiments.e_gram.image_rows import ImageData
+from gramian.experiments.e_gram.linearity import LinearityCourse, gaps, measure_course, summarise
+
+
+def made_course(layers=3):
+    epochs = [0, 1, 2, 4, 8, 16]
+    steps = np.log1p(epochs)[:, None]
+    linearity = 0.1 + 0.05 * steps * np.arange(1, layers + 1)
+    surrogate = 0.3 * np.array(epochs)[:, None] + np.arange(layers)
+    flat = [0.5] * len(epochs)
+    lists = {"linearity": linearity.tolist(), "surrogate": surrogate.tolist()}
+    return {"epochs": epochs, "train": flat, "test": flat} | lists
+
+
+def test_growing_curves_have_full_order_and_their_shapes():
+    found = summarise(made_course())
+    assert [found[key] for key in ("TL/epochs", "S/epochs", "TL/layers", "S/layers")] == [1.0] * 4
+    assert found["TL/layers at start"] == 0.0
+    assert found["TL/logarithmic"] > 0
+    assert found["S/exponential"] > 0
+    falling = made_course()
+    falling["linearity"] = falling["linearity"][::-1]
+    assert summarise(falling)["TL/epochs"] == -1.0
+    assert summarise(falling)["TL/rise"] == pytest.approx(-found["TL/rise"])
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
+def test_a_course_is_measured_at_its_points(optimizer):
+    spec = LinearityCourse(
+        ImageData("digits", 200, 50),
+        optimizer,
+        0.1 if optimizer == "sgd" else 0.01,
+        hidden=2,
+        width=8,
+        epochs=4,
+        points=3,
+    )
+    course = measure_course(spec, 0)
+    assert course["epochs"] == [0, 2, 4]
+    assert np.shape(course["linearity"]) == np.shape(course["surrogate"]) == (3, 2)
+    assert course["linearity"][-1] != course["linearity"][0]
+    assert measure_course(spec, 0) == course
+
+
+def test_gaps_need_both_sets():
+    one = {"numbers": {"cifar10/test": 0.5, "cifar10/TL/last": 0.6}}
+    two = {"numbers": {"cifar100/test": 0.2, "cifar100/TL/last": 0.1}}
+    assert gaps([one]) == {}
+    assert gaps([one, two]) == pytest.approx({"gap/test": 0.3, "gap/TL/last": 0.5})

@@ -1,0 +1,30 @@
+"""Fig. 12: the share of random labels, and the trends over it."""
+
+import pytest
+import torch
+
+from gramian.experiments import papers
+from gramian.experiments.e_gram.random_labels import SHARES, randomised
+
+
+def test_the_share_of_replaced_labels_is_the_probability():
+    y = torch.zeros(4000, dtype=torch.long)
+    found = randomised(y, 0.5, 10, torch.Generator().manual_seed(0))
+    # A tenth of the replaced labels are again 0.
+    assert float((found != 0).double().mean()) == pytest.approx(0.45, abs=0.03)
+    assert set(found.tolist()) == set(range(10))
+
+
+def test_trends_of_made_records():
+    def record(p):
+        numbers = {"train": 1.0, "test": 0.5 - 0.4 * p, "TL": 0.8 - 0.3 * p, "late": 0.1 * p}
+        return {"spec": {"share": p}, "numbers": {f"{p}/{key}": value for key, value in numbers.items()}}
+
+    derive = papers.find("e/fig12").derive
+    found = derive([record(p) for p in SHARES])
+    expected = {
+        "test/order": -1.0, "TL/order": -1.0, "TL/drop": 0.225, "gap/rise": 0.3, "gap and TL": -1.0,
+        "train/lowest": 1.0, "middle/late": 0.1,
+    }  # fmt: skip
+    assert found == pytest.approx(expected)
+    assert derive([record(0.0)]) == {}

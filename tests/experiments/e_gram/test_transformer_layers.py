@@ -1,0 +1,30 @@
+"""Fig. 11: the numbers of made profiles, and the comparison of tasks."""
+
+import pytest
+
+from gramian.experiments import papers
+from gramian.experiments.e_gram.transformer_layers import summarise_layers
+
+
+def test_numbers_of_made_profiles():
+    states = {
+        "random": [0.1, 0.2, 0.1], "pretrained": [0.5, 0.3, 0.4], "epoch 1": [0.5, 0.6, 0.8],
+        "epoch 2": [0.5, 0.6, 0.8], "epoch 3": [0.5, 0.7, 0.9],
+    }  # fmt: skip
+    expected = {
+        "lead": 0.1, "gap": 0.8 / 3, "peak": 0.0, "order": -1 / 3, "last": 0.4,
+        "tuned/rise": 0.4, "tuned/order": 1.0, "tuned/above": 0.0, "tuned/later": 0.25,
+    }  # fmt: skip
+    assert summarise_layers(states) == pytest.approx(expected)
+    assert "tuned/rise" not in summarise_layers({key: states[key] for key in ("random", "pretrained")})
+
+
+def test_tasks_are_compared_within_a_model():
+    def record(task, gap, peak):
+        return {"numbers": {f"minilm/{task}/gap": gap, f"minilm/{task}/peak": peak}}
+
+    derive = papers.find("e/fig11").derive
+    records = [record("sst2", 0.1, 1.0), record("pos", 0.3, 0.2), record("ner", 0.4, 0.6)]
+    expected = {"minilm/pos/gap over sst2": 0.2, "minilm/ner/gap over sst2": 0.3, "minilm/earlier": 0.8}
+    assert derive(records) == pytest.approx(expected)
+    assert derive(records[:2]) == {}
