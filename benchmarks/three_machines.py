@@ -23,12 +23,11 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from machines import Machines, why_not
-
 from gramian import RFMRegressor
 from gramian.core.atomic import atomic_write
 from gramian.kernels import Laplace
 from gramian.solvers import Nystrom
+from machines import Machines, why_not
 
 ROWS, COLUMNS, CENTERS = 100_000, 20, 500
 CASES: tuple[dict[str, Any], ...] = (
@@ -61,7 +60,10 @@ def measure(rows: int, **network: Any) -> dict[str, Any]:
         before, start = machines.traffic(), time.perf_counter()
         fitted = model().fit(X, y)
         seconds = time.perf_counter() - start
-        sent = [(now.sent - old.sent, now.received - old.received) for now, old in zip(machines.traffic(), before, strict=True)]
+        sent = [
+            (now.sent - old.sent, now.received - old.received)
+            for now, old in zip(machines.traffic(), before, strict=True)
+        ]
     scheduler, *workers = sent
     return {
         "machines": network["count"],
@@ -89,7 +91,9 @@ def main() -> None:
     model(cluster=None).fit(*table(5000))
     start = time.perf_counter()
     model(cluster=None).fit(X, y)
-    fits = [{"machines": 0, "rows": arguments.rows, "columns": COLUMNS, "seconds": round(time.perf_counter() - start, 2)}]
+    fits = [
+        {"machines": 0, "rows": arguments.rows, "columns": COLUMNS, "seconds": round(time.perf_counter() - start, 2)}
+    ]
     print(fits[0], flush=True)
     for case in CASES:
         fits.append(measure(arguments.rows, **case))

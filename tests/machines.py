@@ -188,4 +188,3 @@ def _limit(within: tuple[str, ...], device: str, mbit: float) -> None:
 
 def _ip(*words: str, check: bool = True) -> int:
     return subprocess.run(["ip", *words], check=check, capture_output=True).returncode
-

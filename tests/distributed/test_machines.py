@@ -7,12 +7,11 @@ import pytest
 
 pytest.importorskip("distributed", reason="dask and distributed are not installed")
 
-from machines import Machines, addresses, why_not
-
 from gramian import RFMRegressor
 from gramian.distributed.rows import ClusterRows
 from gramian.kernels import Laplace
 from gramian.solvers import Nystrom
+from machines import Machines, addresses, why_not
 
 ROWS, COLUMNS = 12_000, 30
 
@@ -33,7 +32,9 @@ def table():
 
 def model(**options):
     """A model for many rows, whose passes over the rows are the workers' own."""
-    return RFMRegressor(solver=Nystrom(centers=100), kernel=Laplace(5.0), ridge=0.01, n_rounds=1, n_threads=1, **options)
+    return RFMRegressor(
+        solver=Nystrom(centers=100), kernel=Laplace(5.0), ridge=0.01, n_rounds=1, n_threads=1, **options
+    )
 
 
 def fitted(machines):
