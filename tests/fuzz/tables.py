@@ -148,6 +148,8 @@ def build(case):
     frame = pd.concat(parts, axis=1, ignore_index=True)
     frame.columns = pd.Index([NAMES[case.names](k) for k in range(len(parts))], tupleize_cols=False)
     y, weights = _target(case.target, rng, n, frame), _weights(case.weights, rng, n)
+    if case.weights == "whole" and case.must_refuse is not None:
+        weights = np.maximum(weights, 1.0)  # a row of weight 0 is absent: what must be refused has to be present
     if case.twin_rows and case.target not in BAD_TARGETS and case.weights not in BAD_WEIGHTS:
         twice = np.r_[np.arange(n), rng.integers(0, n, n // 3)]
         frame = frame.iloc[twice].reset_index(drop=True)
