@@ -146,6 +146,15 @@ def warm_up() -> None:
             estimator(kind, {"solver": solver, "preset": "fast", "n_jobs": 1}).fit(X, y)
 
 
+def markdown(record: dict[str, Any]) -> str:
+    """Return the record as a table."""
+    lines = ["| fit | solver | forecast | measured | ratio |", "|---|---|---|---|---|"]
+    for name, fit in record["fits"].items():
+        sizes = f"{format_bytes(fit['forecast'])} | {format_bytes(fit['measured'])}"
+        lines.append(f"| {name} | {fit['solver']} | {sizes} | {fit['forecast'] / fit['measured']:.2f} |")
+    return "\n".join(lines)
+
+
 def main() -> None:
     """Measure the fits that the command line names, and write the record."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

@@ -24,6 +24,7 @@ import torch
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from gramian import RFMRegressor
+from gramian.core import format_bytes
 from gramian.core.atomic import atomic_write
 from gramian.kernels import Laplace
 from gramian.solvers import Nystrom
@@ -77,6 +78,20 @@ def measure(rows: int, **network: Any) -> dict[str, Any]:
         "workers sent": sum(away for away, _ in workers),
         "bits": fitted.predict(X[:200]).tobytes().hex()[:32],
     }
+
+
+def markdown(record: dict[str, Any]) -> str:
+    """Return the record as a table."""
+    headings = ("machines", "bandwidth", "seconds", "to the scheduler", "to the workers", "from the workers")
+    lines = [f"| {' | '.join(headings)} |", "|---|---|---|---|---|---|"]
+    for fit in record["fits"]:
+        if not fit["machines"]:
+            lines.append(f"| none, no cluster | | {fit['seconds']:.1f} | | | |")
+            continue
+        bandwidth = f"{fit['mbit']:,} Mbit/s" if fit["mbit"] else "not limited"
+        sent = [format_bytes(fit[name]) for name in ("scheduler received", "workers received", "workers sent")]
+        lines.append(f"| {fit['machines']} | {bandwidth} | {fit['seconds']:.1f} | {' | '.join(sent)} |")
+    return "\n".join(lines)
 
 
 def main() -> None:

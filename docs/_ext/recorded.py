@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import importlib.util
 import json
 from collections.abc import Callable
@@ -97,7 +98,25 @@ def probes() -> str:
     return "\n".join(lines)
 
 
+def artefacts(paper: str) -> str:
+    """Return the figures, tables and theorems of a paper with the experiments that run them."""
+    folder = next((ROOT / "src/gramian/experiments").glob(f"{paper.lower()}_*"))
+    lines = ["| in the paper | experiment | remark |", "|---|---|---|"]
+    for path in sorted((folder / "artefacts").glob("*.csv")):
+        for row in csv.DictReader(path.read_text(encoding="utf-8").splitlines()):
+            id = f"`{row['id']}`" if row["id"] else ""
+            lines.append(f"| {row['artefact']} | {id} | {row['remark']} |")
+    return "\n".join(lines)
+
+
 TABLES: dict[str, Callable[[], str]] = {
+    "artefacts_b": lambda: artefacts("B"),
+    "artefacts_e": lambda: artefacts("E"),
+    "coverage": lambda: script("coverage").summary(record("coverage")),
+    "forecast": lambda: script("forecast").markdown(record("forecast")),
+    "fuzz": lambda: (RESULTS / "fuzz.md").read_text(encoding="utf-8"),
+    "interruptions": lambda: script("interruptions").markdown(record("interruptions")),
+    "three_machines": lambda: script("three_machines").markdown(record("three_machines")),
     "concept_probes": probes,
     "concept_steering": steering,
     "peer_rfm": lambda: script("peer_rfm").markdown(record("peer_rfm")),
