@@ -125,7 +125,7 @@ def _fit(case: dict[str, Any]) -> dict[str, Any]:
     seconds, peak = time.perf_counter() - start, _peak() - before
     plan = model.plan_
     return {
-        "forecast": plan.memory.peak,
+        "forecast": plan.memory.process,
         "measured": peak,
         "budget": plan.max_bytes if "max_memory" in case["options"] else None,
         "solver": type(plan.solver).__name__,

@@ -292,9 +292,8 @@ def test_a_small_fit_does_what_its_plan_says(estimator, monkeypatch):
     watch = Watch(monkeypatch)
     model = estimator(**OPTIONS).fit(X, y)
     plan = model.plan_
-    assert plan == Plan.for_size(60, 3, 1, plan.max_bytes, dtype=torch.float64, compare=True), (
-        "the plan of a fit is the plan of its size"
-    )
+    expected = Plan.for_size(60, 3, 1, plan.max_bytes, dtype=torch.float64, compare=True, candidates=1)
+    assert plan == expected, "the plan of a fit is the plan of its size"
     assert (watch.screened, watch.solvers) == ([plan.screen_rows], [plan.solver])
     assert watch.held_out == [[12] * plan.n_splits]
     assert (plan.screen_rows, plan.holdout_rows) == (48, 12)

@@ -190,17 +190,16 @@ class Plan(Renderable):
             workers = 1
         else:
             part, alone = screen_rows or n, memory
-            # Splits come first, and after them models on all rows, as many as there are candidates.
             on_part = forecast(leaf_solver(part), part, d, outputs, dtype)
             on_all = forecast(solver, n, d, outputs, dtype) if n <= SIDE_BY_SIDE_ROWS else on_part
 
-            def together(workers: int) -> MemoryForecast:
+            def together(workers: int) -> MemoryForecast:  # first splits, then a model on all rows for each candidate
                 both = alone.side_by_side(on_part, workers).side_by_side(on_all, min(workers, candidates))
                 return replace(both, freed=freed_bytes((part, n), workers, candidates))
 
-            while workers > 1 and together(workers).peak > budget:
-                workers -= 1
             memory = together(workers)
+            while workers > 1 and memory.process > budget:
+                memory = together(workers := workers - 1)
         plan = cls(
             n=n,
             d=d,
@@ -320,6 +319,7 @@ class Plan(Renderable):
             ("solver", repr(self.solver)),
             ("reason", self.why),
             ("peak memory, forecast", f"{format_bytes(self.memory.peak)} of {format_bytes(self.max_bytes)}"),
+            ("growth of the process", f"at most {format_bytes(self.memory.process)}, forecast"),
         ]
 
     def sections(self) -> list[Section]:

@@ -47,7 +47,7 @@ class MemoryForecast:
     ``reading`` is the peak while the table is encoded, merged and standardised. After that ``rows`` are in memory all
     the time. The memory of the ``solver`` is reused from round to round, so ``features`` (gradients for M, and smaller
     solves for it) come on top; ``tiles`` are used by both. ``freed`` are blocks that the C library does not return to
-    the system.
+    the system; they are no part of the memory that ``max_memory`` bounds.
     """
 
     reading: int
@@ -60,7 +60,12 @@ class MemoryForecast:
     @property
     def peak(self) -> int:
         """The largest sum at any time."""
-        return max(self.reading, self.rows + self.solver + self.features + self.tiles) + self.freed
+        return max(self.reading, self.rows + self.solver + self.features + self.tiles)
+
+    @property
+    def process(self) -> int:
+        """Growth of the process: the peak, and freed blocks."""
+        return self.peak + self.freed
 
     def side_by_side(self, piece: MemoryForecast, workers: int) -> MemoryForecast:
         """Return the forecast where several fits of a part of the rows are in progress at a time.
