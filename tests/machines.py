@@ -6,6 +6,7 @@ process that uses :class:`Machines` has the bridge's own address. Linux only, wi
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import signal
@@ -19,6 +20,7 @@ from types import TracebackType
 from distributed import Client
 
 _PORT = 8786
+_NUMBERS = itertools.count()
 _IMPORTS = "import gramian.distributed, gramian.rfm.training.train"
 _SETTINGS = {
     "DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "30s",  # a silent worker is given up after this time
@@ -73,8 +75,9 @@ class Machines:
     ) -> None:
         self.count, self.workers, self.mbit = count, workers, mbit
         self._settings = _SETTINGS | dict(settings or {})
-        self._name = f"g{os.getpid() % 100_000}"
-        self._subnet = f"10.213.{os.getpid() % 250}"
+        number = next(_NUMBERS)  # several may exist at a time
+        self._name = f"g{os.getpid() % 10_000}{chr(ord('a') + number % 26)}"
+        self._subnet = f"10.{200 + number % 50}.{os.getpid() % 250}"
         self._processes: dict[int, list[subprocess.Popen[bytes]]] = {}
         self.client: Client
 
