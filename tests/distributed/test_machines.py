@@ -77,9 +77,10 @@ def test_rows_are_sent_once(three, predictions):
     assert received[1] - received[0] < 1.5 * 2 * ROWS * of_a_row
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["kill_worker", "lose"])
 def test_a_machine_lost_in_the_middle_of_a_fit_changes_no_bit(predictions, loss, monkeypatch):
-    with Machines(3, settings={"DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "6s"}) as machines:
+    with Machines(3) as machines:
         real, calls = ClusterRows.reduce, []
 
         def reduce(self, *args):
