@@ -17,6 +17,7 @@ from gramian.experiments.e_gram import (
     shift_pictures,
     swiss,
     transformer_layers,
+    transformer_layers_why,
     virtual_updates,
     whitening,
 )
@@ -38,6 +39,7 @@ __all__ = [
     "shift_pictures",
     "swiss",
     "transformer_layers",
+    "transformer_layers_why",
     "virtual_updates",
     "whitening",
 ]
