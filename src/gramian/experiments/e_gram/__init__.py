@@ -4,6 +4,7 @@ from gramian.experiments.e_gram import (
     bounds,
     collapse,
     generation,
+    generation_why,
     grokking,
     growth,
     identities,
@@ -16,6 +17,7 @@ from gramian.experiments.e_gram import (
     shift_pictures,
     swiss,
     transformer_layers,
+    transformer_layers_why,
     virtual_updates,
     whitening,
 )
@@ -24,6 +26,7 @@ __all__ = [
     "bounds",
     "collapse",
     "generation",
+    "generation_why",
     "grokking",
     "growth",
     "identities",
@@ -36,6 +39,7 @@ __all__ = [
     "shift_pictures",
     "swiss",
     "transformer_layers",
+    "transformer_layers_why",
     "virtual_updates",
     "whitening",
 ]
