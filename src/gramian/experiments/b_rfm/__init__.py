@@ -2,6 +2,7 @@
 
 from gramian.experiments.b_rfm import (
     depth,
+    depth_why,
     fig4,
     fig4_why,
     fig5,
@@ -26,6 +27,7 @@ from gramian.experiments.b_rfm import (
 
 __all__ = [
     "depth",
+    "depth_why",
     "fig4",
     "fig4_why",
     "fig5",
