@@ -2,6 +2,7 @@
 
 from gramian.experiments.b_rfm import (
     depth,
+    depth_why,
     fig4,
     fig4_why,
     fig5,
@@ -13,9 +14,12 @@ from gramian.experiments.b_rfm import (
     propositions,
     sample_complexity,
     shared_features,
+    shared_features_why,
     simplicity,
     street,
+    street_why,
     tables,
+    tables_why,
     theorem1,
     tickets,
     tickets_why,
@@ -23,6 +27,7 @@ from gramian.experiments.b_rfm import (
 
 __all__ = [
     "depth",
+    "depth_why",
     "fig4",
     "fig4_why",
     "fig5",
@@ -34,9 +39,12 @@ __all__ = [
     "propositions",
     "sample_complexity",
     "shared_features",
+    "shared_features_why",
     "simplicity",
     "street",
+    "street_why",
     "tables",
+    "tables_why",
     "theorem1",
     "tickets",
     "tickets_why",

@@ -69,15 +69,24 @@ def depth_target(X: Float[Tensor, "n d"], gated: bool) -> Float[Tensor, "n 1"]:
     return (torch.where(X[:, 3] > 0, product, X[:, 2]) if gated else product)[:, None]
 
 
+def depth_rows(spec: DepthSweep, seed: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Return inputs and targets for training, then those for tests.
+
+    >>> [tuple(part.shape) for part in depth_rows(DepthSweep(True, 6, (1,), 16, n=5), 0)]
+    [(5, 6), (5, 1), (5, 6), (5, 1)]
+    """
+    rng = torch.Generator().manual_seed(seed)
+    X = _STD * torch.randn(2 * spec.n, spec.d, generator=rng, dtype=torch.float64)
+    Y = depth_target(X, spec.gated)
+    return X[: spec.n], Y[: spec.n], X[spec.n :], Y[spec.n :]
+
+
 def measure(spec: DepthSweep, seed: int) -> Result:
     """Train the networks, fit the kernels, and return test R² by method and depth and the features' shares.
 
     Keys that begin with ``full/`` are those of full-batch training, as printed.
     """
-    rng = torch.Generator().manual_seed(seed)
-    X = _STD * torch.randn(2 * spec.n, spec.d, generator=rng, dtype=torch.float64)
-    Y = depth_target(X, spec.gated)
-    X, Y, X_test, Y_test = X[: spec.n], Y[: spec.n], X[spec.n :], Y[spec.n :]
+    X, Y, X_test, Y_test = depth_rows(spec, seed)
     relevant = 4 if spec.gated else 2
     numbers: dict[str, float] = {}
     diagonals = []

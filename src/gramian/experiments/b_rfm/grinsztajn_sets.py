@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from jaxtyping import Float
 from numpy.typing import NDArray
-from sklearn.preprocessing import QuantileTransformer
+from sklearn.preprocessing import QuantileTransformer, StandardScaler
 from torch import Tensor
 
 from gramian.datasets import covertype, diamonds, grinsztajn
@@ -97,8 +97,10 @@ class Search:
     ridge: float
 
 
-def search(task: TabularTask, most: int, n_rounds: int, seed: int) -> Search:
+def search(task: TabularTask, most: int, n_rounds: int, seed: int, *, normal_scores: bool = True) -> Search:
     """Search over bandwidth, ridge and round on one split, with normal scores of the columns as inputs.
+
+    Without `normal_scores`, columns are centred and divided by their standard deviations.
 
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(120, 3))
@@ -107,9 +109,10 @@ def search(task: TabularTask, most: int, n_rounds: int, seed: int) -> Search:
     True
     """
     parts = split(len(task.y), most, seed)
-    scaler = QuantileTransformer(
+    scores = QuantileTransformer(
         n_quantiles=min(1000, len(parts[0])), output_distribution="normal", random_state=0, subsample=None
-    ).fit(task.X[parts[0]])
+    )
+    scaler = (scores if normal_scores else StandardScaler()).fit(task.X[parts[0]])
     dtype = torch.float64 if len(parts[0]) <= _WIDE_ROWS else torch.float32
     X = [torch.as_tensor(scaler.transform(task.X[rows]), dtype=dtype) for rows in parts]
     mean, scale = (task.y[parts[0]].mean(), task.y[parts[0]].std()) if task.regression else (0.5, 0.5)

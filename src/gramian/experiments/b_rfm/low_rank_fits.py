@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 
 import torch
 from jaxtyping import Float
@@ -87,8 +87,12 @@ def network(
     seed: int,
     first_std: float | None = None,
     batch: int | None = None,
+    watch: Callable[[int, Stack], object] | None = None,
+    watch_at: Collection[int] = (),
 ) -> Stack:
     """Train a ReLU network without biases in single precision, from torch's default or a small normal first layer.
+
+    ``watch(epochs done, stack)`` is called after the numbers of epochs `watch_at`.
 
     >>> X = torch.eye(4, dtype=torch.float64)
     >>> network(X, X[:, :1], (8,), Descent(0.1), epochs=2, seed=0).outputs(X.float()).shape
@@ -99,7 +103,8 @@ def network(
     rng = torch.Generator().manual_seed(seed + 1_000_000)
     if first_std is not None:
         stack.weights[0].copy_(first_std * torch.randn(stack.weights[0].shape, generator=rng))
-    train_stack(stack, X.float(), Y.float()[None], rule, epochs=epochs, batch=batch, rng=rng)
+    rows, targets = X.float(), Y.float()[None]
+    train_stack(stack, rows, targets, rule, epochs=epochs, batch=batch, rng=rng, watch=watch, watch_at=watch_at)
     return stack
 
 

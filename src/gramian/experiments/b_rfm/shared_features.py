@@ -182,7 +182,7 @@ def _cost(spec: PairTasks) -> float:
     return len(spec.pairs) * one
 
 
-_SMALL = NetworkTraining(width=256, epochs=500)
+SMALL_NETWORK = NetworkTraining(width=256, epochs=500)
 _PAPER = NetworkTraining()
 
 
@@ -193,8 +193,8 @@ _PAPER = NetworkTraining()
     specs={
         "smoke": (PairTasks("made", tuple(NAMES["made"]), 30, 20, 8, 50, NetworkTraining(width=32, epochs=10)),),
         "small": (
-            PairTasks("mnist", tuple(NAMES["mnist"]), 300, 500, 28, 20_000, _SMALL),
-            PairTasks("cifar10", tuple(NAMES["cifar10"]), 300, 500, 16, 20_000, _SMALL),
+            PairTasks("mnist", tuple(NAMES["mnist"]), 300, 500, 28, 20_000, SMALL_NETWORK),
+            PairTasks("cifar10", tuple(NAMES["cifar10"]), 300, 500, 16, 20_000, SMALL_NETWORK),
         ),
         "paper": (
             PairTasks("mnist", tuple(NAMES["mnist"]), 5000, 800, 28, 20_000, _PAPER),

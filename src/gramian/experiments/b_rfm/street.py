@@ -127,7 +127,7 @@ def _draw_selection(records: Sequence[dict[str, Any]], figure: Figure) -> None:
 _SMALL = StreetTask("mnist", 2000, 1000, 16, 5, 20_000, (1, 2, 3, 4), NetworkTraining(2, 256, "sgd", 1.0, 100, 150))
 _PAPER = StreetTask("mnist", 58_606, 10_000, 32, 5, 20_000, (1, 2, 3, 4), NetworkTraining(rate=0.05, batch=100))
 _SMOKE = StreetTask("made-digits", 60, 40, 8, 1, 20, (1, 2), NetworkTraining(2, 16, "sgd", 1.0, 20, 4))
-_BY_DEPTH = StreetTask("mnist", 1500, 1000, 16, 5, 20_000, (1, 2, 3, 4), NetworkTraining(2, 128, "sgd", 1.0, 100, 200))
+BY_DEPTH = StreetTask("mnist", 1500, 1000, 16, 5, 20_000, (1, 2, 3, 4), NetworkTraining(2, 128, "sgd", 1.0, 100, 200))
 _UNIFORM = Null(0.5, "all columns alike, as in an untrained network")
 
 
@@ -301,7 +301,7 @@ def _draw_depth(records: Sequence[dict[str, Any]], figure: Figure) -> None:
     "b/fig11",
     "B",
     "Street numbers by depth: kernels on a network's first-layer features against the network itself",
-    specs={"smoke": (_SMOKE,), "small": (_BY_DEPTH,), "paper": (_PAPER,)},
+    specs={"smoke": (_SMOKE,), "small": (BY_DEPTH,), "paper": (_PAPER,)},
     seeds={"small": 5, "paper": 1},
     claims=_depth_claims(),
     draw=_draw_depth,

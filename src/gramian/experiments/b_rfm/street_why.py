@@ -1,0 +1,104 @@
+"""Test of an explanation of the large gain from depth on our street numbers: too few epochs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from torch import nn
+
+from gramian.core import threads
+from gramian.experiments.b_rfm.picture_models import NetworkTraining, scores, train_network
+from gramian.experiments.b_rfm.street import BY_DEPTH, StreetTask, street_rows
+from gramian.experiments.claims import Null, at_most, positive
+from gramian.experiments.registry import Result, experiment
+from gramian.report import style
+
+
+@dataclass(frozen=True)
+class LongerTraining:
+    """Networks of the least and the largest depth of a task, looked at after these numbers of epochs."""
+
+    task: StreetTask
+    epochs: tuple[int, ...]
+
+
+def _draw(records: Sequence[dict[str, Any]], figure: Figure) -> None:
+    figure.set_size_inches(4.8, 3.2)
+    ax = figure.subplots()
+    spec = records[0]["spec"]
+    depths = spec["task"]["depths"]
+    for depth, colour in zip((depths[0], depths[-1]), (style.BLUE, style.ORANGE), strict=True):
+        for key, line in (("nn", "o-"), ("train", "s:")):
+            values = 100 * np.array([[r["numbers"][f"{key}/{depth}/{e}"] for e in spec["epochs"]] for r in records])
+            label = f"depth {depth}, {'test' if key == 'nn' else 'training'}"
+            ax.plot(spec["epochs"], values.mean(0), line, color=colour, label=label, markersize=4)
+    ax.set(xscale="log", xlabel="epochs", ylabel="accuracy (%)")
+    ax.set_xticks(spec["epochs"], [str(e) for e in spec["epochs"]])
+    ax.set_xticks([], minor=True)
+    ax.legend(frameon=False, fontsize=8)
+    style.finish(ax, "y")
+
+
+_SMOKE = StreetTask("made-digits", 60, 40, 8, 1, 20, (1, 2), NetworkTraining(2, 16, "sgd", 1.0, 20, 4))
+_SMALL = LongerTraining(BY_DEPTH, (200, 400, 600))
+
+
+@experiment(
+    "b/fig11-why",
+    "B",
+    "Test of an explanation of Fig. 11 on our street numbers: the gain from depth along training (it fails)",
+    specs={"smoke": (LongerTraining(_SMOKE, (2, 4)),), "small": (_SMALL,), "paper": (_SMALL,)},
+    seeds={"small": 5, "paper": 5},
+    claims=[
+        positive(
+            "rise/1",
+            "if 3,000 steps are too few at depth 1, three times as many raise its test accuracy",
+            label="Depth 1: test accuracy after 600 epochs minus that after 200",
+            kind="side condition",
+        ),
+        positive(
+            "fall",
+            "if that is why depth helps, it helps less after 600 epochs",
+            label="Test accuracy at depth 4 minus depth 1: after 200 epochs minus after 600",
+            kind="side condition",
+        ),
+        at_most(
+            "gain/600",
+            0.03,
+            "the band of b/fig11, which should be reached if the number of steps is the whole reason",
+            slack=0.02,
+            label="Test accuracy at depth 4 minus depth 1, after 600 epochs",
+            kind="side condition",
+            null=Null(0.17, "as after 200 epochs, in b/fig11"),
+        ),
+    ],
+    draw=_draw,
+    cost=lambda spec: 2 * spec.task.rows * max(spec.epochs) * 1.5e-5,
+)
+def longer_training(spec: LongerTraining, seed: int) -> Result:
+    """Train both depths once; return accuracies on training and test rows at each of the numbers of epochs."""
+    rows, test, rng = street_rows(spec.task, seed)
+    X, y = rows[0], rows[1].argmax(1)
+    numbers: dict[str, float] = {}
+    least, most = spec.task.depths[0], spec.task.depths[-1]
+
+    for depth in (least, most):
+
+        def watch(epoch: int, network: nn.Sequential, depth: int = depth) -> None:
+            if epoch in spec.epochs:
+                numbers[f"nn/{depth}/{epoch}"] = scores(network, *test)
+                numbers[f"train/{depth}/{epoch}"] = scores(network, X, y)
+
+        with threads(1):
+            train_network(*rows, replace(spec.task.network, hidden=depth, epochs=max(spec.epochs)), rng, watch)
+    for epoch in spec.epochs:
+        numbers[f"gain/{epoch}"] = numbers[f"nn/{most}/{epoch}"] - numbers[f"nn/{least}/{epoch}"]
+    first, last = min(spec.epochs), max(spec.epochs)
+    numbers["fall"] = numbers[f"gain/{first}"] - numbers[f"gain/{last}"]
+    for depth in (least, most):
+        numbers[f"rise/{depth}"] = numbers[f"nn/{depth}/{last}"] - numbers[f"nn/{depth}/{first}"]
+    return Result(numbers)
