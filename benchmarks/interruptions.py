@@ -2,8 +2,8 @@
 
     python benchmarks/interruptions.py --out benchmarks/results/interruptions.json
 
-Every trial is a process of its own. A full disk is a limit on the size of files (``RLIMIT_FSIZE``), which gives an error
-in the same place; Linux and macOS.
+Every trial is a process of its own. A full disk is a limit on the size of files (``RLIMIT_FSIZE``), which gives an
+error in the same place; Linux and macOS.
 """
 
 from __future__ import annotations

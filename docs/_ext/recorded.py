@@ -112,7 +112,7 @@ def artefacts(paper: str) -> str:
 TABLES: dict[str, Callable[[], str]] = {
     "artefacts_b": lambda: artefacts("B"),
     "artefacts_e": lambda: artefacts("E"),
-    "coverage": lambda: script("coverage").summary(record("coverage")),
+    "coverage": lambda: script("interval_coverage").summary(record("interval_coverage")),
     "forecast": lambda: script("forecast").markdown(record("forecast")),
     "fuzz": lambda: (RESULTS / "fuzz.md").read_text(encoding="utf-8"),
     "interruptions": lambda: script("interruptions").markdown(record("interruptions")),

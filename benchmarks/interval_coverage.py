@@ -1,7 +1,7 @@
 """Coverage of intervals and prediction sets on small tables: 40 data sets of 60 to 400 rows, nominal 90 %.
 
-python benchmarks/coverage.py            # runs, and writes benchmarks/results/coverage.json
-python benchmarks/coverage.py --show     # prints the tables of the last run
+python benchmarks/interval_coverage.py            # runs, and writes benchmarks/results/interval_coverage.json
+python benchmarks/interval_coverage.py --show     # prints the tables of the last run
 
 Half of the sets are regressions and half classifications; the real ones are rows of larger public tables, found through
 GRAMIAN_DATA. A data set has a number of training rows, which are drawn a few times, and at most 1,500 other rows on
@@ -26,7 +26,7 @@ from gramian import RFMClassifier, RFMRegressor
 from gramian.bench.tasks import take
 from gramian.datasets import Dataset, grinsztajn, uci
 
-RESULTS = Path(__file__).parent / "results" / "coverage.json"
+RESULTS = Path(__file__).parent / "results" / "interval_coverage.json"
 COVERAGE, DRAWS, NEW = 0.9, 5, 1500
 SIZES = (60, 80, 100, 120, 160, 200, 250, 300, 350, 400)
 Array = NDArray[Any]
