@@ -214,7 +214,7 @@ def test_an_interrupt_in_a_stage_of_one_estimator_leaves_it_as_it_was(only, tabl
     model, X = fitted(only, table)
     before = Before(model, X)
 
-    def interrupted(*args):
+    def interrupted(*args, **kwargs):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(place, interrupted)

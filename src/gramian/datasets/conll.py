@@ -81,10 +81,9 @@ def read_conll(path: str | Path, name: str = "") -> TaggedSentences:
         Begin of the description; the file's name by default.
 
     >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "made.txt")
-    ...     _ = path.write_text("Paris NNP B-NP B-LOC\\nsleeps VBZ B-VP O\\n\\nIt PRP B-NP O\\n")
-    ...     found = read_conll(path)
+    >>> path = Path(tempfile.mkdtemp(), "made.txt")
+    >>> _ = path.write_text("Paris NNP B-NP B-LOC\\nsleeps VBZ B-VP O\\n\\nIt PRP B-NP O\\n")
+    >>> found = read_conll(path)
     >>> found.words, found.description
     ((('Paris', 'sleeps'), ('It',)), 'made.txt: 2 sentences, 3 words')
     """

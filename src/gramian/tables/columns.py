@@ -92,7 +92,7 @@ def check_table(X: TableLike, expected: Sequence[str] | None = None) -> None:
     """
     if X is None:
         raise ValueError("X is None: pass a table with one row per sample. Expected 2D array")
-    if isinstance(X, Mapping):
+    if isinstance(X, Mapping) and not hasattr(X, "shape"):  # a sparse matrix by keys is a dict too
         raise ValueError("X is a dict: pass a frame, for example pandas.DataFrame(X)")
     if isinstance(X, list | tuple):
         _check_list(X)

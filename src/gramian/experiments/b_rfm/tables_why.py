@@ -43,7 +43,7 @@ def spiked(seed: int, n: int = 400) -> TabularTask:
     """Make a set with columns that are 0 in three quarters of the rows.
 
     >>> round(float((spiked(0).X == 0).mean()), 1)
-    0.8
+    0.7
     """
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 4)) * (rng.random((n, 4)) < 0.25)

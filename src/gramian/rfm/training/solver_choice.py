@@ -74,7 +74,7 @@ class MemoryForecast:
 
         >>> few, part = MemoryForecast(0, 10, 100, 10, 5), MemoryForecast(0, 10, 60, 10, 5)
         >>> few.side_by_side(part, 1).peak, few.side_by_side(part, 3).peak
-        (125, 235)
+        (125, 275)
         """
         if workers == 1:
             return self
@@ -258,7 +258,7 @@ def forecast(
         Within this memory, a solve in the wide format is included that follows where the working format fails.
 
     >>> format_bytes(forecast(Direct(), 20_000, 50, 1, torch.float32).peak)
-    '1.8 GB'
+    '1.7 GB'
     """
     size = torch.finfo(dtype).bits // 8
     centers = solver.n_centers(n)
