@@ -119,7 +119,7 @@ def _fit(case: dict[str, Any]) -> dict[str, Any]:
     estimator(case["kind"], {}).fit(small, target)  # threads do not survive a fork
     X, y = table(case["kind"], case["n"], case["d"])
     model = estimator(case["kind"], case["options"])
-    Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew at the present size
+    Path("/proc/self/clear_refs").write_text("5")  # the peak is that from now on
     before, start = _peak(), time.perf_counter()
     model.fit(X, y)
     seconds, peak = time.perf_counter() - start, _peak() - before

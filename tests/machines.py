@@ -12,7 +12,6 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -66,15 +65,10 @@ class Machines:
         Workers on each, of one thread.
     mbit : float or None
         Bandwidth of every cable in each direction, in megabits per second; unlimited by default.
-    settings : mapping
-        Further environment variables of the scheduler and the workers.
     """
 
-    def __init__(
-        self, count: int = 3, workers: int = 1, mbit: float | None = None, settings: Mapping[str, str] | None = None
-    ) -> None:
+    def __init__(self, count: int = 3, workers: int = 1, mbit: float | None = None) -> None:
         self.count, self.workers, self.mbit = count, workers, mbit
-        self._settings = _SETTINGS | dict(settings or {})
         number = next(_NUMBERS)  # several may exist at a time
         self._name = f"g{os.getpid() % 10_000}{chr(ord('a') + number % 26)}"
         self._subnet = f"10.{200 + number % 50}.{os.getpid() % 250}"
@@ -164,7 +158,7 @@ class Machines:
     def _start(self, machine: int, module: list[str]) -> None:
         command = ["ip", "netns", "exec", self._namespace(machine), sys.executable, "-m", *module]
         process = subprocess.Popen(
-            command, env=os.environ | self._settings, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            command, env=os.environ | _SETTINGS, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
         self._processes.setdefault(machine, []).append(process)
 

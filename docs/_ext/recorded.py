@@ -100,12 +100,11 @@ def probes() -> str:
 
 def artefacts(paper: str) -> str:
     """Return the figures, tables and theorems of a paper with the experiments that run them."""
-    folder = next((ROOT / "src/gramian/experiments").glob(f"{paper.lower()}_*"))
+    path = next((ROOT / "src/gramian/experiments").glob(f"{paper.lower()}_*/artefacts.csv"))
     lines = ["| in the paper | experiment | remark |", "|---|---|---|"]
-    for path in sorted((folder / "artefacts").glob("*.csv")):
-        for row in csv.DictReader(path.read_text(encoding="utf-8").splitlines()):
-            id = f"`{row['id']}`" if row["id"] else ""
-            lines.append(f"| {row['artefact']} | {id} | {row['remark']} |")
+    for row in csv.DictReader(path.read_text(encoding="utf-8").splitlines()):
+        id = f"`{row['id']}`" if row["id"] else ""
+        lines.append(f"| {row['artefact']} | {id} | {row['remark']} |")
     return "\n".join(lines)
 
 

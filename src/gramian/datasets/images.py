@@ -77,16 +77,7 @@ def cifar10(split: str = "train", folder: str | Path | None = None) -> Dataset:
         ...
     FileNotFoundError: there is no cifar10/labels.npz in nowhere: ...
     """
-    check_split(split, ("train", "test"))
-    X, y = _sheets("cifar10", split, folder)
-    shape = (_SIDE, _SIDE, 3)
-    return Dataset(
-        X=X,
-        y=y,
-        feature_names=pixel_names(shape),
-        description=f"CIFAR-10, {split}: {len(y)} photographs of {', '.join(_CIFAR_CLASSES)}",
-        image_shape=shape,
-    )
+    return _photographs("CIFAR-10", f"of {', '.join(_CIFAR_CLASSES)}", split, folder)
 
 
 def cifar100(split: str = "train", folder: str | Path | None = None) -> Dataset:
@@ -110,14 +101,19 @@ def cifar100(split: str = "train", folder: str | Path | None = None) -> Dataset:
         ...
     FileNotFoundError: there is no cifar100/labels.npz in nowhere: ...
     """
+    return _photographs("CIFAR-100", "in a hundred classes", split, folder)
+
+
+def _photographs(name: str, classes: str, split: str, folder: str | Path | None) -> Dataset:
+    """Read one of the CIFAR sets, whose folder is its name in small letters without the hyphen."""
     check_split(split, ("train", "test"))
-    X, y = _sheets("cifar100", split, folder)
+    X, y = _sheets(name.lower().replace("-", ""), split, folder)
     shape = (_SIDE, _SIDE, 3)
     return Dataset(
         X=X,
         y=y,
         feature_names=pixel_names(shape),
-        description=f"CIFAR-100, {split}: {len(y)} photographs in a hundred classes",
+        description=f"{name}, {split}: {len(y)} photographs {classes}",
         image_shape=shape,
     )
 

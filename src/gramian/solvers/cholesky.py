@@ -64,7 +64,32 @@ class Factor(ABC):
         """Diagonal of ``(A + shift·I)⁻¹`` at all rows, or at some."""
 
 
-class CholeskyFactor(Factor):
+class BlockFactor(Factor):
+    """A factor whose triangular systems are solved block by block."""
+
+    block: int
+    """Rows of a block."""
+
+    @abstractmethod
+    def _forward(self, B: Float[Tensor, "c m"], start: int = 0) -> Float[Tensor, "c m"]:
+        """``(L⁻¹ Bᵀ)ᵀ`` in place, for a Bᵀ whose rows before ``start``, where a block begins, are zero and left out."""
+
+    def inverse_diagonal(self, rows: Int[Tensor, " m"] | None = None) -> Float[Tensor, " m"]:
+        """Diagonal of ``(A + shift·I)⁻¹`` at all rows, or at some: squared column norms of ``L⁻¹``."""
+        if rows is None:
+            rows = torch.arange(self.n, device=self.diagonal.device)
+        order = rows.argsort()
+        out = self.diagonal.new_empty(len(rows))
+        for part in spans(len(rows), _PANEL):
+            chosen = rows[order[part]]
+            start = int(chosen[0]) // self.block * self.block
+            E = self.diagonal.new_zeros(len(chosen), self.n - start)
+            E[torch.arange(len(chosen), device=E.device), chosen - start] = 1
+            out[order[part]] = self._forward(E, start).square().sum(dim=1)
+        return out
+
+
+class CholeskyFactor(BlockFactor):
     """A factor in place, with A and L in one buffer.
 
     >>> A = torch.tensor([[4.0, 2.0], [2.0, 3.0]])
@@ -77,6 +102,7 @@ class CholeskyFactor(Factor):
 
     def __init__(self, A: Float[Tensor, "n n"]) -> None:
         super().__init__(A)
+        self.block = _PANEL
         self._inverses: list[Tensor] = []
         self._clean = True
 
@@ -119,22 +145,7 @@ class CholeskyFactor(Factor):
             add_tile(out, tile, Vt, rows, cols, mirrored=True)
         return out.mT
 
-    def inverse_diagonal(self, rows: Int[Tensor, " m"] | None = None) -> Float[Tensor, " m"]:
-        """Diagonal of ``(A + shift·I)⁻¹`` at all rows, or at some: squared column norms of ``L⁻¹``."""
-        if rows is None:
-            rows = torch.arange(self.n, device=self.A.device)
-        order = rows.argsort()
-        out = self.A.new_empty(len(rows))
-        for part in spans(len(rows), _PANEL):
-            chosen = rows[order[part]]
-            start = int(chosen[0]) // _PANEL * _PANEL
-            E = self.A.new_zeros(len(chosen), self.n - start)
-            E[torch.arange(len(chosen), device=E.device), chosen - start] = 1
-            out[order[part]] = self._forward(E, start).square().sum(dim=1)
-        return out
-
     def _forward(self, B: Float[Tensor, "c m"], start: int = 0) -> Float[Tensor, "c m"]:
-        """``(L⁻¹ Bᵀ)ᵀ`` in place, for a Bᵀ whose rows before ``start`` are zero and left out."""
         for i, panel in self._panels(start):
             here = slice(panel.start - start, panel.stop - start)
             if panel.start > start:

@@ -7,20 +7,16 @@ attempt; the strips need as much as it, so that the second attempt fits wherever
 from __future__ import annotations
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
-from gramian.core.tiles import spans
 from gramian.kernels import KernelOperator
 from gramian.solvers.base import Workspace
-from gramian.solvers.cholesky import Factor
+from gramian.solvers.cholesky import BlockFactor
 from gramian.solvers.packed import PackedMatrix
 
-_COLUMNS = 512
-"""Right-hand sides that are solved at a time for the diagonal of the inverse."""
 
-
-class PackedFactor(Factor):
+class PackedFactor(BlockFactor):
     """``√w K √w + shift·I = Uᵀ U`` of a kernel matrix K, with the upper triangle U in strips.
 
     The factor overwrites the matrix. Products are computed from the kernel again, and so is the matrix where it is
@@ -43,7 +39,7 @@ class PackedFactor(Factor):
     """
 
     def __init__(self, operator: KernelOperator, weights: Float[Tensor, " n"] | None, workspace: Workspace) -> None:
-        self._operator, self._workspace = operator, workspace
+        self._operator, self._workspace, self.block = operator, workspace, operator.tile
         self._root = None if weights is None else weights.sqrt().to(operator.dtype)
         diagonal = operator.diagonal().to(operator.dtype)
         self.diagonal = diagonal if self._root is None else diagonal * self._root.square()
@@ -93,25 +89,10 @@ class PackedFactor(Factor):
         root = 1.0 if self._root is None else self._root[:, None]
         return self._operator.matmul(V * root) * root + self.shift * V
 
-    def inverse_diagonal(self, rows: Int[Tensor, " m"] | None = None) -> Float[Tensor, " m"]:
-        if rows is None:
-            rows = torch.arange(self.n, device=self.diagonal.device)
-        order = rows.argsort()
-        out = self.diagonal.new_empty(len(rows))
-        for part in spans(len(rows), _COLUMNS):
-            chosen = rows[order[part]]
-            E = self.diagonal.new_zeros(len(chosen), self.n)
-            E[torch.arange(len(E), device=E.device), chosen] = 1
-            out[order[part]] = self._forward(E, start=int(chosen[0])).square().sum(dim=1)
-        return out
-
-    def _forward(self, Vt: Float[Tensor, "c n"], start: int = 0) -> Float[Tensor, "c n"]:
-        """``(U⁻ᵀ V)ᵀ`` in place, for a V whose rows before ``start`` are zero."""
-        for rows, strip in self._strips:
-            if rows.stop <= start:
-                continue
-            height = rows.stop - rows.start
-            Vt[:, rows] = torch.linalg.solve_triangular(strip[:, :height].mT, Vt[:, rows].mT, upper=False).mT
+    def _forward(self, B: Float[Tensor, "c m"], start: int = 0) -> Float[Tensor, "c m"]:
+        for rows, strip in self._strips[start // self.block :]:
+            height, here = rows.stop - rows.start, slice(rows.start - start, rows.stop - start)
+            B[:, here] = torch.linalg.solve_triangular(strip[:, :height].mT, B[:, here].mT, upper=False).mT
             if rows.stop < self.n:
-                Vt[:, rows.stop :] -= Vt[:, rows] @ strip[:, height:]
-        return Vt
+                B[:, here.stop :] -= B[:, here] @ strip[:, height:]
+        return B

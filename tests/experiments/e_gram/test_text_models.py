@@ -1,4 +1,4 @@
-"""Models of Fig. 11: words and their first pieces, models drawn anew, and a clear end without weights."""
+"""Models of Fig. 11: words and their first pieces, models with random weights, and a clear end without weights."""
 
 import pytest
 import torch
@@ -16,7 +16,7 @@ def test_starts_are_the_first_pieces_of_the_words():
         encoder.starts(["a", ""])
 
 
-def test_a_model_drawn_anew_leaves_the_old_one_and_has_the_spread():
+def test_a_random_copy_leaves_the_old_one_and_has_the_spread():
     model = MadeEncoder()
     before = {name: p.detach().clone() for name, p in model.named_parameters()}
     twin = redrawn(model, torch.Generator().manual_seed(1), spread=0.02)

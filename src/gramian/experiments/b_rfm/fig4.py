@@ -9,47 +9,21 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 from scipy.stats import spearmanr
-from sklearn.datasets import load_iris
-from sklearn.model_selection import StratifiedKFold
 
 from gramian.bench.uci_protocol import evaluate, evaluate_without_leak
 from gramian.core import threads
-from gramian.datasets import Dataset, Split, uci
 from gramian.experiments import Claim, Null, Result, at_least, experiment, number, positive, unavailable
+from gramian.experiments.uci_sets import BUILT_IN, LARGE_SETS, SMALL_SETS, UCI_SETS, read_uci
 from gramian.report import style
 
 _METHODS = {"rfm": "paper-rfm", "laplace": "paper-laplace", "ntk": "paper-ntk"}
 _NAMES = {"rfm": "RFM", "laplace": "Laplace ridge regression", "ntk": "NTK ridge regression"}
-_SMALL = """
-    trains balloons lenses lung-cancer spect spectf post-operative pittsburg-bridges-SPAN fertility zoo
-    pittsburg-bridges-T-OR-D pittsburg-bridges-REL-L pittsburg-bridges-TYPE breast-tissue molec-biol-promoter
-    pittsburg-bridges-MATERIAL acute-inflammation acute-nephritis monks-3 heart-switzerland monks-1 echocardiogram
-    hayes-roth lymphography iris teaching hepatitis monks-2 audiology-std wine planning flags parkinsons
-    breast-cancer-wisc-prog heart-va conn-bench-sonar-mines-rocks image-segmentation seeds glass statlog-heart
-    breast-cancer heart-hungarian horse-colic heart-cleveland haberman-survival soybean vertebral-column-2clases
-    vertebral-column-3clases primary-tumor ecoli ionosphere libras dermatology congressional-voting arrhythmia musk-1
-    cylinder-bands conn-bench-vowel-deterding low-res-spect breast-cancer-wisc-diag ilpd-indian-liver synthetic-control
-    hill-valley balance-scale credit-approval statlog-australian-credit breast-cancer-wisc blood energy-y1 energy-y2
-    pima annealing statlog-vehicle oocytes_trisopterus_nucleus_2f oocytes_trisopterus_states_5b tic-tac-toe
-    mammographic led-display statlog-german-credit oocytes_merluccius_nucleus_4d oocytes_merluccius_states_2f
-"""
-"""The data sets with at most 1,100 rows, fewest first."""
-_MEDIUM = """
-    contrac yeast semeion plant-texture wine-quality-red plant-margin plant-shape car steel-plates
-    cardiotocography-10clases cardiotocography-3clases titanic statlog-image ozone molec-biol-splice chess-krvkp thyroid
-    optical abalone statlog-landsat bank spambase wine-quality-white waveform waveform-noise
-"""
-_LARGE = """
-    wall-following page-blocks musk-2 ringnorm twonorm pendigits mushroom nursery magic letter chess-krvk adult
-    statlog-shuttle connect-4
-"""
 _TWO_FILES = """
     spect spectf monks-3 monks-1 hayes-roth monks-2 audiology-std image-segmentation horse-colic soybean
     conn-bench-vowel-deterding hill-valley annealing thyroid optical statlog-landsat
 """
 """Data sets of at most 5,000 rows with a second file, which are not among the 90 of Fig. 4b."""
-_SETS = (*_SMALL.split(), *_MEDIUM.split(), *_LARGE.split())
-_NINETY = frozenset((*_SMALL.split(), *_MEDIUM.split())) - frozenset(_TWO_FILES.split())
+_NINETY = frozenset(UCI_SETS) - frozenset(LARGE_SETS) - frozenset(_TWO_FILES.split())
 _HONEST = "honest/"
 _NO_RELATION = 0.22
 """A rank correlation over 81 unrelated pairs stays below this with 97.5 %."""
@@ -67,16 +41,6 @@ class UciOfAll(UciComparison):
     """One data set of the whole list, in which the averages over all of it are judged."""
 
 
-def _read(name: str) -> Dataset:
-    if name != "iris (scikit-learn)":
-        return uci(name)
-    X, y = load_iris(return_X_y=True)
-    X = (X - X.mean(0)) / X.std(0)
-    folds = StratifiedKFold(5, shuffle=True, random_state=0).split(X, y)
-    tuning, *splits = (Split(train.astype(np.int64), test.astype(np.int64)) for train, test in folds)
-    return Dataset(X, y.astype(np.int64), tuple("abcd"), "iris", splits=tuple(splits), tuning=tuning)
-
-
 def over_sets(records: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     """Return numbers about all data sets: rank correlations, sets that choose round 0, averages if none is missing."""
     found = [record["numbers"] for record in records]
@@ -90,7 +54,7 @@ def over_sets(records: Sequence[Mapping[str, Any]]) -> dict[str, float]:
         small = [record["numbers"] for record in records if record["spec"]["name"] in _NINETY]
         for method in _METHODS:
             numbers[f"90/{method}"] = float(np.mean([f[method] for f in small]))
-    if names == set(_SETS):
+    if names == set(UCI_SETS):
         for method in _METHODS:
             numbers[f"all/{method}"] = float(np.mean([f[method] for f in found]))
         numbers["all/round 0"] = numbers["round 0"]
@@ -173,11 +137,11 @@ def _draw(records: Sequence[dict[str, Any]], figure: Figure) -> None:
 
 def _cost(spec: UciComparison) -> float:
     """Estimate the seconds of a data set: 25 core-hours for the three largest, six for the other large ones."""
-    if spec.name in _SETS[-3:]:
+    if spec.name in UCI_SETS[-3:]:
         return 30_000.0
-    if spec.name in _LARGE.split():
+    if spec.name in LARGE_SETS:
         return 2_000.0
-    return 120.0 if spec.name in _MEDIUM.split() else 4.0
+    return 4.0 if spec.name in (BUILT_IN, *SMALL_SETS) else 120.0
 
 
 @experiment(
@@ -186,8 +150,8 @@ def _cost(spec: UciComparison) -> float:
     "Fig. 4: accuracy on 120 UCI data sets of RFM, Laplace kernel and NTK, with and without the protocol's leak",
     specs={
         "smoke": (UciComparison("iris (scikit-learn)"),),
-        "small": tuple(UciComparison(name) for name in _SMALL.split()),
-        "paper": tuple(UciOfAll(name) for name in _SETS),
+        "small": tuple(UciComparison(name) for name in SMALL_SETS),
+        "paper": tuple(UciOfAll(name) for name in UCI_SETS),
     },
     seeds={"smoke": 1, "small": 1, "paper": 1},
     claims=[*_claims()],
@@ -197,7 +161,7 @@ def _cost(spec: UciComparison) -> float:
 )
 def comparison(spec: UciComparison, seed: int) -> Result:
     """Evaluate the three methods on one data set in both protocols, in per cent."""
-    data = _read(spec.name)
+    data = read_uci(spec.name)
     numbers: dict[str, float] = {}
     with threads(1):
         for name, method in _METHODS.items():

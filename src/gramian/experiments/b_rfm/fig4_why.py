@@ -16,16 +16,12 @@ from gramian.core import threads
 from gramian.datasets import uci
 from gramian.experiments import Result, experiment, positive
 from gramian.experiments.b_rfm.low_rank_fits import rfm_rounds
+from gramian.experiments.uci_sets import LARGE_SETS
 from gramian.report import style
 
 _RIDGES = (1.0, 0.1, 0.01, 0.001)
 _ROUNDS = 3
 _VALID, _TEST = 500, 2500
-_LARGE = """
-    wall-following page-blocks musk-2 ringnorm twonorm pendigits mushroom nursery magic letter chess-krvk adult
-    statlog-shuttle connect-4
-"""
-"""The data sets with more than 5,000 rows."""
 _SIZES = (250, 500, 1000, 2000)
 
 
@@ -73,7 +69,7 @@ def _draw(records: Sequence[dict[str, Any]], figure: Figure) -> None:
     style.finish(ax, "y")
 
 
-_SETS = tuple(RowsOfSet(name, _SIZES) for name in _LARGE.split())
+_SETS = tuple(RowsOfSet(name, _SIZES) for name in LARGE_SETS)
 
 
 @experiment(

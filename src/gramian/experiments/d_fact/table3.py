@@ -8,14 +8,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 from matplotlib.figure import Figure
-from sklearn.datasets import load_iris
-from sklearn.model_selection import StratifiedKFold
 
-from gramian.bench.tasks import SUITES
 from gramian.bench.uci_protocol import evaluate, evaluate_without_leak
 from gramian.core import threads
-from gramian.datasets import Dataset, Split
 from gramian.experiments import Claim, Null, Result, experiment, number, positive
+from gramian.experiments.uci_sets import SMALL_SETS, UCI_SETS, read_uci
 from gramian.report import style
 
 _METHODS = {
@@ -24,27 +21,6 @@ _METHODS = {
     "nfa": ("paper-rfm", "NFA-RFM", 85.10),
     "kernel": ("paper-laplace", "Kernel regression", 83.71),
 }
-_LIST = """
-    trains balloons lenses lung-cancer spect spectf post-operative pittsburg-bridges-SPAN fertility zoo
-    pittsburg-bridges-T-OR-D pittsburg-bridges-REL-L pittsburg-bridges-TYPE breast-tissue molec-biol-promoter
-    pittsburg-bridges-MATERIAL acute-inflammation acute-nephritis monks-3 heart-switzerland monks-1 echocardiogram
-    hayes-roth lymphography iris teaching hepatitis monks-2 audiology-std wine planning flags parkinsons
-    breast-cancer-wisc-prog heart-va conn-bench-sonar-mines-rocks image-segmentation seeds glass statlog-heart
-    breast-cancer heart-hungarian horse-colic heart-cleveland haberman-survival soybean vertebral-column-2clases
-    vertebral-column-3clases primary-tumor ecoli ionosphere libras dermatology congressional-voting arrhythmia musk-1
-    cylinder-bands conn-bench-vowel-deterding low-res-spect breast-cancer-wisc-diag ilpd-indian-liver synthetic-control
-    hill-valley balance-scale credit-approval statlog-australian-credit breast-cancer-wisc blood energy-y1 energy-y2
-    pima annealing statlog-vehicle oocytes_trisopterus_nucleus_2f oocytes_trisopterus_states_5b tic-tac-toe
-    mammographic led-display statlog-german-credit oocytes_merluccius_nucleus_4d oocytes_merluccius_states_2f contrac
-    yeast semeion plant-texture wine-quality-red plant-margin plant-shape car steel-plates cardiotocography-10clases
-    cardiotocography-3clases titanic statlog-image ozone molec-biol-splice chess-krvkp thyroid optical abalone
-    statlog-landsat bank spambase wine-quality-white waveform waveform-noise wall-following page-blocks musk-2 ringnorm
-    twonorm pendigits mushroom nursery magic letter chess-krvk adult statlog-shuttle connect-4
-"""
-_SETS = tuple(_LIST.split())
-"""The 120 data sets of the paper, fewest rows first."""
-_SMALL = _SETS[: _SETS.index("oocytes_merluccius_states_2f") + 1]
-"""The data sets with at most 1,100 rows."""
 
 
 @dataclass(frozen=True)
@@ -61,19 +37,8 @@ class OneOfAll(UciTable):
     """One of all 120 data sets; cells of its own, so that a mean over small sets is not taken for that over all."""
 
 
-def _read(name: str) -> Dataset:
-    """Return the data set with its tuning split and four folds; scikit-learn's iris has folds of our own."""
-    if name != "iris (scikit-learn)":
-        return SUITES["uci-paper"].task(name, 0).data
-    X, y = load_iris(return_X_y=True)
-    X = (X - X.mean(0)) / X.std(0)
-    folds = StratifiedKFold(5, shuffle=True, random_state=0).split(X, y)
-    tuning, *splits = (Split(train.astype(np.int64), test.astype(np.int64)) for train, test in folds)
-    return Dataset(X, y.astype(np.int64), tuple("abcd"), "iris", splits=tuple(splits), tuning=tuning)
-
-
 def _claims() -> Iterator[Claim]:
-    part = f"a sign, on the {len(_SMALL)} data sets of at most 1,100 rows or on all 120"
+    part = f"a sign, on the {len(SMALL_SETS)} data sets of at most 1,100 rows or on all 120"
     once = "one run in the paper; ties in the grid and the order of columns change an average over 120 data sets by 0.3"
     same = Null(0.0, "two methods of equal accuracy")
     for name, (_, title, accuracy) in _METHODS.items():
@@ -136,9 +101,9 @@ def _draw(records: Sequence[dict[str, Any]], figure: Figure) -> None:
 
 def _cost(spec: UciTable) -> float:
     """Estimate the seconds of a data set: 3 for small ones, 50 hours for the three largest together."""
-    if spec.name in _SETS[-3:]:
+    if spec.name in UCI_SETS[-3:]:
         return 52_000.0
-    return 700.0 if spec.name in _SETS and spec.name not in _SMALL else 3.2
+    return 700.0 if spec.name in UCI_SETS and spec.name not in SMALL_SETS else 3.2
 
 
 @experiment(
@@ -147,8 +112,8 @@ def _cost(spec: UciTable) -> float:
     "Accuracy on 120 UCI data sets: FACT-RFM, NFA-RFM and kernel regression, with and without the protocol's leak",
     specs={
         "smoke": (UciTable("iris (scikit-learn)"),),
-        "small": tuple(UciTable(name) for name in _SMALL),
-        "paper": tuple(OneOfAll(name) for name in _SETS),
+        "small": tuple(UciTable(name) for name in SMALL_SETS),
+        "paper": tuple(OneOfAll(name) for name in UCI_SETS),
     },
     seeds={"smoke": 1, "small": 1, "paper": 1},
     claims=[*_claims()],
@@ -157,7 +122,7 @@ def _cost(spec: UciTable) -> float:
 )
 def tables(spec: UciTable, seed: int) -> Result:
     """Evaluate all methods on one data set in both protocols, in per cent."""
-    data = _read(spec.name)
+    data = read_uci(spec.name)
     numbers: dict[str, float] = {}
     with threads(1):
         for name, (method, _, _) in _METHODS.items():

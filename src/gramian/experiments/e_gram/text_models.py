@@ -112,7 +112,7 @@ def load_text_model(name: str) -> TextModel:
 
 
 def redrawn(model: nn.Module, rng: torch.Generator, spread: float = _SPREAD) -> nn.Module:
-    """Copy a model and draw it anew, as a transformer starts: weights N(0, spread²), biases 0, scales 1.
+    """Copy a model with random weights, as a transformer starts: weights N(0, spread²), biases 0, scales 1.
 
     >>> layer = redrawn(nn.utils.skip_init(nn.Linear, 3, 2), torch.Generator().manual_seed(0))
     >>> layer.bias.tolist(), layer.weight.requires_grad
