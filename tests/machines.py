@@ -20,7 +20,8 @@ from distributed import Client
 
 _PORT = 8786
 _NUMBERS = itertools.count()
-_IMPORTS = "import gramian.distributed, gramian.rfm.training.train"
+_IMPORTS = ("--preload", "gramian.distributed", "--preload", "gramian.rfm.training.train")
+"""A process that imports torch later cannot answer meanwhile, and counts as lost on a busy computer."""
 _SETTINGS = {
     "DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "30s",  # a silent worker is given up after this time
     "DASK_DISTRIBUTED__COMM__TIMEOUTS__TCP": "12s",  # the least that Dask accepts is 11 s
@@ -80,15 +81,14 @@ class Machines:
             self._cable_up()
             address = f"tcp://{self._address(0)}:{_PORT}"
             scheduler = ["distributed.cli.dask_scheduler", "--host", self._address(0), "--port", str(_PORT)]
-            self._start(0, [*scheduler, "--no-dashboard"])
+            self._start(0, [*scheduler, "--no-dashboard", *_IMPORTS])
             for machine in range(1, self.count + 1):
                 for _ in range(self.workers):
                     host = ["--host", self._address(machine), "--nthreads", "1", "--no-dashboard", "--no-nanny"]
-                    self._start(machine, ["distributed.cli.dask_worker", address, *host, "--memory-limit", "0"])
-            self.client = Client(address, timeout=60, set_as_default=False)
-            self.client.wait_for_workers(self.count * self.workers, timeout=120)
-            self.client.run(exec, _IMPORTS)  # the first fit need not wait for it
-            self.client.run_on_scheduler(exec, _IMPORTS)  # it reads the tasks, and with them their classes
+                    worker = ["distributed.cli.dask_worker", address, *host, "--memory-limit", "0"]
+                    self._start(machine, [*worker, *_IMPORTS, "--death-timeout", "200"])
+            self.client = Client(address, timeout=120, set_as_default=False)
+            self.client.wait_for_workers(self.count * self.workers, timeout=200)
         except BaseException:
             self.__exit__(None, None, None)
             raise

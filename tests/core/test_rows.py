@@ -87,3 +87,13 @@ def test_selections_can_be_nested(rows):
     outer = SelectedRows(SelectedColumns(inner, torch.tensor([False, True, True])), torch.tensor([1, 11]))
     assert torch.equal(outer.load().X, rows.X[[2, 22]][:, 1:])
     assert torch.equal(outer.map(lambda b: b.X), rows.X[[2, 22]][:, 1:])
+
+
+def test_a_selection_of_most_rows_is_as_small_as_what_it_leaves_out(rows):
+    """A selection is sent to every worker of a cluster, so that it must not grow with the rows of the table."""
+    index = torch.tensor([i for i in range(23) if i not in (4, 5, 22)])
+    selected = SelectedRows(MemoryRows(rows, 5), index)
+    assert selected.select.left_out.tolist() == [4, 5, 22]
+    starts = selected.map(lambda b: torch.arange(b.start, b.start + len(b)))
+    assert starts.tolist() == list(range(20))
+    assert torch.equal(selected.map(lambda b: b.X), rows.X[index])

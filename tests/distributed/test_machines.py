@@ -14,6 +14,8 @@ from gramian.solvers import Nystrom
 from machines import Machines, addresses, why_not
 
 ROWS, COLUMNS = 12_000, 30
+FEW, MANY = 21_000, 81_000
+"""Numbers of rows beyond the largest part from which features are learned."""
 
 
 @pytest.fixture(scope="module")
@@ -25,8 +27,8 @@ def three():
         yield machines
 
 
-def table():
-    X = np.random.default_rng(0).normal(size=(ROWS, COLUMNS))
+def table(rows=ROWS):
+    X = np.random.default_rng(0).normal(size=(rows, COLUMNS))
     return X, X[:, 0] * X[:, 1] + np.sin(X[:, 2])
 
 
@@ -61,6 +63,21 @@ def test_the_fit_is_that_of_one_computer(predictions):
 
 def test_a_second_fit_gives_the_same_bits(three, predictions):
     np.testing.assert_array_equal(fitted(three), predictions)
+
+
+def test_rows_are_sent_once(three, predictions):
+    """Each row passes the cable of the scheduler and that of one worker once; the rest does not grow with the rows."""
+    sent = []
+    for rows in FEW, MANY:
+        X, y = table(rows)
+        before = three.traffic()
+        with three.client.as_current():
+            model().fit(X, y)
+        received = [now.received - old.received for now, old in zip(three.traffic(), before, strict=True)]
+        sent.append((received[0], sum(received[1:])))
+    row = 4 * COLUMNS + 8  # in float32, and its target in float64
+    for few, many in zip(*sent, strict=True):
+        assert 0.9 < (many - few) / (MANY - FEW) / row < 1.5
 
 
 @pytest.mark.slow

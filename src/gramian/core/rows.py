@@ -238,7 +238,11 @@ class SelectedRows(_View):
 
     @property
     def select(self) -> Callable[[Rows], Rows]:
-        return _SelectRows(self.index)
+        if 2 * len(self.index) <= self.source.n_rows:
+            return _SelectRows(self.index)
+        left_out = torch.ones(self.source.n_rows, dtype=torch.bool)
+        left_out[self.index] = False
+        return _LeaveOutRows(left_out.nonzero().squeeze(1))  # it may be sent to every worker of a cluster
 
     def take(self, indices: Int[Tensor, " m"]) -> Rows:
         return self.source.take(self.index[indices.cpu()])
@@ -283,6 +287,19 @@ class _SelectRows:
         first, last = torch.searchsorted(self.index, ends).tolist()
         here = block[(self.index[first:last] - block.start).to(block.X.device)]
         return Rows(here.X, here.Y, here.weights, first)
+
+
+@dataclass(frozen=True, eq=False)
+class _LeaveOutRows:
+    left_out: Int[Tensor, " k"]
+
+    def __call__(self, block: Rows) -> Rows:
+        ends = torch.tensor([block.start, block.start + len(block)])
+        first, last = torch.searchsorted(self.left_out, ends).tolist()
+        used = torch.ones(len(block), dtype=torch.bool)
+        used[self.left_out[first:last] - block.start] = False
+        here = block[used.to(block.X.device)]
+        return Rows(here.X, here.Y, here.weights, block.start - first)
 
 
 @dataclass(frozen=True, eq=False)

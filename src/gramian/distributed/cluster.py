@@ -7,6 +7,7 @@ scattered data would be lost.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -42,16 +43,21 @@ class Cluster:
             pending = [future for future in futures if not future.done()]  # type: ignore[no-untyped-call]
             self.client.cancel(pending)  # type: ignore[no-untyped-call]
 
-    def held(self, value: Any) -> Future[Any]:
-        """Put a value on the cluster and return its future; an equal value is the same task, so it is sent once."""
+    def held(self, value: Any, worker: str | None = None) -> Future[Any]:
+        """Put a value on the cluster and return its future; an equal value is the same task, so it is sent once.
+
+        ``worker`` is the address of the worker that shall hold it; another does where that one is lost.
+        """
         name = hashlib.sha256(cloudpickle.dumps(value)).hexdigest()
+        where = {} if worker is None else {"workers": [worker], "allow_other_workers": True}
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Sending large graph")  # a large value is sent only once
-            return self.client.submit(_itself, value, key=f"gramian-{name}")
+            return self.client.submit(_itself, value, key=f"gramian-{name}", **where)
 
     def source(self, rows: Rows) -> RowSource:
         """Distribute rows in the memory of this process over the workers, in blocks."""
-        threads = max(1, sum(self.client.nthreads().values()))  # type: ignore[no-untyped-call]
+        workers = [address for address, count in sorted(self.client.nthreads().items()) for _ in range(count)]  # type: ignore[no-untyped-call]
+        threads = max(1, len(workers))
         size = max(_LEAST_ROWS, -(-len(rows) // (_BLOCKS_PER_THREAD * threads)))
         blocks = [
             Rows(
@@ -62,7 +68,9 @@ class Cluster:
             )
             for part in spans(len(rows), size)
         ]
-        return ClusterRows.of([self.held(block) for block in blocks], blocks[0], [len(b) for b in blocks], self.held)
+        places = itertools.cycle(workers or [None])
+        futures = [self.held(block, place) for block, place in zip(blocks, places, strict=False)]
+        return ClusterRows.of(futures, blocks[0], [len(block) for block in blocks], self.held)
 
 
 def current() -> Cluster | None:

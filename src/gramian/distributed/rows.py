@@ -2,6 +2,10 @@
 
 Functions are sent to the blocks, and the results are sums, or a few numbers per row. The workers add up the sums in a
 tree whose shape does not depend on the order of completion: the same blocks give the same bits.
+
+A block is processed by the worker that holds it, so that rows travel once. Without this rule Dask moves a block where
+that is cheaper than moving the function, and idle workers take blocks from busy ones: a fit sends its rows many times.
+The rule is strict, and a task of a lost worker would wait for it for ever; so a fit that waits looks for lost workers.
 """
 
 from __future__ import annotations
@@ -11,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from distributed import Future
+from distributed import Future, wait
 from jaxtyping import Int
 from torch import Tensor
 
@@ -20,6 +24,8 @@ from gramian.core.rows import Rows, add_wide
 _FAN = 8
 """Number of partial sums that one task adds."""
 _FUNCTIONS = 4
+_PATIENCE = 2.0
+"""Seconds of waiting after which a source asks whether the workers of its blocks are still there."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +51,8 @@ class ClusterRows:
     dtype: torch.dtype
     hold: Callable[[Any], Future[Any]]
     _functions: dict[Any, Future[Any]] = field(default_factory=dict)
+    _homes: list[str] = field(default_factory=list)
+    """Address of the worker that holds each block; empty while it is not known."""
 
     @classmethod
     def of(
@@ -66,19 +74,71 @@ class ClusterRows:
     def reduce(self, function: Callable[..., tuple[Tensor, ...]], *args: Any) -> tuple[Tensor, ...]:
         """See :meth:`gramian.core.rows.RowSource.reduce`."""
         client = self.blocks[0].client
+
+        def total(parts: list[Future[Any]]) -> list[Future[Any]]:
+            while len(parts) > 1:
+                parts = [client.submit(_sum, parts[i : i + _FAN], pure=False) for i in range(0, len(parts), _FAN)]
+            return parts
+
         work, given = self._sent(function), client.submit(tuple, args, pure=False)
-        parts = [client.submit(_part, work, block, given, pure=False) for block in self.blocks]
-        while len(parts) > 1:
-            parts = [client.submit(_sum, parts[i : i + _FAN], pure=False) for i in range(0, len(parts), _FAN)]
-        total: tuple[Tensor, ...] = parts[0].result()
-        return total
+        found: tuple[Tensor, ...] = self._each(_part, [(work, given)] * len(self.blocks), total)[0]
+        return found
 
     def map(self, function: Callable[..., Tensor], *args: Any) -> Tensor:
         """See :meth:`gramian.core.rows.RowSource.map`."""
+        work, given = self._sent(function), self.blocks[0].client.submit(tuple, args, pure=False)
+        return torch.cat(self._each(_values, [(work, given)] * len(self.blocks)))
+
+    def _each(
+        self,
+        function: Callable[..., Any],
+        arguments: Sequence[tuple[Any, ...] | None],
+        then: Callable[[list[Future[Any]]], list[Future[Any]]] = list,
+    ) -> list[Any]:
+        """Return the results of a function of each block and its arguments, computed where the block is.
+
+        Blocks without arguments (None) are left out. ``then`` makes tasks of the results, whose values are returned
+        instead.
+        """
         client = self.blocks[0].client
-        work, given = self._sent(function), client.submit(tuple, args, pure=False)
-        parts = [client.submit(_values, work, block, given, pure=False) for block in self.blocks]
-        return torch.cat(client.gather(parts))
+        while True:
+            homes = self._homes or self._find_homes()
+            parts = [
+                client.submit(function, block, *given, workers=[home], pure=False)
+                for block, home, given in zip(self.blocks, homes, arguments, strict=True)
+                if given is not None
+            ]
+            last = then(parts)
+            if self._finished(last):
+                results: list[Any] = client.gather(last)
+                return results
+            self._homes.clear()
+
+    def _find_homes(self) -> list[str]:
+        """Find the worker that holds each block, after all blocks have been computed."""
+        client = self.blocks[0].client
+        with client.as_current():  # wait() knows no other client
+            wait(self.blocks)  # type: ignore[no-untyped-call]
+        holders = client.who_has(self.blocks)
+        self._homes[:] = [min(holders.get(block.key) or [""]) for block in self.blocks]
+        if "" in self._homes:  # lost since then
+            self._homes.clear()
+            return self._find_homes()
+        return self._homes
+
+    def _finished(self, last: list[Future[Any]]) -> bool:
+        """Wait for tasks; return False if the worker of a block was lost meanwhile."""
+        client = self.blocks[0].client
+        while True:
+            try:
+                with client.as_current():
+                    wait(last, timeout=_PATIENCE)  # type: ignore[no-untyped-call]
+            except TimeoutError:
+                present = client.nthreads()
+                if not set(self._homes) <= present.keys():
+                    return False
+            else:
+                return True
 
     def _sent(self, function: Any) -> Future[Any]:
         """Put a function on the cluster; the last few are held there, since they are used repeatedly."""
@@ -90,17 +150,16 @@ class ClusterRows:
 
     def take(self, indices: Int[Tensor, " m"]) -> Rows:
         """See :meth:`gramian.core.rows.RowSource.take`."""
-        client = self.blocks[0].client
         order = torch.argsort(indices, stable=True)
         ordered = indices[order]
         ends = torch.tensor(self.lengths).cumsum(0)
         cuts = torch.searchsorted(ordered, ends).tolist()
-        futures, begin, start = [], 0, 0
-        for block, cut, length in zip(self.blocks, cuts, self.lengths, strict=True):
-            if cut > begin:
-                futures.append(client.submit(_pick, block, ordered[begin:cut] - start, pure=False))
+        wanted: list[tuple[Tensor] | None] = []
+        begin, start = 0, 0
+        for cut, length in zip(cuts, self.lengths, strict=True):
+            wanted.append((ordered[begin:cut] - start,) if cut > begin else None)
             begin, start = cut, start + length
-        found: list[Rows] = client.gather(futures)
+        found: list[Rows] = self._each(_pick, wanted)
         back = torch.empty_like(order)
         back[order] = torch.arange(len(order))
         weights = None if found[0].weights is None else torch.cat([r.weights for r in found if r.weights is not None])
@@ -111,7 +170,7 @@ class ClusterRows:
         return self.take(torch.arange(self.n_rows))
 
 
-def _part(function: Callable[..., tuple[Tensor, ...]], block: Rows, args: tuple[Any, ...]) -> tuple[Tensor, ...]:
+def _part(block: Rows, function: Callable[..., tuple[Tensor, ...]], args: tuple[Any, ...]) -> tuple[Tensor, ...]:
     return add_wide(None, function(block, *args))
 
 
@@ -123,7 +182,7 @@ def _sum(parts: list[tuple[Tensor, ...]]) -> tuple[Tensor, ...]:
     return total
 
 
-def _values(function: Callable[..., Tensor], block: Rows, args: tuple[Any, ...]) -> Tensor:
+def _values(block: Rows, function: Callable[..., Tensor], args: tuple[Any, ...]) -> Tensor:
     return function(block, *args)
 
 
