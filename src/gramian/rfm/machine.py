@@ -81,6 +81,10 @@ class KernelMachine:
         """``f(X)``; if ``batch_invariant``, the last bits of a row do not depend on its batch, else it is faster."""
         return self.operator.predict(X.to(self.X.dtype), self.coef, batch_invariant=batch_invariant)
 
+    def predict_once(self, X: Float[Tensor, "m d"]) -> Float[Tensor, "m c"]:
+        """``f(X)``, not batch invariant, without a cache of prepared rows: a screening holds dozens of machines."""
+        return self.released().predict(X, batch_invariant=False)
+
     def gradient(self, X: Float[Tensor, "m d"], by_input: bool = True) -> Float[Tensor, "m c d"]:
         """``∂f_c/∂x`` at new rows, by input coordinates or by those of the metric."""
         return self.operator.gradient(X.to(self.X.dtype), self.coef, by_input=by_input)

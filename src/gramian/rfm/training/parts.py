@@ -16,6 +16,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from gramian.core.clock import TimeLimitReached
+from gramian.core.freed_memory import return_freed_memory
 from gramian.core.rows import Rows, RowSource, SelectedColumns, SelectedRows
 from gramian.core.selection import Member, RowLoss, mean_error, squared_loss
 from gramian.kernels import Identity, Kernel, Metric
@@ -70,6 +71,7 @@ class PartsLearner:
         rest = self.source if held_out is None else SelectedRows(self.source, self.order.sort().values)
         metric, support = self.learn_metric(), None
         context.workspace = Workspace()  # the parts' matrix is freed before all rows are solved for
+        return_freed_memory()
         context.tick()
         try:
             if self.feature_threshold is None:

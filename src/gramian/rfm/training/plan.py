@@ -19,6 +19,7 @@ from gramian.rfm.training.solver_choice import (
     AGOP_ROWS,
     LARGE_ROWS,
     PART_ROWS,
+    PASS_BYTES,
     MemoryForecast,
     SolverChoice,
     choose_part_solvers,
@@ -29,6 +30,7 @@ from gramian.rfm.training.solver_choice import (
     freed_bytes,
     leaf_solver,
     streamed_forecast,
+    wide_solves,
 )
 from gramian.solvers import Solver
 
@@ -188,14 +190,16 @@ class Plan(Renderable):
             screen_rows = min(SCREEN_ROWS, n - holdout_rows)
         if large or streamed:
             workers = 1
+            memory = replace(memory, freed=PASS_BYTES)
         else:
             part, alone = screen_rows or n, memory
             on_part = forecast(leaf_solver(part), part, d, outputs, dtype)
             on_all = forecast(solver, n, d, outputs, dtype) if n <= SIDE_BY_SIDE_ROWS else on_part
 
             def together(workers: int) -> MemoryForecast:  # first splits, then a model on all rows for each candidate
-                both = alone.side_by_side(on_part, workers).side_by_side(on_all, min(workers, candidates))
-                return replace(both, freed=freed_bytes((part, n), workers, candidates))
+                screened = alone.side_by_side(on_part, workers, wide_solves(dtype, d, workers))
+                both = screened.side_by_side(on_all, min(workers, candidates), wide_solves(dtype, d, 1))
+                return replace(both, freed=freed_bytes((part, n), workers, candidates, budget))
 
             memory = together(workers)
             while workers > 1 and memory.process > budget:

@@ -17,6 +17,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from gramian.core.freed_memory import TIGHT_BYTES, return_freed_memory
 from gramian.core.pool import Pool
 from gramian.core.rows import Rows
 from gramian.display import Bar, Renderable, Section, Table, bars, format_number
@@ -233,7 +234,7 @@ def rounds(
     coef = None
     yield from done
     if done and len(done) <= candidate.n_rounds:
-        last = done[-1][1]
+        last = done[-1][1].released()  # gradients would fill the cache of a machine that is held
         metric, coef = next_metric(candidate, last, len(done) - 1, pool), last.coef
     for index in range(len(done), candidate.n_rounds + 1):
         if metric is None:
@@ -246,7 +247,10 @@ def rounds(
         coming = None if index == candidate.n_rounds else next_metric(candidate, machine, index, pool)
         record = make_record(index, params, metric, info, time.perf_counter() - begin)
         log.debug("%r", record)
-        yield record, machine.released()  # rounds in memory share X and hold nothing else of size n·d
+        machine = machine.released()  # rounds in memory share X and hold nothing else of size n·d
+        if candidate.max_bytes < TIGHT_BYTES:
+            return_freed_memory()
+        yield record, machine
         metric = coming
 
 

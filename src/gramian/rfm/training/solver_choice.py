@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import torch
 
 from gramian.core import format_bytes
+from gramian.core.freed_memory import TIGHT_BYTES
 from gramian.rfm.options import AnySolver, TreePartition
 from gramian.solvers import ConjugateGradient, Direct, Nystrom, Solver
 
@@ -34,10 +35,14 @@ _WIDE = 2
 """A solve in the wide format needs up to this multiple of the memory of one in the working format."""
 _MAPPED = 32 * 2**20
 """Blocks from this size on are returned to the system when they are freed (glibc); smaller ones wait for reuse."""
-_FREED_BLOCKS = 3
+_FREED_BLOCKS = 2
 """Freed matrices of less than that size that a thread holds, as measured (benchmarks/forecast.py)."""
-_THREAD_BYTES = 10**7
-"""Memory of a thread besides, as measured: its stack, and smaller blocks."""
+_THREAD_BYTES = 15 * 10**6
+"""Memory of a thread besides, as measured: its stack, smaller blocks, and buffers of the linear algebra."""
+PASS_BYTES = 40 * 10**6
+"""The same in a fit whose passes over all rows use large blocks."""
+_FEW_COLUMNS = 10
+"""Kernel matrices of tables with at most this many columns are often too ill-conditioned for float32."""
 
 
 @dataclass(frozen=True)
@@ -67,20 +72,20 @@ class MemoryForecast:
         """Growth of the process: the peak, and freed blocks."""
         return self.peak + self.freed
 
-    def side_by_side(self, piece: MemoryForecast, workers: int) -> MemoryForecast:
+    def side_by_side(self, piece: MemoryForecast, workers: int, wide: int = 1) -> MemoryForecast:
         """Return the forecast where several fits of a part of the rows are in progress at a time.
 
-        Solves in the wide format are rare: one of the fits may be in one, and the others are not.
+        ``wide`` of them may be in a solve in the wide format, which the forecast of a piece does not include.
 
         >>> few, part = MemoryForecast(0, 10, 100, 10, 5), MemoryForecast(0, 10, 60, 10, 5)
-        >>> few.side_by_side(part, 1).peak, few.side_by_side(part, 3).peak
-        (125, 275)
+        >>> few.side_by_side(part, 1).peak, few.side_by_side(part, 3).peak, few.side_by_side(part, 3, wide=0).peak
+        (125, 275, 235)
         """
         if workers == 1:
             return self
         one = piece.solver + piece.features + piece.tiles
-        wide = min(self.solver + self.features + self.tiles, _WIDE * one)
-        together = max(wide, one) + (workers - 1) * one
+        more = min(self.solver + self.features + self.tiles, _WIDE * one) - one
+        together = workers * one + min(wide, workers) * max(more, 0)
         return replace(self, features=max(self.features, together - self.solver - self.tiles))
 
 
@@ -232,14 +237,28 @@ def leaf_solver(n: int) -> Solver:
     )
 
 
-def freed_bytes(sizes: tuple[int, ...], workers: int, candidates: int) -> int:
+def freed_bytes(sizes: tuple[int, ...], workers: int, candidates: int, max_bytes: int) -> int:
     """Forecast the freed blocks that remain with the process, after fits with these numbers of rows, side by side.
 
-    >>> [format_bytes(freed_bytes((n,), workers=2, candidates=4)) for n in (1000, 10_000)]
-    ['44.0 MB', '20.0 MB']
+    Within a small budget they are returned after every round.
+
+    >>> [format_bytes(freed_bytes((n,), workers=2, candidates=4, max_bytes=10**10)) for n in (1000, 10_000)]
+    ['46.0 MB', '30.0 MB']
     """
     small = max((4 * n * n for n in sizes if 4 * n * n < _MAPPED), default=0)
-    return workers * (_THREAD_BYTES + min(candidates, _FREED_BLOCKS) * small)
+    blocks = min(candidates, 1 if max_bytes < TIGHT_BYTES else _FREED_BLOCKS)
+    return workers * (_THREAD_BYTES + blocks * small)
+
+
+def wide_solves(dtype: torch.dtype, columns: int, workers: int) -> int:
+    """Forecast how many fits side by side are in a solve in the wide format at a time.
+
+    >>> [wide_solves(torch.float32, d, workers=4) for d in (5, 50)], wide_solves(torch.float64, 5, workers=4)
+    ([4, 1], 0)
+    """
+    if dtype == torch.float64:
+        return 0  # the working format is the wide one
+    return workers if columns <= _FEW_COLUMNS else 1
 
 
 def forecast(

@@ -14,6 +14,7 @@ from jaxtyping import Bool, Float, Int
 from numpy.typing import NDArray
 from torch import Tensor
 
+from gramian.core.freed_memory import return_freed_memory
 from gramian.core.rows import MemoryRows, Rows, RowSource
 from gramian.core.selection import Member, RowLoss, Selection, average_predictions, select, squared_loss
 from gramian.core.splits import RowSplit, SplitBy, draw_splits, hold_out
@@ -203,6 +204,7 @@ def train(task: Task, plan: Plan, source: RowSource, context: FitContext) -> Tra
         selection = _select(task, plan, compared, source if holdout is None else MemoryRows(holdout))
         if not plan.large and solver != plan.solver and holdout is not None:
             compared = replace(compared, runs=solve_selected_fully(selection, runs, data, plan.final_solver, context))
+        return_freed_memory()  # the screening's, before the largest solves
         refitted = _refit(task, plan, selection, compared, source, data, parts, holdout, context)
     context.close()
     return _package(task, source, parts, selection, compared, refitted)

@@ -28,7 +28,7 @@ from gramian.solvers import Workspace
 def predict_rounds(run: Run, rows: Rows, index: Int[Tensor, " m"] | None = None) -> RoundPredictions:
     """Predict rows that the run was not fitted to, after each of its rounds; ``index`` are their indices."""
     known = run.outputs if run.held_out is rows else ()
-    missing = [machine.predict(rows.X, batch_invariant=False) for machine in run.machines[len(known) :]]
+    missing = [machine.predict_once(rows.X) for machine in run.machines[len(known) :]]
     outputs = torch.stack([*known, *missing])
     index = torch.arange(len(rows)) if index is None else index
     return RoundPredictions(index.to(rows.X.device), outputs, rows.weights)
@@ -133,7 +133,7 @@ class _Advance:
         if out is None:
             return False
         for _, machine in job.steps[len(job.outputs) :]:
-            job.outputs.append(machine.predict(out.X, batch_invariant=False))
+            job.outputs.append(machine.predict_once(out.X))
         errors = [held_out_errors(outputs, out, self.loss) for outputs in job.outputs]
         return any(not within_standard_error(after, before, out.shares) for before, after in itertools.pairwise(errors))
 
@@ -226,7 +226,7 @@ def run_split(task: SplitTask, split: RowSplit) -> SplitResult:
         done = [first_rounds[candidate.kernel]] if candidate.kernel in first_rounds else []
         for step in rounds(candidate, here, tuner, workspace, done):
             first_rounds.setdefault(candidate.kernel, step)
-            outputs.append(step[1].predict(out.X, batch_invariant=False))
+            outputs.append(step[1].predict_once(out.X))
             if task.with_machines:
                 machines.append(step[1].embedded(data.X, split.train, data.weights))
             after_round()
