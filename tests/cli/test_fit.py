@@ -8,7 +8,7 @@ import pytest
 import gramian
 from example_network import refused
 from gramian import report as pages
-from gramian.cli.fit import named_importances
+from gramian.cli.fit_measure import named_importances
 from quick_models import N_HOUSES, QUICK, houses
 
 pd = pytest.importorskip("pandas")

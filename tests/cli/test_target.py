@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gramian
-from gramian.cli.target import read_target, score_with_baseline
+from gramian.cli.target import read_target
 from quick_models import QUICK, houses
 
 pd = pytest.importorskip("pandas")

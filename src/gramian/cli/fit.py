@@ -99,11 +99,11 @@ def fit(
     """
     begin = time.perf_counter()
     check_exists(data, "a table ends in .csv, .tsv or .parquet")
-    check_suffix(out, MODEL_SUFFIXES, "a model file")
     check_writable(out, data)
+    check_suffix(out, MODEL_SUFFIXES, "a model file")
     if page is not None:
-        check_suffix(page, PAGE_SUFFIXES, "a page")
         check_writable(page, data, out)
+        check_suffix(page, PAGE_SUFFIXES, "a page")
     # Here: help and errors in the arguments need none of these, which import torch.
     from gramian import report as pages
     from gramian.cli.fit_data import read_fit_data
@@ -131,12 +131,11 @@ def fit(
     result = fit_and_score(given, options, test_size, seed, announce)
     result.model.save(out)
     if page is not None:
-        title, held_out = f"{target} from {data.name}", result.held_out
-        if held_out is None:
-            pages.write_report(result.model, page, title=title, target=target)
-        else:
-            X, y, scored_by = held_out.X, held_out.y, held_out.model
-            pages.write_report(result.model, page, X=X, y=y, title=title, target=target, scored_by=scored_by)
+        X, y, scored_by = (None, None, None) if (h := result.held_out) is None else (h.X, h.y, h.model)
+        if scored_by is result.model:  # the second fit was interrupted: the model has not seen these rows
+            scored_by = None
+        title = f"{target} from {data.name}"
+        pages.write_report(result.model, page, X=X, y=y, title=title, target=target, scored_by=scored_by)
     took = time.perf_counter() - begin
     if as_json:
         emit(result_record(result, given, data, out, page, seed, took))

@@ -118,12 +118,13 @@ def named_importances(model: Estimator) -> dict[str, float]:
 def _scored(model: Estimator, n_fitted: int, data: FitData, test: NDArray[np.intp]) -> HeldOut | None:
     """Score a fit on the held-out rows, without those of a class that no training row has: none can be predicted."""
     X, y = data.X.iloc[test], data.y.iloc[test]
-    known = np.isin(y.to_numpy(), model.classes_) if isinstance(model, RFMClassifier) else np.ones(len(y), dtype=bool)
+    classes = model.fitted().classes
+    known = np.ones(len(y), dtype=bool) if classes is None else np.isin(y.to_numpy(), classes)
     if not known.all():
-        classes = ", ".join(sorted({repr(str(label)) for label in y[~known]}))
+        named = ", ".join(sorted({repr(str(label)) for label in y[~known]}))
         warnings.warn(
             f"{(~known).sum():,} of {len(known):,} held-out rows are left out of the scores: no training row has the "
-            f"{data.target} {classes}, so a fit without these rows cannot predict it",
+            f"{data.target} {named}, so a fit without these rows cannot predict it",
             stacklevel=2,
         )
     if not known.any():

@@ -43,14 +43,14 @@ def effects_section(effects: Sequence[ColumnEffect], classes: tuple[str, ...], k
     )
     if not known:
         about += " Only columns with numbers are shown, because no table was given with the report."
-    parts = "".join(_curve(effect, quantity) if effect.numeric else _levels(effect) for effect in effects)
-    return PageSection("Effects of columns", note(text(about)) + tag("div", parts, class_="side"), "Effects")
+    parts = "".join(_curve(effect, quantity) if effect.numeric else _levels(effect, quantity) for effect in effects)
+    return PageSection("Effects of columns", note(text(about)) + tag("div", parts, class_="side wide"), "Effects")
 
 
 def effect_sentence(effect: ColumnEffect) -> str:
     """Return a sentence on the ends of a numeric effect with one output; empty for any other.
 
-    >>> effect_sentence(ColumnEffect("age", (20.0, 80.0), True, ("prediction",), np.array([[1.5], [3.0]])))
+    >>> effect_sentence(ColumnEffect("age", (20.0, 80.0), True, True, ("prediction",), np.array([[1.5], [3.0]])))
     'From age 20 to 80, the average prediction changes from 1.5 to 3.'
     """
     if not effect.numeric or len(effect.outputs) > 1:
@@ -80,20 +80,21 @@ def _curve(effect: ColumnEffect, quantity: str) -> str:
     return lines(series, alt, x=effect.column, y=f"average {quantity}", caption=caption, x_form=form)
 
 
-def _levels(effect: ColumnEffect) -> str:
+def _levels(effect: ColumnEffect, quantity: str) -> str:
     shown = _shown(effect)
     one = len(effect.outputs) == 1
     shares = effect.outputs != ("prediction",) and not effect.outputs[0].startswith("target ")
     low, top = min(0.0, float(effect.mean[:, shown].min())), float(effect.mean[:, shown].max())
     rows: list[list[Entry]] = []
-    for g, value in enumerate(effect.values):
-        name = format_value(value)
+    order = range(len(effect.values)) if effect.ordered else np.argsort(-effect.mean[:, shown[0]], kind="stable")
+    for g in order:
+        name = format_value(effect.values[g])
         cells: list[Entry] = [Bar(float(effect.mean[g, 0]), low, max(top, 0.0))] if one else []
         form = format_percent if shares else number
         cells += [number_cell(float(effect.mean[g, c]), form) for c in shown]
         rows.append([name if len(name) <= _LONGEST else name[: _LONGEST - 1] + "…", *cells])
-    headings = [effect.column, "", effect.outputs[0]] if one else [effect.column, *(effect.outputs[c] for c in shown)]
-    return table(Table(headings, rows), class_="plain")
+    headings = ["value", "", quantity] if one else ["value", *(effect.outputs[c] for c in shown)]
+    return table(Table(headings, rows), title=effect.column, class_="plain")
 
 
 def _shown(effect: ColumnEffect) -> list[int]:

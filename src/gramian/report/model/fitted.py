@@ -9,6 +9,7 @@ import numpy as np
 from gramian.rfm import FittedRFM
 from gramian.rfm.machine import KernelMachine
 from gramian.solvers import Solver
+from gramian.tables.merging import counts_rows
 
 _NEARLY_ALL = 0.99
 """A larger share of centres with a coefficient counts as all of them: a coefficient may be zero by chance."""
@@ -35,36 +36,48 @@ class FittedRows:
         return rows if self.centers >= self.fitted else f"{rows}, with {self.centers:,} of them as centres"
 
 
-def fitted_rows(model: FittedRFM, given: int | None = None) -> FittedRows:
-    """Return the rows that a model was fitted to, of the rows that its fit was given.
+def fitted_rows(model: FittedRFM, table: int | None = None) -> FittedRows:
+    """Return the rows that a model was fitted to, of the rows of its table.
 
     A fit that its time limit or Ctrl-C ended may be fitted to a part of the rows, and the fit of a large table holds
-    some out to select kernels and rounds. A solver with few centres is fitted to all rows.
+    some out to select kernels and rounds. A solver with few centres is fitted to all rows. Equal rows, which a fit
+    merges into one of higher weight, count as often as they are in the table.
 
     Parameters
     ----------
     model : FittedRFM
-    given : int, optional
-        The number of rows in the table; by default that of the plan, in which equal rows may be one.
+    table : int, optional
+        The number of rows in the table, if the fit was given a part of them only.
 
     >>> from gramian import RFMRegressor
     >>> rows = np.random.default_rng(0).normal(size=(60, 2))
-    >>> fitted_rows(RFMRegressor(preset="fast", n_rounds=0).fit(rows, rows[:, 0]).model_).description
-    'all 60 rows'
+    >>> model = RFMRegressor(preset="fast", n_rounds=0).fit(rows, rows[:, 0]).model_
+    >>> fitted_rows(model).description, fitted_rows(model, 80).description
+    ('all 60 rows', '60 of 80 rows')
     """
     plan = model.history.plan
-    given = plan.n if given is None else given
-    if model.compression is not None:
-        return FittedRows(given, given, model.compression.n_centers)
-    used = _rows_with_a_coefficient(model)
+    copies = _copies(model)
+    given = plan.n + copies
+    table = given if table is None else table
     wanted = plan.n - (plan.holdout_rows if plan.validation == "holdout" else 0)
+    if model.compression is not None:
+        return FittedRows(table, wanted + copies, model.compression.n_centers)
+    used = _rows_with_a_coefficient(model)
     centers = plan.solver.n_centers(wanted) if isinstance(plan.solver, Solver) else wanted
     if used >= _NEARLY_ALL * wanted:
-        fitted = given if wanted == plan.n else wanted
-        return FittedRows(given, fitted, fitted)
+        return FittedRows(table, wanted + copies, wanted + copies)
     if centers < wanted and used >= _NEARLY_ALL * centers:
-        return FittedRows(given, given if wanted == plan.n else wanted, used)
-    return FittedRows(given, used, used)
+        return FittedRows(table, wanted + copies, used)
+    return FittedRows(table, used, used)
+
+
+def _copies(model: FittedRFM) -> int:
+    """Return how many rows were merged into equal ones, if weights count rows and all training rows are known."""
+    weights = model.machine.weights
+    if weights is None or model.machine.n != model.history.plan.n:
+        return 0
+    counts = weights.cpu().numpy().astype(np.float64)
+    return int(counts.sum()) - len(counts) if counts_rows(counts) else 0
 
 
 def selected_kernels(model: FittedRFM) -> list[str]:

@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from gramian.display import Cell, Column, Entry, Table, format_percent
+from gramian.display.table import Tone
 from gramian.report.model.predictions import Predictions
 from gramian.report.web import PageSection, lines, note, number, number_cell, table, tag, text
 from gramian.report.web.charts import Line
@@ -22,7 +23,9 @@ def outcomes_section(predictions: Predictions) -> PageSection:
     if predictions.probabilities is None:
         body = "".join(_scatter(predictions, c) for c in range(min(predictions.y.shape[1], _CURVE_CLASSES)))
         about = f"On {predictions.description}. A perfect prediction lies on the dashed line."
-        return PageSection("Predicted and true values", note(text(about)) + tag("div", body, class_="side"), "Errors")
+        return PageSection(
+            "Predicted and true values", note(text(about)) + tag("div", body, class_="side wide"), "Errors"
+        )
     matrix = confusion(predictions)
     few = len(matrix) <= _MATRIX_CLASSES
     shown = _confusion_matrix(matrix, predictions.classes) if few else _confusions(matrix, predictions.classes)
@@ -69,11 +72,15 @@ def _confusion_matrix(matrix: Int[np.ndarray, "k k"], classes: tuple[str, ...]) 
         cells: list[Entry] = []
         for d, count in enumerate(matrix[c].tolist()):
             share = count / totals[c] if totals[c] else 0.0
-            words = f"{count:,}" + (f" ({format_percent(share, 0)})" if totals[c] else "")
-            cells.append(Cell(words, ("good" if c == d else "bad") if count else "quiet", sort=count))
-        rows.append([name, *cells, number_cell(int(totals[c]))])
-    headings: list[str | Column] = ["true class", *(Column(name, group="predicted class") for name in classes), "rows"]
-    about = "Rows by true class (lines) and predicted class (columns), with their share of the true class."
+            small = format_percent(share, 0) if totals[c] else "–"
+            markup = f"{count:,}<br>" + tag("small", small)
+            tone: Tone = ("good" if c == d else "bad") if count else "quiet"
+            cells.append(Cell(f"{count:,} ({small})", tone, sort=count, markup=markup))
+        rows.append([name, *cells])
+    headings: list[str | Column] = ["true class", *(Column(name, group="predicted class") for name in classes)]
+    about = (
+        "Rows by true class (lines) and predicted class (columns), with their share of the true class in small print."
+    )
     return table(Table(headings, rows), title="Confusion matrix", class_="matrix") + note(about)
 
 

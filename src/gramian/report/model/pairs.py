@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from jaxtyping import Float, Int
 
 from gramian.display import Bar, Column, Entry, Table, format_percent
 from gramian.report.model.learned import matrix_name
@@ -41,16 +42,27 @@ def pairs_section(model: FittedRFM) -> PageSection:
     return PageSection("Pairs of columns", note(text(about)) + body, "Pairs")
 
 
+def by_group(M: Float[np.ndarray, "d d"], groups: Int[np.ndarray, " d"], count: int) -> Float[np.ndarray, "p p"]:
+    """Return the root of the sum of squares of each block of a matrix; a block of one entry keeps its sign.
+
+    >>> by_group(np.array([[1.0, -2.0], [-2.0, 4.0]]), np.array([0, 1]), 2)[0]
+    array([ 1., -2.])
+    >>> by_group(np.array([[3.0, 4.0], [4.0, 0.0]]), np.array([0, 0]), 1).round(2)
+    array([[6.4]])
+    """
+    member = np.eye(count)[groups]
+    size = np.sqrt(member.T @ M**2 @ member)
+    alone = np.bincount(groups, minlength=count) == 1
+    return np.where(np.outer(alone, alone), np.sign(member.T @ M @ member) * size, size)
+
+
 def _map(model: FittedRFM) -> str:
     """Return the learned matrix of the user's columns with the largest diagonal as a picture."""
     M, _ = learned_matrix(model, off_diagonal=True)
     columns = model.columns
-    size = np.sqrt(columns.fold(columns.fold(M**2).T)) / (np.trace(M) or 1.0)
-    single = np.bincount(columns.groups, minlength=len(columns.names)) == 1
-    first = [int(np.argmax(columns.groups == p)) for p in range(len(columns.names))]
-    signs = np.where(np.outer(single, single), np.sign(M[np.ix_(first, first)]), 1.0)
-    at = np.sort(np.argsort(-np.diag(size), kind="stable")[:_MAP_COLUMNS])
-    block = (signs * size)[np.ix_(at, at)]
+    whole = by_group(M, columns.groups, len(columns.names)) / (np.trace(M) or 1.0)
+    at = np.sort(np.argsort(-np.diag(whole), kind="stable")[:_MAP_COLUMNS])
+    block = whole[np.ix_(at, at)]
     names = [columns.names[p] for p in at]
     which = "all columns" if len(at) == len(columns.names) else f"the {len(at)} columns with the largest diagonal"
     caption = f"The learned matrix of {which}, divided by the sum of its diagonal. Red: same direction, blue: opposite."

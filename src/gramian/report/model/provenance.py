@@ -59,8 +59,11 @@ def settings_section(estimator: RFMClassifier | RFMRegressor, model: FittedRFM) 
         changed = repr(value) != repr(defaults.get(name))
         (given if changed else others).append([name, code_cell(format_setting(value))])
     selected: list[tuple[str, object]] = [
-        ("kernels", " + ".join(selected_kernels(model))),
-        ("kernel of the first", format_setting(model.machine.kernel)),
+        ("kernel", " + ".join(selected_kernels(model))),
+        (
+            "kernel with its settings" if len(model.ensemble.machines) == 1 else "first kernel with its settings",
+            format_setting(model.machine.kernel),
+        ),
         ("update of M", format_setting(model.history.update)),
         ("ridge", number(float(model.history.ridge))),
         ("round", f"{model.history.best_round} of {len(model.history.rounds) - 1}"),
@@ -186,4 +189,4 @@ def _columns(model: FittedRFM, given: TableLike) -> str:
     headings += [Column("encoding", "left")] if records else []
     left = len(columns.names) - len(rows)
     rest = note(f"{left:,} more columns.") if left else ""
-    return table(Table(headings, rows), sortable=True) + rest
+    return table(Table(headings, rows), class_="dense", sortable=True) + rest

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from gramian.core.statistics import wilson_interval
-from gramian.display import Column, Entry, Table, format_percent, format_score, typographic_minus
+from gramian.display import Cell, Entry, Table, format_fixed, format_percent, format_score, typographic_minus
 from gramian.report.model.measures import LEVEL, TOO_FEW, Measure, Score, has_enough_rows, r2_of_each
 from gramian.report.model.predictions import Predictions, read_table, take
 from gramian.report.web import PageSection, lines, note, number, number_cell, table, tag, text, tiles
@@ -27,11 +27,9 @@ def scores_section(predictions: Predictions, measured: Sequence[Score]) -> PageS
     """Return a table of all scores beside the baseline, and a table of the classes or targets."""
     rows: list[list[Entry]] = [
         [
-            score.measure.name,
-            number_cell(score.value, format_score),
-            _interval(predictions, score),
+            _with_small(score.measure.name, f"{'higher' if score.measure.higher_is_better else 'lower'} is better"),
+            _with_small(number_cell(score.value, format_score).text, _interval(predictions, score)),
             number_cell(score.baseline, format_score),
-            "higher" if score.measure.higher_is_better else "lower",
         ]
         for score in measured
     ]
@@ -39,12 +37,17 @@ def scores_section(predictions: Predictions, measured: Sequence[Score]) -> PageS
     more = _classes(predictions) if classes else _targets(predictions)
     constant = "the class frequencies and the most frequent class" if classes else "the mean"
     about = (
-        f"On {predictions.description}. The baseline uses no column and predicts {constant} of these rows. The "
-        f"{LEVEL:.0%} intervals are from 200 resamplings of these rows, without refitting"
+        f"On {predictions.description}. The baseline uses no column and predicts {constant} of these rows. In small "
+        f"print: {LEVEL:.0%} intervals from 200 resamplings of these rows, without refitting"
     )
     about += "; that of the accuracy is Wilson's." if classes else "."
-    data = Table(["score", "model", f"{LEVEL:.0%} interval", "baseline", Column("better if", "left")], rows)
-    return PageSection("Scores", note(text(about)) + table(data) + more)
+    return PageSection("Scores", note(text(about)) + table(Table(["score", "model", "baseline"], rows)) + more)
+
+
+def interval_text(score: Score) -> str:
+    """Return the interval of a score, with three decimals if the score has them."""
+    form = format_fixed if format_score(score.value) == format_fixed(score.value) else format_score
+    return f"{form(score.low)} … {form(score.high)}"
 
 
 def score_tiles(measured: Sequence[Score]) -> str:
@@ -65,6 +68,12 @@ def calibration_section(
     )
 
 
+def _with_small(words: str, below: str) -> Cell:
+    """Return a cell with a second line in small print."""
+    markup = text(typographic_minus(words)) + "<br>" + tag("small", text(typographic_minus(below)))
+    return Cell(f"{words} ({below})", markup=markup)
+
+
 def _tile_name(score: Score) -> str:
     if np.isnan(score.value):
         return score.measure.name + _reason(score.measure, score.value, " ({})")
@@ -73,7 +82,7 @@ def _tile_name(score: Score) -> str:
 
 def _interval(predictions: Predictions, score: Score) -> str:
     if not np.isnan(score.low):
-        return f"{format_score(score.low)} … {format_score(score.high)}"
+        return interval_text(score)
     return _reason(score.measure, score.value, "{}") or "–" if has_enough_rows(predictions) else TOO_FEW
 
 
@@ -163,12 +172,12 @@ def _coverage(estimator: RFMClassifier | RFMRegressor, predictions: Predictions,
             size = (ends[..., 1] - ends[..., 0]).mean()
         share = float(np.mean(inside))
         interval = " … ".join(format_percent(float(end)) for end in wilson_interval(share, len(predictions), LEVEL))
-        rows.append([f"{wanted:.0%}", number_cell(share, format_percent), interval, format_score(float(size))])
+        rows.append([f"{wanted:.0%}", _with_small(format_percent(share), interval), format_score(float(size))])
     size_name = "classes in a set (mean)" if classes else "length (mean)"
     title = "Sets of classes that contain the true class" if classes else "Intervals that contain the true value"
     about = "A set may be empty, if no class is likely enough." if classes else ""
-    data = Table(["requested", "observed", f"{LEVEL:.0%} interval", size_name], rows)
-    return table(data, title=title) + (note(about) if about else "")
+    about = f"In small print: {LEVEL:.0%} intervals. " + about
+    return table(Table(["requested", "observed", size_name], rows), title=title) + note(about)
 
 
 def _bins(values: np.ndarray) -> list[np.ndarray]:

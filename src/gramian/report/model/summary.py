@@ -13,6 +13,7 @@ from gramian.report.model.fitted import fitted_rows, selected_kernels
 from gramian.report.model.measures import LEVEL, Score
 from gramian.report.model.predictions import Predictions
 from gramian.report.model.provenance import listed, warnings_of
+from gramian.report.model.scores import interval_text
 from gramian.report.web import PageSection
 from gramian.rfm import FittedRFM
 from gramian.rfm.explain.column_effect import ColumnEffect
@@ -89,12 +90,28 @@ def _how_good(subject: Subject) -> str:
         if not np.isnan(first.value):
             words += f" The model explains {format_percent(max(first.value, 0.0))} of the variance "
             words += f"(R² {format_score(first.value)}, RMSE {format_score(rmse.value)})."
-    if not np.isnan(first.low) and first.low <= first.baseline:
-        words += (
-            f" This does not show that the model is better than no model: the {LEVEL:.0%} interval of "
-            f"{first.measure.name}, {format_score(first.low)} to {format_score(first.high)}, includes the baseline."
-        )
-    return words
+    return words + _doubt(subject.scores)
+
+
+def _doubt(measured: Sequence[Score]) -> str:
+    """Return a sentence if the first score, or every score, is not clearly better than that of the baseline."""
+    known = [score for score in measured if not np.isnan(score.low)]
+    clear = [score for score in known if _is_clearly_better(score)]
+    if not known or known[0] in clear:
+        return ""
+    first = known[0]
+    doubt = f"the {LEVEL:.0%} interval of {first.measure.name}, {interval_text(first)}"
+    if not clear:
+        return f" These rows do not show that the model is better than none: {doubt}, includes the baseline."
+    other = clear[0]
+    return (
+        f" That difference may be chance, since {doubt}, includes the baseline; {other.measure.name} is clearly better "
+        f"than the baseline ({format_score(other.value)} against {format_score(other.baseline)})."
+    )
+
+
+def _is_clearly_better(score: Score) -> bool:
+    return score.low > score.baseline if score.measure.higher_is_better else score.high < score.baseline
 
 
 def _what_matters(subject: Subject, effects: Sequence[ColumnEffect]) -> str:

@@ -177,7 +177,7 @@ def _drawn_line(line: Line, axes: _Axes, colour: str) -> str:
 
 def _ticks(ends: Point, most: int, whole: bool, form: Format | None) -> list[tuple[float, str]]:
     """Return the positions of at most ``most`` ticks or one more with their texts, which are all different."""
-    found = MaxNLocator(most, integer=whole).tick_values(*ends)
+    found = MaxNLocator(most, integer=whole, steps=[1, 2, 5, 10]).tick_values(*ends)
     slack = 1e-9 * (ends[1] - ends[0])
     values = [float(value) for value in found if ends[0] - slack <= value <= ends[1] + slack]
     if form is None:

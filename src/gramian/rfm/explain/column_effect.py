@@ -16,21 +16,22 @@ from gramian.tables.types import TableLike
 _RANGE = (0.01, 0.99)
 """The grid of a number lies between these quantiles of its values."""
 _MOST_CENTERS = 5000
-"""Training rows from which the values of a number are taken if no table is given, at most."""
+"""Training rows from which the values of a number are taken, at most."""
 
 
 @dataclass(frozen=True, eq=False)
 class ColumnEffect(Renderable):
     """Average predictions of rows in which one column has been set to a value, for several values.
 
-    ``values`` are entries of the column: numbers in rising order, or the most frequent levels. ``mean[g, c]`` is the
-    average of output c with value g; ``outputs`` names them: the prediction, or the classes whose probabilities they
-    are.
+    ``values`` are entries of the column: numbers or dates in rising order (``ordered``), or the most frequent levels.
+    ``mean[g, c]`` is the average of output c with value g; ``outputs`` names them: the prediction, or the classes whose
+    probabilities they are.
     """
 
     column: str
     values: tuple[object, ...]
     numeric: bool
+    ordered: bool
     outputs: tuple[str, ...]
     mean: Float[np.ndarray, "g c"]
 
@@ -55,9 +56,9 @@ def column_effect(
     """Average the predictions of training rows in which one of the user's columns is set to a value.
 
     ``mean(v) = avgᵢ f(xᵢ with column = v)``, over at most ``rows`` training rows i. The values v are quantiles of a
-    number, or the most frequent levels of any other column. All encoded columns of the user's column are set to those
-    of a row that has the value, so that no row is encoded in a way that no table has. Predictions are in the user's
-    terms: numbers in the units of the target, or probabilities (of the second of two classes, else of each).
+    number or of a date, or the most frequent levels of any other column. All encoded columns of the user's column are
+    set to those of a row that has the value, so that no row is encoded in a way that no table has. Predictions are in
+    the user's terms: numbers in the units of the target, or probabilities (of the second of two classes, else of each).
 
     Parameters
     ----------
@@ -65,8 +66,7 @@ def column_effect(
     column : str
         Name of a column of the training table.
     X : table (n, d), optional
-        Rows from which values are taken. Without it they are those of the training rows, which are known for numbers
-        only.
+        Rows from which the values of columns without numbers are taken, since a model does not store them.
     grid, levels : int
         Largest number of values of a number, and of levels of any other column.
     rows : int
@@ -91,15 +91,18 @@ def column_effect(
     block = np.flatnonzero(model.columns.groups == p)
     if not len(block):
         return None  # the column is not used
-    source, entries = _values(model, p, X)
-    numbers = model.columns.own(model.preprocessing.scaler.inverse_transform(source))[:, p]
-    numeric = bool(np.isfinite(numbers).all()) and len(numbers) > 0
+    source, numbers = _training_numbers(model, p)
+    numeric = ordered = bool(np.isfinite(numbers).all()) and len(numbers) > 0
     if numeric:
         chosen = _at_quantiles(numbers, grid)
         values: tuple[object, ...] = tuple(numbers[chosen].tolist())
-    else:
-        chosen = _most_frequent(entries, levels)
+    elif X is not None:
+        source, entries = _known_entries(model, p, X)
+        ordered = _is_date(model, p)
+        chosen = _at_quantiles(source[:, block[0]], levels) if ordered else _most_frequent(entries, levels)
         values = tuple(entries[i] for i in chosen)
+    else:
+        return None
     if len(chosen) < 2:
         return None
     Z, weights = model.center_rows(int(rows))
@@ -107,22 +110,29 @@ def column_effect(
     changed[:, :, block] = source[chosen][:, None, block]
     outputs, names = _in_users_terms(model, model.outputs_at(changed.reshape(-1, Z.shape[1])))
     mean = np.average(outputs.reshape(len(chosen), len(Z), -1), axis=1, weights=weights)
-    return ColumnEffect(column, values, numeric, names, mean)
+    return ColumnEffect(column, values, numeric, ordered, names, mean)
 
 
-def _values(model: FittedRFM, p: int, X: TableLike) -> tuple[Float[np.ndarray, "m d"], list[object]]:
-    """Return standardised rows with a known entry in column p, and these entries."""
-    if X is None:
-        Z, _ = model.center_rows(_MOST_CENTERS)
-        name = model.columns.names[p]
-        gaps = [j for j, encoded in enumerate(model.columns.encoded) if encoded == f"{name}__missing"]
-        raw = model.preprocessing.scaler.inverse_transform(Z)
-        known = np.ones(len(Z), dtype=bool) if not gaps else raw[:, gaps[0]] < 0.5
-        return Z[known], [None] * int(known.sum())
+def _is_date(model: FittedRFM, p: int) -> bool:
+    """Return True for a column of dates, whose first encoded column is the time."""
+    encoder = model.preprocessing.reader.encoder
+    return encoder is not None and encoder.records_[p].kind == "date"
+
+
+def _training_numbers(model: FittedRFM, p: int) -> tuple[Float[np.ndarray, "m d"], Float[np.ndarray, " m"]]:
+    """Return standardised training rows in which column p is not missing, and its numbers; NaN if it has none."""
+    Z, _ = model.center_rows(_MOST_CENTERS)
+    raw = model.preprocessing.scaler.inverse_transform(Z)
+    gaps = [j for j, name in enumerate(model.columns.encoded) if name == f"{model.columns.names[p]}__missing"]
+    known = raw[:, gaps[0]] < 0.5 if gaps else np.ones(len(Z), dtype=bool)
+    return Z[known], model.columns.own(raw)[known, p]
+
+
+def _known_entries(model: FittedRFM, p: int, X: TableLike) -> tuple[Float[np.ndarray, "m d"], list[object]]:
+    """Return standardised rows of a table in which column p is not missing, and its entries."""
     entries = list(model.columns.column(X, p))
     present = [i for i, entry in enumerate(entries) if not is_missing(entry)]
-    Z = model.preprocessing.transform(X)
-    return Z[present], [entries[i] for i in present]
+    return model.preprocessing.transform(X)[present], [entries[i] for i in present]
 
 
 def _at_quantiles(numbers: Float[np.ndarray, " m"], grid: int) -> Int[np.ndarray, " g"]:
@@ -137,12 +147,13 @@ def _at_quantiles(numbers: Float[np.ndarray, " m"], grid: int) -> Int[np.ndarray
 
 
 def _most_frequent(entries: list[object], levels: int) -> Int[np.ndarray, " g"]:
-    """Return the first row of each of the most frequent levels; unknown entries have none."""
-    texts = np.array([str(entry) for entry in entries if entry is not None])
+    """Return the first row of each of the most frequent levels; none if there are no entries or all are different."""
+    texts = np.array([str(entry) for entry in entries])
     if not len(texts):
         return np.zeros(0, dtype=int)
     _, first, counts = np.unique(texts, return_index=True, return_counts=True)
-    return first[np.argsort(-counts, kind="stable")[: int(levels)]]
+    order = np.argsort(-counts, kind="stable")[: int(levels)]
+    return first[order] if counts.max() > 1 else first[:0]
 
 
 def _in_users_terms(
