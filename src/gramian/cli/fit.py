@@ -9,8 +9,9 @@ import click
 
 from gramian.cli.completion import complete_column
 from gramian.cli.interrupts import INTERRUPTED
-from gramian.cli.options import missing_option
-from gramian.core.paths import check_exists, check_suffix, check_writable
+from gramian.cli.options import header_option, missing_option
+from gramian.core.paths import check_suffix, check_writable
+from gramian.tables.header import check_table
 
 TASKS = ("auto", "regression", "classification")
 """The values of ``--task``; those of :mod:`gramian.tables.target_column`, whose import is slow."""
@@ -43,6 +44,7 @@ MODEL_SUFFIXES, PAGE_SUFFIXES = (".gramian", ".safetensors"), (".html", ".htm")
     help="Held-out rows have later entries here than the rows that are fitted.",
 )
 @missing_option
+@header_option
 @click.option("--preset", type=click.Choice(["fast", "default", "best"]), help="How much work to spend on the fit.")
 @click.option(
     "--metric",
@@ -74,6 +76,7 @@ def fit(
     groups: str | None,
     times: str | None,
     missing: tuple[str, ...],
+    header: bool,
     preset: str | None,
     metric: str | None,
     time_limit: float | None,
@@ -84,9 +87,9 @@ def fit(
 ) -> None:
     """Fit a model to a table and save it.
 
-    DATA is a CSV, TSV or Parquet file with a line of column names (.csv, .csv.gz, .tsv, .parquet). Rows without a
-    target are left out. Scores are measured on rows that a first fit has not seen; then the same procedure is fitted to
-    all rows, and that model is saved. Ctrl-C saves the last complete model.
+    DATA is a table with a line of column names (.csv, .csv.gz, .tsv, .parquet, .xlsx, or - for a CSV from standard
+    input). Rows without a target are left out. Scores are measured on rows that a first fit has not seen; then the same
+    procedure is fitted to all rows, and that model is saved. Ctrl-C saves the last complete model.
 
     \b
     Examples:
@@ -98,7 +101,7 @@ def fit(
       gramian fit visits.csv --target pain --groups patient --out m.gramian
     """
     begin = time.perf_counter()
-    check_exists(data, "a table ends in .csv, .tsv or .parquet")
+    check_table(data, [name for name in (target, *drop, groups, times) if name is not None], header)
     check_writable(out, data)
     check_suffix(out, MODEL_SUFFIXES, "a model file")
     if page is not None:
@@ -112,7 +115,9 @@ def fit(
     from gramian.cli.output import emit, make_console
 
     console = make_console()
-    given = read_fit_data(data, target, task=task, drop=drop, groups=groups, times=times, missing=missing)
+    given = read_fit_data(
+        data, target, task=task, drop=drop, groups=groups, times=times, missing=missing, header=header
+    )
     if not as_json:
         print_data(console, data, given)
 

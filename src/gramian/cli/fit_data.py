@@ -64,6 +64,7 @@ def read_fit_data(
     groups: str | None = None,
     times: str | None = None,
     missing: tuple[str, ...] = (),
+    header: bool = True,
 ) -> FitData:
     """Read a table and decide on the task; raise a ValueError for a table or an option that cannot be fitted.
 
@@ -73,7 +74,7 @@ def read_fit_data(
     >>> read_fit_data(folder / "t.csv", "price").task.name
     'regression'
     """
-    frame = read_frame(path, missing)
+    frame = read_frame(path, missing, header)
     by = {name: column for name, column in (("groups", groups), ("time", times)) if column is not None}
     check_columns([target, *drop, *by.values()], frame, path)
     if target in (*drop, *by.values()):
