@@ -27,7 +27,7 @@ from gramian.kernels import Kernel
 from gramian.rfm import explain as explanations
 from gramian.rfm.attributes import FittedAttribute, compression, dual_coef, feature_names, storable, training_rows
 from gramian.rfm.compression import compress
-from gramian.rfm.model import FittedRFM
+from gramian.rfm.model import FittedRFM, index_labels
 from gramian.rfm.options import (
     AnySolver,
     FitOptions,
@@ -157,7 +157,7 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
                 observer.snapshot = self._snapshots(options, prepared)
             model = fit_model(options, prepared, observer, self._identity(prepared))
         self.__dict__.pop("selected_columns_", None)
-        self.model_ = model
+        self.model_ = replace(model, row_labels=index_labels(X, model.row_index))
         observer.end()
 
     def _snapshots(self, options: FitOptions, prepared: Prepared) -> Snapshot:
@@ -242,11 +242,11 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         self,
         X: TableLike,
         output: Label = None,
-        n_neighbours: int = 5,
+        n_influential: int = 5,
         method: Literal["path", "gradient"] = "path",
         reference: TableLike = None,
     ) -> explanations.Explanation | explanations.Explanations:
-        """Explain predictions: the contribution of each column and of each training row.
+        """Explain predictions: the contribution of each column, and the training rows with the largest influence.
 
         See :func:`gramian.rfm.explain.explain` for the formulas.
 
@@ -255,14 +255,14 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         X : one row or a table (n, d)
         output : label, int or None
             The class whose score is explained (the predicted one by default), or the number of a target.
-        n_neighbours : int
-            Training rows to list: those with the largest contributions.
+        n_influential : int
+            Training rows to list: those whose removal changes the prediction most.
         method : "path" or "gradient"
             Integrated gradients on the line from ``reference``, or the local gradient.
         reference : one row, optional
             The mean training row by default.
         """
-        return explanations.explain(self.fitted(), X, output, n_neighbours, method, reference)
+        return explanations.explain(self.fitted(), X, output, n_influential, method, reference)
 
     def importances(
         self, n_bootstrap: int = 100, level: float = 0.9, random_state: int = 0

@@ -17,15 +17,10 @@ May import ``core``, ``display``, ``tables``, :mod:`gramian.rfm.model` and modul
 [2, 0, 0]
 """
 
-from gramian.rfm.explain.contributions import (
-    Explanation,
-    Explanations,
-    Neighbours,
-    explain,
-    explain_standardised,
-)
+from gramian.rfm.explain.contributions import explain, explain_standardised
 from gramian.rfm.explain.dependence import Along, along, partial_dependence_along
 from gramian.rfm.explain.directions import Directions, Interactions, directions, interactions, learned_matrix
+from gramian.rfm.explain.explanation import Explanation, Explanations
 from gramian.rfm.explain.importances import (
     Importances,
     feature_importances,
@@ -34,6 +29,7 @@ from gramian.rfm.explain.importances import (
     squared_gradients,
     top_columns,
 )
+from gramian.rfm.explain.influence import Influence, LeaveOneOut
 from gramian.rfm.explain.output import Output
 from gramian.rfm.explain.summary import Summary, summarise
 
@@ -43,8 +39,9 @@ __all__ = [
     "Explanation",
     "Explanations",
     "Importances",
+    "Influence",
     "Interactions",
-    "Neighbours",
+    "LeaveOneOut",
     "Output",
     "Summary",
     "along",
