@@ -77,7 +77,9 @@ def test_weights_and_several_targets_are_handled(data):
 
 def test_the_ridges_of_an_average_are_found_from_the_targets(data):
     X, y, new = data
-    one, other = (quick(kernel, ridge=ridge).fit(X, y).model_ for kernel, ridge in ((Laplace(3.0), 0.01), (Lp(6.0), 0.3)))
+    one, other = (
+        quick(kernel, ridge=ridge).fit(X, y).model_ for kernel, ridge in ((Laplace(3.0), 0.01), (Lp(6.0), 0.3))
+    )
     average = replace(one, ensemble=Ensemble((one.machine, other.machine), (0.25, 0.75)))
     z = one.preprocessing.transform(new[:1])[0]
     apart = [LeaveOneOut.of(model).changes(z) for model in (one, other)]
@@ -123,7 +125,7 @@ class TestResult:
 
         import gramian
 
-        X, y, new = data
+        X, y, _ = data
         frame = pd.DataFrame(X, index=[f"house {i}" for i in range(len(X))])
         frame.columns = list("abcde")
         model = quick(Laplace(3.0)).fit(frame, y)

@@ -25,12 +25,13 @@ from gramian.rfm.explain.importances import (
     Importances,
     feature_importances,
     importances,
-    shares,
     squared_gradients,
     top_columns,
 )
 from gramian.rfm.explain.influence import Influence, LeaveOneOut
 from gramian.rfm.explain.output import Output
+from gramian.rfm.explain.permutation import PermutationImportances, permutation_importances
+from gramian.rfm.explain.refits import shares
 from gramian.rfm.explain.summary import Summary, summarise
 
 __all__ = [
@@ -43,6 +44,7 @@ __all__ = [
     "Interactions",
     "LeaveOneOut",
     "Output",
+    "PermutationImportances",
     "Summary",
     "along",
     "directions",
@@ -53,6 +55,7 @@ __all__ = [
     "interactions",
     "learned_matrix",
     "partial_dependence_along",
+    "permutation_importances",
     "shares",
     "squared_gradients",
     "summarise",

@@ -11,6 +11,7 @@ from jaxtyping import Float
 from gramian.display import (
     Bar,
     Column,
+    Plottable,
     Renderable,
     Section,
     Table,
@@ -35,8 +36,8 @@ _ROUND_OFF = 1e-6
 Method = Literal["path", "gradient"]
 
 
-@dataclass(frozen=True, eq=False)
-class Explanation(Renderable):
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation(Plottable):
     """One prediction as a sum over columns, and the training rows that influence it; see :func:`explain`.
 
     ``Σ contributions + gap = score − reference_score``, where ``score`` is the explained output at the row and
