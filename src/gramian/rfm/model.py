@@ -254,14 +254,6 @@ class FittedRFM:
             part = self.ensemble.mean(lambda machine: machine.mean_gradient(ends, output, nodes))
         return self.features.expand(part.cpu().numpy()) * float(self.target_scaler.scale[output])
 
-    def row_parts(self, z: Array) -> Float[np.ndarray, "n c"]:
-        """Return the part of each centre in the outputs at one row; with ``target_scaler.center`` they sum to these."""
-        x = self.tensor(z[None])
-        with threads(self.n_threads):
-            parts = self.ensemble.mean(lambda machine: machine.row_parts(x))[0]
-        out: Array = parts.cpu().numpy().astype(np.float64) * self.target_scaler.scale
-        return out
-
     def similarity(self, z: Array, centers: NDArray[np.intp]) -> Array:
         """Return the kernel values of one row with some centres, divided by those of equal rows."""
         x, at = self.tensor(z[None]), torch.from_numpy(centers).to(self.machine.X.device)

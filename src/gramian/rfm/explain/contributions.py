@@ -80,7 +80,7 @@ def explain(
     table = row_as_table(X)
     Z = model.preprocessing.transform(table)
     explainer = _Explainer.starting_at(_start(model, reference), model, output, n_influential, method)
-    found = [explainer.explain(z, model.columns.cells(table, i)) for i, z in enumerate(Z)]
+    found = [explainer.explain(z, _values(model, z, model.columns.cells(table, i))) for i, z in enumerate(Z)]
     return found[0] if len(found) == 1 else Explanations(found)
 
 
@@ -102,6 +102,19 @@ def explain_standardised(
     explainer = _Explainer.starting_at(model.mean_row(), model, output, n_influential, "path")
     entries = entries_of(model, model.preprocessing.scaler.inverse_transform(Z))
     return [explainer.explain(z, values) for z, values in zip(Z, entries, strict=True)]
+
+
+def _values(model: FittedRFM, z: Row, cells: tuple[object, ...]) -> tuple[object, ...]:
+    """Return the entries of a row: None where one is missing, and a number that was given as text as a number."""
+    own = model.columns.own(model.preprocessing.scaler.inverse_transform(z[None]))[0]
+    return tuple(
+        None
+        if is_missing(cell)
+        else float(f"{number:.12g}")
+        if isinstance(cell, str) and not np.isnan(number)
+        else cell
+        for cell, number in zip(cells, own, strict=True)
+    )
 
 
 def _start(model: FittedRFM, reference: TableLike) -> Row:

@@ -43,7 +43,8 @@ class Explanation(Plottable):
     ``Σ contributions + gap = score − reference_score``, where ``score`` is the explained output at the row and
     ``reference_score`` the same output at the reference row. For a regressor ``score`` is ``prediction`` on the scale
     the target was fitted on. ``sensitivity`` is ``∂ score / ∂ column`` at the row, per unit of the user's column, and
-    NaN for columns without numbers. ``influence`` holds the training rows whose removal changes the score most.
+    NaN for columns without numbers. ``values`` are the row's entries, None where one is missing. ``influence`` holds
+    the training rows whose removal changes the score most.
     """
 
     prediction: float | Label
@@ -122,7 +123,10 @@ class Explanation(Plottable):
             "change",
             f"{self.outcome} without it",
         ]
-        note = f"change: {self.output.name} without the row less that with it, exact for the same features and ridge"
+        note = (
+            f"change: {self.output.name} without the row less that with it, exact for the same features and ridge\n"
+            f"without it: {self.outcome} without the row"
+        )
         shown = self.leading_columns(_SHOWN_ENTRIES)
         cells = [[format_value(entries[j]) for j in shown] for entries in (self.values, *found.entries)]
         rows = [[name, *line] for name, line in zip(["the explained row", *names], cells, strict=True)]
