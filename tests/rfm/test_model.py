@@ -14,7 +14,6 @@ from gramian.kernels import Full, Gaussian, Identity, KernelOperator, Laplace, L
 from gramian.rfm.machine import KernelMachine, LearnedFeatures
 from gramian.rfm.model import Ensemble, FittedRFM
 from gramian.rfm.options import PRESETS
-from gramian.solvers import Nystrom
 from small_training import make_rows
 
 RNG = np.random.default_rng(0)

@@ -1,5 +1,6 @@
 """Importances with intervals: shares of the AGOP, refitted or resampled over rows, folded to the user's columns."""
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -168,7 +169,7 @@ class TestRefits:
 
         models = [fit() for _ in range(8)]
         inside = {"refits": [], "given this fit": []}
-        for one, other in zip(models, models[1:], strict=False):
+        for one, other in itertools.pairwise(models):
             for kind, found in inside.items():
                 result, share = one.importances(kind), other.feature_importances_
                 found += ((result.low <= share) & (share <= result.high))[result.shares > 0.02].tolist()
