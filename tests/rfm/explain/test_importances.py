@@ -177,15 +177,17 @@ class TestRefits:
         assert np.mean(inside["given this fit"]) < 0.5
 
 
-class TestGroups:
-    @pytest.fixture(scope="class")
-    def found(self):
-        pd = pytest.importorskip("pandas")
-        rng = np.random.default_rng(0)
-        X = rng.normal(size=(150, 3))
-        frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "c": np.exp(X[:, 0]), "d": X[:, 2]})
-        return RFMRegressor(preset="fast", n_rounds=1).fit(frame, X[:, 0] + 0.3 * X[:, 1]).importances()
+@pytest.fixture(scope="module")
+def found():
+    """Importances of a table in which c is a function of a."""
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 3))
+    frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "c": np.exp(X[:, 0]), "d": X[:, 2]})
+    return RFMRegressor(preset="fast", n_rounds=1).fit(frame, X[:, 0] + 0.3 * X[:, 1]).importances()
 
+
+class TestGroups:
     def test_correlated_columns_are_one_group_with_the_sum_of_their_shares(self, found):
         assert found.groups == ((0, 2),)
         assert found.group_shares[0] == pytest.approx(found.shares[0] + found.shares[2])

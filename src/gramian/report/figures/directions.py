@@ -100,7 +100,7 @@ def plot_interactions(result: Interactions, ax: Axes | None = None, *, top: int 
     ax : Axes, optional
         The axes to draw on; those of a new figure by default.
     top : int
-        Largest number of bars.
+        Largest number of bars. Pairs below 0.05 % of the trace get no bar.
 
     Returns
     -------
@@ -114,17 +114,18 @@ def plot_interactions(result: Interactions, ax: Axes | None = None, *, top: int 
     'x0 × x2'
     """
     check_at_least_one(top=top)
-    strength, rows = result.strength[:top], np.arange(len(result.strength[:top]))
+    count = max(1, min(top, int((result.strength >= SMALLEST_SHARE).sum())))
+    strength, rows = result.strength[:count], np.arange(len(result.strength[:count]))
     ax = axes_or_new(ax, 5.6, 1.1 + 0.27 * len(rows))
-    ax.barh(rows, strength, color=[ORANGE if c > 0 else BLUE for c in result.correlation[:top]], height=0.72)
+    ax.barh(rows, strength, color=[ORANGE if c > 0 else BLUE for c in result.correlation[:count]], height=0.72)
     for row, value in enumerate(strength):
         beside(ax, row, f"{value:.1%}")
-    ax.set_yticks(rows, [f"{a} × {b}" for a, b in result.pairs[:top]])
+    ax.set_yticks(rows, [f"{a} × {b}" for a, b in result.pairs[:count]])
     ax.invert_yaxis()
     ax.margins(y=0.02)
     ax.xaxis.set_major_locator(MaxNLocator(4))
     ax.xaxis.set_major_formatter(PercentFormatter(xmax=1))
-    ax.set_xlabel("joint sensitivity, as a share of the trace")
+    ax.set_xlabel("joint sensitivity")
     finish(ax, grid="x")
     return ax
 

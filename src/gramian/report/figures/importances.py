@@ -89,7 +89,7 @@ def plot_importance_intervals(result: Importances, ax: Axes | None = None, *, to
     ax.set_xlim(left=0)
     left = len(result.columns) - len(order)
     rest = f"; {more_columns(left)}: {max(0.0, 1 - shares.sum()):.1%}" if left else ""
-    ax.set_xlabel(f"share of sensitivity\n(intervals: {result.interval_name}{rest})")
+    ax.set_xlabel(f"share of sensitivity\n({result.interval_name}{rest})")
     finish(ax, grid="x")
     return ax
 
@@ -121,12 +121,12 @@ def plot_permutation_importances(result: PermutationImportances, ax: Axes | None
     order = [j for j in result.order if np.isfinite(result.drop[j])][:top]
     drops = result.drop[order]
     ax = axes_or_new(ax, 5.2, 1.1 + 0.27 * len(order))
-    _horizontal(ax, drops, [result.columns[j] for j in order], [f"{drop:.3f}" for drop in drops])
+    _horizontal(ax, drops, [result.columns[j] for j in order], [f"{round(drop, 3) + 0.0:.3f}" for drop in drops])
     _whiskers(ax, drops, result.low[order], result.high[order])
     ax.axvline(0, color="#808080", linewidth=0.8)
     left = len(result.columns) - len(order)
     rest = f"; {more_columns(left)}" if left else ""
-    ax.set_xlabel(f"{result.measure} lost when the column is permuted\n({result.level:.0%} of permutations{rest})")
+    ax.set_xlabel(f"{result.measure} lost if shuffled\n({result.level:.0%} of permutations{rest})")
     finish(ax, grid="x")
     return ax
 
