@@ -122,7 +122,7 @@ def format_duration(seconds: float) -> str:
 
 
 def format_value(value: object) -> str:
-    """Format a value of the user's own table: numbers, text, booleans or dates.
+    """Format a value of the user's own table: numbers, text, booleans or dates; None is an entry that is missing.
 
     Whole numbers below 10,000 get no separator, because they are years or codes as often as quantities.
 
@@ -130,6 +130,8 @@ def format_value(value: object) -> str:
     >>> format_value(2003.0), format_value(392_900.4), format_value("Ulm"), format_value(np.datetime64("2024-05-01"))
     ('2003', '392,900', 'Ulm', '2024-05-01')
     """
+    if value is None:
+        return "missing"
     if isinstance(value, np.datetime64):
         return str(np.datetime_as_string(value, unit="auto"))  # without the time of day where that is midnight
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):

@@ -183,7 +183,7 @@ def _importances(models: Models, names: Names) -> PageSection:
     ]
     left = len(order) - len(rows)
     rest = note(f"{left:,} more columns.") if left else ""
-    about = f"Shares of sensitivity, with {one.level:.0%} intervals from resampled training rows of each fit."
+    about = f"Shares of sensitivity, with intervals ({one.interval_name}). {one.about_interval}"
     data = Table(["column", "", names[0], "", names[1], "difference (percentage points)"], rows)
     return PageSection("Importances", note(about) + table(data, class_="plain two", sortable=True) + rest)
 
