@@ -1,13 +1,13 @@
-"""Sections on the features a model has learned: importances, directions, joint sensitivity."""
+"""Sections on the features a model has learned: importances and directions."""
 
 from __future__ import annotations
 
 import numpy as np
 from jaxtyping import Float
 
-from gramian.display import Bar, Cell, Column, Entry, Table, format_percent, typographic_minus
+from gramian.display import Bar, Cell, Column, Entry, Table, typographic_minus
 from gramian.report.figures import plot_partial_dependence
-from gramian.report.web import PageSection, figure, folded, heat_map, note, number, number_cell, table, tabs, tag, text
+from gramian.report.web import PageSection, figure, folded, note, number, number_cell, table, tabs, tag, text
 from gramian.rfm import FittedRFM
 from gramian.rfm.explain import (
     Directions,
@@ -15,8 +15,6 @@ from gramian.rfm.explain import (
     PermutationImportances,
     along,
     directions,
-    interactions,
-    learned_matrix,
 )
 from gramian.tables.types import Label
 
@@ -24,9 +22,7 @@ MOST_LINES = 200
 """Largest number of rows of a table about columns."""
 _SHOWN_COLUMNS = 15
 _SMALLEST_SHARE = 5e-4
-_MAP_COLUMNS = 24
 _DIRECTIONS, _LOADINGS = 4, 12
-_PAIRS = 15
 
 
 def importances_section(importances: Importances, permutation: PermutationImportances | None = None) -> PageSection:
@@ -126,42 +122,6 @@ def directions_section(model: FittedRFM, output: Label) -> PageSection:
         body = tag("div", _loadings(found, i) + _dependence(model, found, i, output), class_="side")
         panels.append((f"{i + 1}: {found.shares[i]:.0%}", body))
     return PageSection("Directions", note(text(about)) + tabs("directions", panels))
-
-
-def interactions_section(model: FittedRFM) -> PageSection:
-    """Return the learned matrix of the columns with the largest diagonal, and the pairs of largest sensitivity."""
-    M, source = learned_matrix(model, off_diagonal=True)
-    if len(M) < 2:
-        return PageSection("Interactions", "")
-    columns = model.columns
-    at = np.sort(np.argsort(-np.diag(M), kind="stable")[:_MAP_COLUMNS])
-    names = [columns.encoded[j] for j in at]
-    block = M[np.ix_(at, at)] / (np.trace(M) or 1.0)
-    size = np.sqrt(np.diag(block).clip(min=0))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        correlation = np.nan_to_num(block / np.outer(size, size), posinf=0.0, neginf=0.0)
-    off = block - np.diag(np.diag(block))
-    which = f"the {len(at)} columns with the largest diagonal" if len(at) < len(M) else "all columns"
-    maps = [
-        ("correlation", heat_map(correlation, f"M scaled to a diagonal of 1, on {which}", names=names, bound=1.0)),
-        ("entries", heat_map(block, f"M divided by its trace, on {which}", names=names)),
-        ("without the diagonal", heat_map(off, f"M without its diagonal, on {which}", names=names)),
-    ]
-    pairs = interactions(model, _PAIRS)
-    top = float(pairs.strength.max(initial=0.0))
-    rows: list[list[Entry]] = [
-        [f"{a} × {b}", Bar(float(s), 0.0, top), number_cell(float(s), format_percent), number_cell(float(c), _signed)]
-        for (a, b), s, c in zip(pairs.pairs, pairs.strength, pairs.correlation, strict=True)
-    ]
-    data = Table(["pair", "", "strength", "correlation"], rows)
-    about = (
-        f"From {matrix_name(source)}: red if the predictions change in the same direction with both columns, blue if "
-        "they change in opposite directions. A sum of two columns also has joint sensitivity, and a product of centred "
-        "columns need not have any, so this is no test for products."
-    )
-    listed = table(data, class_="plain", sortable=True) if rows else ""
-    body = tag("div", tabs("interaction map", maps) + listed, class_="side")
-    return PageSection("Interactions", note(text(about)) + body)
 
 
 def matrix_name(source: str) -> str:

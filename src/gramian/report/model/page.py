@@ -17,7 +17,7 @@ from gramian.report.model.scores import calibration_section, score_tiles, scores
 from gramian.report.model.summary import Subject, summary_section
 from gramian.report.web import page
 from gramian.rfm import RFMClassifier, RFMRegressor
-from gramian.rfm.explain import importances
+from gramian.rfm.explain import importances, permutation_importances
 from gramian.tables.types import TableLike, TargetLike
 
 Estimator = RFMClassifier | RFMRegressor
@@ -44,10 +44,13 @@ def model_page(
     ):
         raise ValueError("scored_by must be a model of the same target and the same columns")
     sensitivity, output = importances(model), one_output(model, predictions)
+    # A model that was fitted to the held-out rows has permutation importances from its own refits, if from any.
+    permutation = None if y is None or scorer is not None else permutation_importances(model, X, y)
     shares = [(sensitivity.columns[j], float(sensitivity.shares[j])) for j in sensitivity.order]
     values = X if X is None or predictions.rows is None else take(X, predictions.rows)
     effects = column_effects(model, shares, values)
-    subject = Subject(model, scorer, _target_name(target, y), predictions, scores(predictions), shares)
+    groups = [tuple(sensitivity.columns[j] for j in group) for group in sensitivity.groups]
+    subject = Subject(model, scorer, _target_name(target, y), predictions, scores(predictions), shares, groups)
     # The saved model was fitted to held-out rows too: they are examples of its predictions, not of its errors.
     explained = predictions if scorer is None else predictions_for(model)
     classes = () if model.classes is None else tuple(str(label) for label in model.classes.tolist())
@@ -55,7 +58,7 @@ def model_page(
         summary_section(subject, effects),
         scores_section(predictions, subject.scores),
         outcomes_section(predictions),
-        importances_section(sensitivity),
+        importances_section(sensitivity, permutation),
         effects_section(effects, classes, known=X is not None),
         calibration_section(scored_by or estimator, predictions, X, y),
         examples_section(model, explained, X, output),

@@ -21,8 +21,7 @@ from gramian.rfm.explain.column_effect import ColumnEffect
 _NAMED_COLUMNS, _NAMED_CLASSES = 3, 6
 _FEW_ROWS = 100
 """With fewer scored rows the scores are uncertain enough to say so."""
-_POORLY_CALIBRATED = 0.1
-_MOST_WARNINGS = 4
+_MOST_WARNINGS, _MOST_GROUPS = 4, 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +35,8 @@ class Subject:
     scores: Sequence[Score]
     shares: Sequence[tuple[str, float]]
     """Importances of the user's columns, largest first."""
+    groups: Sequence[tuple[str, ...]] = ()
+    """Columns that are strongly related to each other."""
 
     @property
     def what(self) -> str:
@@ -142,10 +143,13 @@ def cautions(subject: Subject) -> list[str]:
     out += found[:_MOST_WARNINGS]
     if len(found) > _MOST_WARNINGS:
         out.append(f"{format_number(len(found) - _MOST_WARNINGS)} more warnings are at the end of this page.")
-    out.append(
-        "A column to which predictions are sensitive need not be a cause of the target. Columns that are related to "
-        "each other share their importance, in a way that can change from fit to fit."
-    )
+    leading = {name for name, _ in subject.shares[:_NAMED_COLUMNS]}
+    for group in [group for group in subject.groups if leading & set(group)][:_MOST_GROUPS]:
+        out.append(
+            f"The columns {listed(group, _NAMED_CLASSES)} are strongly related: which of them matters more can change "
+            "from fit to fit, so add up their importance."
+        )
+    out.append("A column to which predictions are sensitive need not be a cause of the target.")
     return out
 
 
