@@ -69,7 +69,7 @@ def fit_and_score(
     announce : callable
         It is called with the scored fit, before the second fit begins.
     """
-    make = RFMClassifier if data.task.classifies else RFMRegressor
+    make: Callable[..., Estimator] = RFMClassifier if data.task.classifies else RFMRegressor
     scored = None
     with noticing_interrupts() as interrupted:
         if test_size > 0:

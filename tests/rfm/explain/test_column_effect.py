@@ -42,7 +42,7 @@ def test_it_equals_the_mean_prediction_of_raw_rows_with_one_column_changed(colum
             wanted = wanted[1:] if classes == 2 else wanted
         else:
             wanted = [model.predict(changed).mean()]
-        assert found.mean[g] == pytest.approx(wanted, rel=1e-4, abs=1e-5)
+        assert found.mean[g] == pytest.approx(wanted, rel=2e-4, abs=1e-4)
     assert found.outputs == (("prediction",) if not classes else tuple(model.classes_[1 if classes == 2 else 0 :]))
     assert found.numeric == (column == "area")
     assert found.ordered == (column != "city")
@@ -54,7 +54,8 @@ def test_numbers_are_quantiles_in_rising_order_and_levels_are_the_most_frequent(
     area = column_effect(model, "area", grid=7).values
     assert list(area) == sorted(area)
     assert len(area) == 7
-    assert set(np.round(area, 6)) <= set(X["area"].round(6)), "observed values, and not the median of the gaps"
+    gaps = np.abs(np.subtract.outer(area, X["area"].dropna().to_numpy())).min(axis=1)
+    assert gaps.max() < 1e-3, "observed values, and not the median that replaces missing ones"
     assert column_effect(model, "city", X, levels=2).values == ("Bonn", "Rome")
 
 

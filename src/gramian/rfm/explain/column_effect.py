@@ -15,6 +15,8 @@ from gramian.tables.types import TableLike
 
 _RANGE = (0.01, 0.99)
 """The grid of a number lies between these quantiles of its values."""
+_DIGITS = 6
+"""Digits of a number beyond the leading one of the column's range that are shown."""
 _MOST_CENTERS = 5000
 """Training rows from which the values of a number are taken, at most."""
 
@@ -125,14 +127,19 @@ def _training_numbers(model: FittedRFM, p: int) -> tuple[Float[np.ndarray, "m d"
     raw = model.preprocessing.scaler.inverse_transform(Z)
     gaps = [j for j, name in enumerate(model.columns.encoded) if name == f"{model.columns.names[p]}__missing"]
     known = raw[:, gaps[0]] < 0.5 if gaps else np.ones(len(Z), dtype=bool)
-    return Z[known], model.columns.own(raw)[known, p]
+    numbers = model.columns.own(raw)[known, p]
+    spread = float(np.ptp(numbers)) if len(numbers) else 0.0
+    if np.isfinite(spread) and spread > 0:  # centres are stored in single precision
+        numbers = np.round(numbers, _DIGITS - int(np.floor(np.log10(spread))))
+    return Z[known], numbers
 
 
 def _known_entries(model: FittedRFM, p: int, X: TableLike) -> tuple[Float[np.ndarray, "m d"], list[object]]:
     """Return standardised rows of a table in which column p is not missing, and its entries."""
-    entries = list(model.columns.column(X, p))
+    entries: list[object] = list(model.columns.column(X, p))
     present = [i for i, entry in enumerate(entries) if not is_missing(entry)]
-    return model.preprocessing.transform(X)[present], [entries[i] for i in present]
+    Z: Float[np.ndarray, "m d"] = model.preprocessing.transform(X)[present]
+    return Z, [entries[i] for i in present]
 
 
 def _at_quantiles(numbers: Float[np.ndarray, " m"], grid: int) -> Int[np.ndarray, " g"]:
