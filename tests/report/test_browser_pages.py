@@ -244,7 +244,8 @@ def test_tables_are_whole_or_say_that_they_scroll_and_names_break_within_no_word
     broken = page.evaluate(
         "[...document.querySelectorAll('#importances tbody th, #directions tbody th')].filter(cell => {"
         " const words = document.createRange(); let lines = new Set();"
-        " for (const node of cell.childNodes) if (node.nodeType === 3) for (const word of node.data.matchAll(/[^ _=]+/g)) {"
+        " for (const node of cell.childNodes) if (node.nodeType === 3)"
+        "  for (const word of node.data.matchAll(/[^ _=]+/g)) {"
         "  words.setStart(node, word.index); words.setEnd(node, word.index + word[0].length);"
         "  if (new Set([...words.getClientRects()].map(r => Math.round(r.top))).size > 1) lines.add(word[0]); }"
         " return lines.size; }).length"
