@@ -148,9 +148,11 @@ def _at_quantiles(numbers: Float[np.ndarray, " m"], grid: int) -> Int[np.ndarray
     places = np.unique(np.round(np.linspace(*_RANGE, int(grid)) * (len(order) - 1)).astype(int))
     distinct = np.unique(numbers)
     if len(distinct) <= grid:
-        return order[np.searchsorted(numbers[order], distinct)]
+        each: Int[np.ndarray, " g"] = order[np.searchsorted(numbers[order], distinct)]
+        return each
     _, first = np.unique(numbers[order[places]], return_index=True)
-    return order[places[first]]
+    chosen: Int[np.ndarray, " g"] = order[places[first]]
+    return chosen
 
 
 def _most_frequent(entries: list[object], levels: int) -> Int[np.ndarray, " g"]:
@@ -159,8 +161,8 @@ def _most_frequent(entries: list[object], levels: int) -> Int[np.ndarray, " g"]:
     if not len(texts):
         return np.zeros(0, dtype=int)
     _, first, counts = np.unique(texts, return_index=True, return_counts=True)
-    order = np.argsort(-counts, kind="stable")[: int(levels)]
-    return first[order] if counts.max() > 1 else first[:0]
+    chosen: Int[np.ndarray, " g"] = first[np.argsort(-counts, kind="stable")[: int(levels)]]
+    return chosen if counts.max() > 1 else chosen[:0]
 
 
 def _in_users_terms(
