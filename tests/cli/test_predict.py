@@ -36,7 +36,7 @@ def test_errors_in_one_line(run, model, table, tmp_path):
     refused(run("predict", model, tmp_path / "less.csv"), "no columns 'rooms', 'noise'")
     refused(run("predict", model, table, "--proba"), "--proba is for classes")
     refused(run("predict", table, table), "is not a gramian model file")
-    refused(run("predict", tmp_path / "no.gramian", table), "there is no file", "did you mean 'm.gramian'?")
+    refused(run("predict", tmp_path / "mm.gramian", table), "there is no file", "did you mean 'm.gramian'?")
     model.write_bytes(model.read_bytes()[:-5])
     refused(run("predict", model, table), "cut short")
 
