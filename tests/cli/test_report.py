@@ -112,7 +112,7 @@ def test_targets_between_the_classes_are_not_rounded_to_one(folder, asked):
 
 
 def test_fit_writes_the_page_of_the_model_that_was_scored(folder, asked, monkeypatch):
-    import gramian.cli.fit as fit_module
+    import gramian.cli.fit_measure as fit_module
 
     monkeypatch.setattr(fit_module, "RFMRegressor", lambda **options: gramian.RFMRegressor(**{**QUICK, **options}))
     flats().drop(columns=["large", "kind"]).to_csv("flats.csv", index=False)

@@ -14,6 +14,10 @@ _LARGE = 1e12
 """Numbers from here on are written with a power of ten."""
 _MOST_DECIMALS = 6
 """Largest number of decimals of an interval; a narrower one is written with significant digits."""
+_ROUND_OFF = 1e-9
+"""Scores below this are written as 0."""
+_SIZED = 100
+"""Scores from here on are written with four significant digits, not with three decimals."""
 _SEPARATED_VALUE = 10_000
 """Separators are used in whole numbers of the user's own table from here on; see :func:`format_value`."""
 
@@ -48,6 +52,20 @@ def format_fixed(value: Number, decimals: int = 3) -> str:
     ('0.988', '1,234.5', '–')
     """
     return MISSING if math.isnan(value) else f"{value:,.{decimals}f}".replace("inf", "∞")
+
+
+def format_score(value: Number) -> str:
+    """Format a score with three decimals; numbers from 100 on or below 0.001 with four significant digits.
+
+    >>> format_score(0.8), format_score(-0.0066), format_score(54.96), format_score(96975.31), format_score(0.0004)
+    ('0.800', '-0.007', '54.960', '96,975', '0.0004')
+    """
+    if math.isnan(value):
+        return MISSING
+    size = abs(float(value))
+    if size < _ROUND_OFF:
+        return format_fixed(0.0)
+    return format_fixed(value) if 1e-3 <= size < _SIZED else format_number(value)
 
 
 def format_percent(share: Number, decimals: int = 1) -> str:
