@@ -44,7 +44,6 @@ def demo(out: Path, seed: int, as_json: bool) -> None:
       gramian demo --json | jq '.tasks[].difference'
     """
     begin = time.perf_counter()
-    out.mkdir(parents=True, exist_ok=True)  # first: a folder that cannot be written should not cost a minute
     from rich.rule import Rule  # here: help needs none of it
 
     from gramian import demo as tasks
@@ -52,6 +51,7 @@ def demo(out: Path, seed: int, as_json: bool) -> None:
     from gramian.cli.output import emit, make_console
     from gramian.demo.figures import write_figures
 
+    out.mkdir(parents=True, exist_ok=True)  # before the fits: a folder that cannot be written should not cost a minute
     console = make_console()
     results: list[DemoResult] = []
     figures: list[Path] = []
