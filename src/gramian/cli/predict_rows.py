@@ -13,7 +13,7 @@ from gramian.core.progress import progress
 from gramian.core.tiles import spans
 from gramian.rfm.uncertainty.regions import class_sets, interval_reach
 from gramian.tables import unseen_levels
-from gramian.tables.targets import ClassTarget
+from gramian.tables.targets import ClassTarget, NumericTarget
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,7 +60,7 @@ def predict_rows(
             chosen = class_sets(fitted, shares, interval)
             columns["set"] = ["|".join(map(str, labels[row])) for row in chosen]
     elif interval is not None:
-        columns |= _bounds(fitted, outputs, interval)
+        columns |= _bounds(fitted.target, outputs, interval_reach(fitted, interval))
     return pd.DataFrame(columns)
 
 
@@ -102,9 +102,8 @@ def _outputs(fitted: FittedRFM, X: Any, show: bool) -> Array:
     return np.concatenate(found)
 
 
-def _bounds(fitted: FittedRFM, outputs: Array, coverage: float) -> dict[str, Array]:
-    reach = interval_reach(fitted, coverage)
-    low, high = (fitted.target.predictions(outputs + side * reach, clip=False) for side in (-1, 1))
+def _bounds(target: NumericTarget, outputs: Array, reach: Array) -> dict[str, Array]:
+    low, high = (target.predictions(outputs + side * reach, clip=False) for side in (-1, 1))
     if low.ndim == 1:
         return {"lower": low, "upper": high}
     return {f"{end}_{j}": ends[:, j] for j in range(low.shape[1]) for end, ends in (("lower", low), ("upper", high))}
