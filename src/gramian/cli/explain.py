@@ -11,6 +11,8 @@ from gramian import __version__
 from gramian.cli.model_file import open_model, rows_for
 from gramian.cli.options import missing_option
 from gramian.cli.output import emit, make_console
+from gramian.core.paths import check_exists
+from gramian.tables.header import check_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,6 +48,8 @@ def explain(model: Path, data: Path, row: int, influential: int, missing: tuple[
       gramian explain houses.gramian new.csv
       gramian explain houses.gramian new.csv --row 17 --json
     """
+    check_exists(model, "gramian fit writes models, and model.save")
+    check_table(data)
     from gramian.tables.frame_files import read_frame  # here: help needs none of it
 
     fitted = open_model(model)

@@ -23,7 +23,7 @@ def check_exists(path: Path, hint: str) -> None:
     neighbours = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
     similar = difflib.get_close_matches(path.name, neighbours, n=5, cutoff=0.7)
     # Without the suffixes: all tables of a folder end in .csv, which makes short names look alike.
-    close = [name for name in similar if difflib.SequenceMatcher(None, path.stem, Path(name).stem).ratio() >= 0.7][:2]
+    close = [name for name in similar if difflib.SequenceMatcher(None, path.stem, Path(name).stem).ratio() >= 0.6][:2]
     raise FileNotFoundError(f"there is no file {path}; {did_you_mean(close) if close else hint}")
 
 

@@ -12,6 +12,7 @@ import io
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
+from typing import IO, cast
 
 from gramian.core.paths import check_exists, did_you_mean
 from gramian.tables.formats import READABLE, SEPARATORS, STANDARD_STREAM, is_packed, table_suffix
@@ -55,7 +56,7 @@ def first_rows(file: io.BufferedIOBase, encoding: str, separator: str, count: in
     [['a', 'b'], ['1', '2']]
     """
     # "replace": a letter that is not in this encoding matters to the reader of the whole file, not here.
-    text = io.TextIOWrapper(file, encoding=encoding, errors="replace", newline="")
+    text = io.TextIOWrapper(cast(IO[bytes], file), encoding=encoding, errors="replace", newline="")
     try:
         rows: list[list[str]] = []
         for row in csv.reader(text, delimiter=separator):
