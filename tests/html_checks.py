@@ -36,7 +36,7 @@ class Checker(HTMLParser):
 def check(text):
     """The page's elements, once it is shown to be one file that is well formed and needs nothing else."""
     checker = Checker()
-    checker.feed(text)
+    checker.feed(text.replace("<wbr>", ""))  # a place where a long name may break, and no text
     assert checker.open == []
     assert len(set(checker.ids)) == len(checker.ids)
     for address in checker.addresses:  # within the page

@@ -11,7 +11,7 @@ True
 from typing import TYPE_CHECKING
 
 from gramian.core.lazy import lazily
-from gramian.core.plugins import register_plugin
+from gramian.core.plugins import register_figures, register_plugin
 from gramian.core.version import __version__
 
 if TYPE_CHECKING:
@@ -32,3 +32,15 @@ __all__ = ["FeatureReport", "Monitor", "RFMClassifier", "RFMRegressor", "__versi
 # The packages below look these modules up by the third-party package they are for, instead of importing upwards.
 register_plugin("dask", "gramian.distributed")
 register_plugin("distributed", "gramian.distributed")
+register_figures(
+    "gramian.report",
+    {
+        "Along": "plot_partial_dependence",
+        "Directions": "plot_directions",
+        "Explanation": "plot_explanation",
+        "Importances": "plot_importance_intervals",
+        "Interactions": "plot_interactions",
+        "PermutationImportances": "plot_permutation_importances",
+        "Reliability": "plot_reliability",
+    },
+)

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 import gramian
-import gramian.cli.fit as fit_module
+import gramian.cli.fit_measure as fit_module
 from example_network import NET, N
 from gramian.cli.main import cli
 from quick_models import QUICK, houses

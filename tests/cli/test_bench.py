@@ -5,7 +5,10 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from gramian.cli import bench as bench_module
+from gramian.bench.cell import TIME_LIMIT
+from gramian.bench.tasks import SUITES
+from gramian.cli import bench as command
+from gramian.cli import bench_tables as bench_module
 from gramian.cli.main import cli
 from gramian.records import engine
 from uci_folder import write_uci_folder
@@ -79,3 +82,9 @@ def test_ctrl_c_ends_with_130_and_says_how_to_continue(tmp_path, monkeypatch):
     result = CliRunner().invoke(cli, arguments)
     assert result.exit_code == 130
     assert "the same command continues from there" in result.stderr
+
+
+def test_the_names_of_suites_and_the_time_limit_are_those_of_the_benchmark():
+    options = {option.name: option for option in command.tables.params}
+    assert set(options["suite"].type.choices) == set(SUITES)
+    assert options["time_limit"].default == TIME_LIMIT

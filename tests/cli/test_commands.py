@@ -42,11 +42,15 @@ class TestNothingHeavy:
         assert imported == []
         assert all(entry.short_help in text for entry in ENTRIES.values() if not entry.hidden)
 
-    @pytest.mark.parametrize("command", ["predict", "explain", "report"])
+    @pytest.mark.parametrize("command", [entry.name for entry in ENTRIES.values()])
     def test_help_of_a_command(self, command):
         imported, text = heavy(command, "--help")
         assert set(imported) <= {"numpy"}
         assert f"gramian {command}" in text
+
+    def test_help_of_a_command_of_a_group(self):
+        assert set(heavy("bench", "tables", "--help")[0]) <= {"numpy"}
+        assert set(heavy("concept", "fit", "--help")[0]) <= {"numpy"}
 
     def test_version(self):
         assert heavy("--version") == ([], f"gramian {gramian.__version__}\n")
@@ -59,14 +63,61 @@ class TestNothingHeavy:
     def test_tab_after_part_of_a_command(self):
         assert heavy(**tab("gramian in")) == ([], "plain,inspect\nplain,info\n")
 
+    @pytest.mark.parametrize("words", ["gramian fit {} --target r", "gramian predict m.gramian {} --keep r"])
+    def test_tab_after_part_of_a_column(self, tmp_path, words):
+        (tmp_path / "t.csv").write_text("area,rent\n1,2\n")
+        imported, text = heavy(**tab(words.format(tmp_path / "t.csv")))
+        assert text == "plain,rent\n"
+        assert set(imported) <= {"numpy"}
+
+    def test_tab_after_part_of_an_experiment(self):
+        imported, text = heavy(**tab("gramian reproduce d/theorem"))
+        assert imported == []
+        assert text.startswith("plain,d/theorem-3-1")
+
     def test_a_command_that_works_with_numbers_does_import_them(self):
         imported, _ = heavy("info")
         assert {"torch", "numpy"} <= set(imported), "or this file proves nothing"
 
 
-def test_tab_offers_columns(tmp_path):
+WRONG = {
+    "fit t.csv --target rents --out m.gramian": "did you mean 'rent'?",
+    "fit t.csv --target rent --drop aera --out m.gramian": "did you mean 'area'?",
+    "fit tt.csv --target rent --out m.gramian": "did you mean 't.csv'?",
+    "fit t.txt --target rent --out m.gramian": "gives its format; use one of .csv",
+    "fit t.csv --target rent --out m.gramian --presets fast": "No such option",
+    "fit t.csv --target rent": "Missing option '--out'",
+    "predict mm.gramian t.csv": "did you mean 'm.gramian'?",
+    "predict m.gramian tt.csv": "did you mean 't.csv'?",
+    "predict m.gramian t.csv --keep rents": "did you mean 'rent'?",
+    "predict m.gramian t.csv --out p.txt": "gives its format; use one of .csv",
+    "predict m.gramian t.xls": "save the table as .xlsx or .csv",
+    "predict m.gramian t.csv --interval 2": "is not in the range",
+    "explain mm.gramian t.csv": "did you mean 'm.gramian'?",
+    "explain m.gramian tt.csv": "did you mean 't.csv'?",
+    "report mm.gramian": "did you mean 'm.gramian'?",
+    "report m.gramian --data t.csv --target rents": "did you mean 'rent'?",
+    "inspect ww.pt": "did you mean 'w.pt'?",
+    "inspect w.pt --out layers.txt": "must end in .csv, .json or .gramian",
+    "inspect": "name a checkpoint",
+    "reproduce d/tabel2": "did you mean d/table2",
+    "reproduce --paper fast": "there is no paper 'fast'",
+    "reproduce": "no experiment is given",
+    "bench tables --suite uci": "is not one of 'uci-small'",
+    "ft": "No such command",
+}
+
+
+@pytest.mark.parametrize(("words", "answer"), WRONG.items())
+def test_mistakes_are_answered_without_torch(words, answer, tmp_path):
     (tmp_path / "t.csv").write_text("area,rent\n1,2\n")
-    assert heavy(**tab(f"gramian fit {tmp_path / 't.csv'} --target r"))[1] == "plain,rent\n"
+    for name in ("m.gramian", "w.pt", "t.xls", "t.txt"):
+        (tmp_path / name).write_bytes(b"")
+    command = [sys.executable, "-c", RUN, *words.split()]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode in (1, 2)
+    assert answer in done.stderr
+    assert not {"torch", "sklearn", "pandas"} & set(json.loads(done.stderr.splitlines()[-1]))
 
 
 @pytest.mark.parametrize("entry", ENTRIES.values(), ids=ENTRIES)

@@ -1,6 +1,7 @@
 """Completion of commands, options, files and columns in shells."""
 
 import subprocess
+from pathlib import Path
 
 import pytest
 from click.shell_completion import ShellComplete
@@ -40,3 +41,27 @@ class TestCompletion:
         assert [value for _, value in self.offered("fit", "t.csv", "--drop")] == ["area", "rooms", "rent"]
         assert [value for _, value in self.offered("report", "m.gramian", "--data", "t.csv", "--target")] != []
         assert self.offered("fit", "no.csv", "--target") == []
+
+    @pytest.mark.parametrize(
+        "words", [("predict", "m.gramian", "t.csv", "--keep"), ("predict", "m.gramian", "t.csv", "--id")]
+    )
+    def test_columns_to_keep_are_those_of_the_table_and_not_of_the_model(self, folder, words):
+        assert [value for _, value in self.offered(*words, incomplete="r")] == ["rooms", "rent"]
+
+    @pytest.mark.parametrize("content", ["area;rooms;rent\n1;2;3\n", "area\trooms\trent\n", "area,rooms,rent"])
+    @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+    def test_any_text_that_the_reader_reads(self, folder, content, encoding):
+        Path("t.csv").write_text(content, encoding=encoding)
+        assert [value for _, value in self.offered("fit", "t.csv", "--target")] == ["area", "rooms", "rent"]
+
+    def test_a_table_without_names_has_numbered_columns(self, folder):
+        made = self.offered("predict", "m.gramian", "t.csv", "--no-header", "--keep")
+        assert [value for _, value in made] == ["x0", "x1", "x2"]
+
+    @pytest.mark.parametrize("name", ["no.csv", "folder.csv", "broken.csv.gz", "t.parquet", "zeros.csv"])
+    def test_what_cannot_be_read_has_no_columns(self, folder, name):
+        Path("folder.csv").mkdir()
+        Path("broken.csv.gz").write_bytes(b"no gzip")
+        Path("t.parquet").write_bytes(b"PAR1")
+        Path("zeros.csv").write_bytes(b"a\0\0b" * 9)
+        assert self.offered("fit", name, "--target") == []

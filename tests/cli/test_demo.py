@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from PIL import Image
 
 import gramian
-import gramian.cli.demo as demo_module
+import gramian.demo as demo_module
 from gramian.cli.main import cli
 from gramian.demo import TASKS, DemoTask, tasks
 from gramian.demo import picture as picture_module

@@ -1,6 +1,8 @@
 """gramian fit as a user runs it: from a table on disk to a model on disk, with scores and a page."""
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -8,7 +10,9 @@ import pytest
 import gramian
 from example_network import refused
 from gramian import report as pages
-from gramian.cli.fit import named_importances
+from gramian.cli.fit import TASKS
+from gramian.cli.fit_measure import named_importances
+from gramian.tables import target_column
 from quick_models import N_HOUSES, QUICK, houses
 
 pd = pytest.importorskip("pandas")
@@ -24,6 +28,8 @@ class TestFit:
         for words in ("120 rows × 3 columns", "number", "Regression: price — it holds numbers with decimals", "R²"):
             assert words in result.stdout
         assert "24 held-out rows" in result.stdout
+        assert "baseline: mean of the target" in result.stdout
+        assert "fitted to 96 rows and has not seen the 24 held-out rows" in " ".join(result.stdout.split())
         assert "all 120 rows" in result.stdout
         assert (tmp_path / "m.gramian").exists()
 
@@ -117,7 +123,7 @@ class TestFit:
             run("fit", table, "--target", "sold", "--task", "regression", *out), "'sold' holds text", "needs numbers"
         )
         refused(run("fit", tmp_path / "no.csv", "--target", "price", *out), "there is no file")
-        refused(run("fit", tmp_path / "no.xlsx", "--target", "price", *out), ".csv, .tsv", ".parquet")
+        refused(run("fit", tmp_path / "no.pptx", "--target", "price", *out), ".csv, .tsv", ".parquet")
         refused(run("fit", table, "--target", "price", "--out", tmp_path / "no" / "m.gramian"), "there is no folder")
         refused(run("fit", table, "--target", "price", "--out", tmp_path), "is a folder: name a file in it")
         drops = [word for name in ("area", "rooms", "noise", "sold") for word in ("--drop", name)]
@@ -125,6 +131,15 @@ class TestFit:
         houses().head(5).to_csv(tmp_path / "five.csv", index=False)
         refused(run("fit", tmp_path / "five.csv", "--target", "price", *out), "5 rows", "at least 10")
         assert not (tmp_path / "m.gramian").exists()
+
+    def test_names_of_outputs_say_what_they_are(self, run, table, tmp_path):
+        args = ("fit", table, "--target", "price")
+        named = run(*args, "--out", tmp_path / "eu.txt")
+        refused(named, "eu.txt cannot be written", "a model file must end in .gramian or .safetensors", "eu.gramian")
+        refused(run(*args, "--out", tmp_path / "m"), "such as m.gramian")
+        page = run(*args, "--out", tmp_path / "m.gramian", "--report", tmp_path / "page.pdf")
+        refused(page, "page.pdf cannot be written", "a page must end in .html or .htm", "page.html")
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["houses.csv"]
 
     def test_wrong_options_are_usage_errors(self, run, table, tmp_path):
         assert run("fit", table, "--out", tmp_path / "m").exit_code == 2
@@ -172,25 +187,58 @@ def test_importances_belong_to_their_columns_when_one_is_dropped_and_another_has
 
 
 class TestALabelThatIsNotInTheTrainingRows:
-    def test_the_page_has_the_rows_that_can_be_scored(self, run, tmp_path, monkeypatch):
+    def test_its_rows_are_left_out_of_scores_and_page(self, run, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
         rng = np.random.default_rng(0)
-        frame = pd.DataFrame({"area": rng.uniform(20, 200, 60), "rooms": rng.integers(1, 7, 60)})
+        frame = pd.DataFrame({"area": rng.uniform(20, 200, 60), "year": np.arange(60) // 10})
         frame["kind"] = np.where(frame["area"] > 110, "house", "flat")
-        frame.loc[0, "kind"] = "boat"
+        frame.loc[59, "kind"] = "boat"  # in the last year, which is held out
         frame.to_csv("kinds.csv", index=False)
         asked = []
         write = pages.write_report
         monkeypatch.setattr(pages, "write_report", lambda *a, **options: (asked.append(options), write(*a, **options)))
-        outcomes = set()
-        for seed in range(6):
-            args = ("--target", "kind", "--out", "k.gramian", "--report", "k.html", "--test-size", 0.4, "--seed", seed)
-            result = run("fit", "kinds.csv", *args)
-            assert result.exit_code == 0, result.output
-            held_out = "1 of 24 held-out rows are left out of the page" in result.stderr
-            outcomes.add(held_out)
-            assert ("boat" in result.stderr) == held_out
-            assert len(asked[-1]["X"]) == len(asked[-1]["y"]) == (23 if held_out else 24)
-            if len(outcomes) == 2:
-                return
-        pytest.fail("the boat was on one side of every split")
+        args = ("fit", "kinds.csv", "--target", "kind", "--time", "year", "--out", "k.gramian", "--report", "k.html")
+        result = run(*args, "--json")
+        assert result.exit_code == 0, result.output
+        record = json.loads(result.stdout)
+        rows = record["held_out"]["rows"]
+        assert f"1 of {rows + 1} held-out rows are left out of the scores" in result.stderr
+        assert "no training row has the kind 'boat'" in result.stderr
+        assert len(asked[-1]["X"]) == len(asked[-1]["y"]) == rows
+        assert "boat" in gramian.load("k.gramian").classes_, "the saved model knows it"
+
+
+HEAVY = ("torch", "sklearn", "pandas", "scipy", "matplotlib")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["fit", "--help"],
+        ["fit", "no.csv", "--target", "y", "--out", "m.gramian"],
+        ["fit", "t.csv", "--tarjet", "y", "--out", "m.gramian"],
+        ["fit", "t.csv", "--target", "y", "--out", "m.txt"],
+        ["fit", "t.csv", "--target", "ages", "--out", "m.gramian"],
+        ["report", "--help"],
+        ["report", "no.gramian"],
+        ["report", "m.gramian", "--out", "page.pdf"],
+    ],
+)
+def test_help_and_wrong_arguments_import_nothing_slow(arguments, tmp_path):
+    (tmp_path / "t.csv").write_text("age,y\n1,2\n3,4\n", encoding="utf-8")
+    (tmp_path / "m.gramian").write_bytes(b"")
+    code = f"""
+import sys
+from gramian.cli.main import cli
+try:
+    cli({arguments!r}, prog_name="gramian")
+except SystemExit as error:
+    assert (error.code == 0) == {"--help" in arguments}, error.code
+print([name for name in {HEAVY!r} if name in sys.modules])
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]", done.stdout + done.stderr
+
+
+def test_the_tasks_are_those_of_the_tables():
+    assert TASKS == target_column.TASKS

@@ -17,7 +17,7 @@ import torch
 from click.testing import CliRunner
 
 import gramian
-import gramian.cli.fit as fit_module
+import gramian.cli.fit_measure as fit_module
 from example_network import refused, weights
 from gramian.cli.main import cli
 from gramian.files.container import FORMAT

@@ -73,7 +73,7 @@ def test_one_model_without_rows(folder, asked):
     (model, path), options = asked[0]
     assert isinstance(model, gramian.RFMRegressor)
     assert path.name == "rent.html"
-    assert options == {"X": None, "y": None, "title": "rent"}
+    assert options == {"X": None, "y": None, "title": "rent", "target": None}
 
 
 @pytest.mark.parametrize("target", ["rent", "large", "kind"])
@@ -111,24 +111,33 @@ def test_targets_between_the_classes_are_not_rounded_to_one(folder, asked):
     assert not asked
 
 
-def test_fit_writes_the_page_of_the_model_that_was_scored(folder, asked, monkeypatch):
-    import gramian.cli.fit as fit_module
+def test_fit_writes_the_page_of_the_saved_model_with_the_scores_of_the_first_fit(folder, asked, monkeypatch):
+    import gramian.cli.fit_measure as fit_module
 
     monkeypatch.setattr(fit_module, "RFMRegressor", lambda **options: gramian.RFMRegressor(**{**QUICK, **options}))
     flats().drop(columns=["large", "kind"]).to_csv("flats.csv", index=False)
     args = ("fit", "flats.csv", "--target", "rent", "--out", "m.gramian", "--report", "m.html")
     result = run(*args)
     assert result.exit_code == 0, result.output
-    assert "m.html: a page about the model" in result.stdout
-    (judged, path), options = asked[0]
+    assert "m.html: a page about this model; its scores are those above" in result.stdout
+    (model, path), options = asked[0]
     assert path.name == "m.html"
     assert len(options["X"]) == len(options["y"]) == 12
     record = json.loads(run(*args, "--json").stdout)
-    assert judged.score(options["X"], options["y"]) == record["held_out"]["scores"]["R²"]["model"]
+    scored = options["scored_by"]
+    assert scored.score(options["X"], options["y"]) == pytest.approx(record["held_out"]["scores"]["R²"]["model"])
+    rows = flats()[["area", "rooms"]]
+    assert model.predict(rows).tolist() == gramian.load("m.gramian").predict(rows).tolist()
+    assert scored.predict(rows).tolist() != model.predict(rows).tolist()
     assert record["report"] == "m.html"
     assert run(*args, "--test-size", 0).exit_code == 0
     assert asked[-1][1]["X"] is None, "rows that were learned from say nothing"
     refused(run(*args[:-1], folder / "no" / "m.html"), "there is no folder")
+
+
+def test_a_page_is_html(folder, asked):
+    refused(run("report", "rent.gramian", "--out", "rent.pdf"), "a page must end in .html or .htm", "such as rent.html")
+    assert not asked
 
 
 def test_errors_name_the_fix(folder, asked):

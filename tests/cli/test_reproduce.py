@@ -1,8 +1,11 @@
 """``gramian reproduce`` as a user runs it, with toy experiments."""
 
 import json
+import re
+from dataclasses import replace
 
 import pytest
+from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 
 from gramian.cli.main import cli
@@ -42,7 +45,7 @@ def test_a_run_writes_records_verdicts_and_page_and_is_not_repeated(run, tmp_pat
     assert again.exit_code == 0
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.json")} == before
 
-    listed = json.loads(run("--list", "--json").output)
+    listed = json.loads(run("--list", "--json").stdout)
     assert [entry["id"] for entry in listed] == sorted(known)
     assert listed[1]["scales"] == {"smoke": 4, "small": 4, "paper": 4}
     assert listed[1]["verdict"]["close"] == 4
@@ -59,11 +62,11 @@ def test_a_run_writes_records_verdicts_and_page_and_is_not_repeated(run, tmp_pat
 
 
 def test_the_plan_names_missing_cells_with_hours(run, known):
-    work = json.loads(run("--plan", "--scale", "small", "--json").output)
+    work = json.loads(run("--plan", "--scale", "small", "--json").stdout)
     assert {entry["experiment"] for entry in work} == set(known)
     assert all(entry["hours"] is None and entry["source"] == "unknown" for entry in work)
     assert run("x/twin", "--scale", "small", "--seeds", 1).exit_code == 0
-    first, *others = json.loads(run("--plan", "--scale", "small", "--json").output)
+    first, *others = json.loads(run("--plan", "--scale", "small", "--json").stdout)
     assert (first["experiment"], first["missing"], first["all"], first["source"]) == ("x/twin", 1, 2, "recorded")
     assert others == [entry for entry in work if entry["experiment"] != "x/twin"]
     text = run("x/twin", "--plan").output
@@ -92,7 +95,7 @@ def test_a_failure_is_shown_and_the_exit_code_is_1(run):
         ((), "no experiment is given"),
         (("x/walks",), "no experiment matches 'x/walks'; did you mean x/walk"),
         (("qq/*",), "no experiment matches 'qq/*'; gramian reproduce --list shows all of them"),
-        (("--paper", "Q"), "there is no paper 'Q'; there are X, Y"),
+        (("--paper", "Q"), "Invalid value for --paper: there is no paper 'Q'; there are\nX, Y"),
         (("--all", "--scale", "huge"), "'huge' is not one of"),
         (("--merge", "."), "holds no folder 'records'"),
     ],
@@ -111,6 +114,37 @@ def test_experiments_without_records_are_listed_as_not_run(run):
 
 def test_a_flag_that_did_nothing_is_gone(run):
     assert run("--all", "--resume").exit_code == 2
+
+
+def test_a_small_run_says_what_it_showed(run, known):
+    claims = tuple(replace(claim, scales=("paper",)) for claim in CLAIMS if claim.key != "end9")
+    known["x/walk"] = replace(known["x/walk"], claims=claims)
+    text = run("x/walk", "--scale", "smoke", "--seeds", 1).output
+    assert "the identity is met exactly; the scale smoke is too small to judge" in text
+    assert "not judged at this scale: " not in text
+    assert "outside the band 29.8 … 30.2; the scale smoke is too small to judge" in text
+    assert "--scale paper is large enough" in text
+    assert re.search(r"end9 +-?[\d.]+ +measured; the paper has no such number", text)
+
+
+def test_a_paper_by_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lists = [
+        json.loads(CliRunner().invoke(cli, ["reproduce", "--list", "--json", "--paper", name]).stdout)
+        for name in ("D", "FACT", "features at convergence", "boix-adsera2025")
+    ]
+    assert {row["paper"] for row in lists[0]} == {"D"}
+    assert lists == lists[:1] * 4
+    text = CliRunner().invoke(cli, ["reproduce", "--list", "--paper", "FACT"]).output
+    assert "Paper D, FACT (boix-adsera2025): FACT: the Features At Convergence Theorem" in text
+    wrong = CliRunner().invoke(cli, ["reproduce", "--list", "--paper", "fast"])
+    assert wrong.exit_code == 2
+    assert wrong.output.count("\n  ") == 5
+
+
+def test_ids_are_completed():
+    made = ShellComplete(cli, {}, "gramian", "_GRAMIAN_COMPLETE").get_completions(["reproduce"], "d/tab")
+    assert [item.value for item in made] == ["d/table2", "d/table2-why", "d/table3"]
 
 
 def test_json_of_the_list_names_the_papers_experiments(tmp_path):

@@ -133,16 +133,6 @@ def test_a_prediction_does_not_depend_on_its_batch(kernel, metric_name):
 
 
 @ALL
-@OVERLAPS
-def test_parts_of_training_rows_sum_to_the_prediction(kernel, metric_name, overlap):
-    tree = fitted(kernel, metric_name, overlap)
-    X = make_rows(10, D, seed=3).X
-    parts = tree.row_parts(X)
-    assert parts.shape == (10, N, C)
-    torch.testing.assert_close(parts.sum(dim=1), tree.predict(X), rtol=1e-9, atol=1e-9)
-
-
-@ALL
 def test_pickles_and_files_predict_the_same_bits(kernel, metric_name, tmp_path):
     tree = fitted(kernel, metric_name)
     X = make_rows(10, D, seed=3).X
@@ -188,7 +178,6 @@ def test_an_interrupt_falls_back_to_a_model_that_exists(kernel, metric_name, why
     torch.testing.assert_close(tree.X, data.X[rows])
     X = make_rows(4, D, seed=3).X
     torch.testing.assert_close(tree.predict(X), torch.stack([naive_value(tree, x) for x in X]), rtol=1e-8, atol=1e-8)
-    torch.testing.assert_close(tree.row_parts(X).sum(dim=1), tree.predict(X), rtol=1e-9, atol=1e-9)
 
 
 @OVERLAPS

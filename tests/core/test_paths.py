@@ -18,6 +18,15 @@ def test_a_similar_name_is_suggested_else_the_hint_is_given(tmp_path):
         check_exists(tmp_path / "xyz", "a hint")
 
 
+@pytest.mark.parametrize(
+    ("name", "other"), [("nope.csv", "visits.csv"), ("a.csv", "b.csv"), ("t.gramian", "m.gramian")]
+)
+def test_names_that_share_only_their_suffix_are_not_similar(tmp_path, name, other):
+    (tmp_path / other).write_text("")
+    with pytest.raises(FileNotFoundError, match=r"there is no file .*; a hint"):
+        check_exists(tmp_path / name, "a hint")
+
+
 def test_a_folder_is_not_a_file(tmp_path):
     for check in (lambda: check_exists(tmp_path, "hint"), lambda: check_writable(tmp_path)):
         with pytest.raises(IsADirectoryError, match="is a folder: name a file in it"):

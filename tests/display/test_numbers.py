@@ -75,7 +75,7 @@ def test_whole_numbers_of_the_users_table_may_be_years():
 def test_other_values_of_the_users_table_are_shown_as_they_are():
     values = (True, np.bool_(False), "5432", None, np.datetime64("2024-05-01T00:00:00"), math.nan)
     shown = [format_value(value) for value in values]
-    assert shown == ["True", "False", "5432", "None", "2024-05-01", MISSING]
+    assert shown == ["True", "False", "5432", "missing", "2024-05-01", MISSING]
 
 
 def test_columns_that_are_left_out_are_counted():

@@ -43,8 +43,17 @@ def test_the_sentence_counts_numbers_of_a_column_and_not_the_column():
         number("four", 1.0, 0.1, "law", null=Null(9.0, "a constant")),
     )
     text = summary(found(toy(claims=claims), one=1.0, two=1.0, three=1.0, distance=0.0))
-    assert [int(n) for n in re.findall(r"\d+", text)] == [4, 3, 2, 1, 1]
-    assert text.endswith("(1 reproduced)")
+    assert [int(n) for n in re.findall(r"\d+", text)] == [4, 3, 75, 2, 1, 1, 1, 1]
+    assert "3 are judged at the paper's size (75% of all): 2 in their columns and 1 alone (1 reproduced)" in text
+    assert text.endswith("Of the other 1, 1 have not run")
+
+
+def test_the_sentence_accounts_for_every_number():
+    text = summary(found(toy(), steps=3.0, end5=1.0))
+    judged = int(re.search(r"(\d+) are judged", text)[1])
+    others = [int(n) for n in re.findall(r"(\d+) (?:have not run|cannot run here|ran at)", text)]
+    assert judged + sum(others) == int(re.match(r"Of (\d+) printed", text)[1])
+    assert summary([]) == "Of 0 printed numbers, 0 are judged at the paper's size: 0 in their columns and 0 alone"
 
 
 def test_the_former_counts_are_those_of_the_audit():

@@ -70,10 +70,14 @@ CASES = {
     "geometry": lambda ax: report.plot_geometry(inspected(), ax),
     "image_features": lambda ax: report.plot_image_features(regressor(), ax, shape=(2, 3), scale_bar=True),
     "importance_intervals": lambda ax: report.plot_importance_intervals(regressor().importances(), ax),
+    "interactions": lambda ax: report.plot_interactions(regressor().interactions(), ax),
     "importances": lambda ax: report.plot_importances(regressor(), ax),
     "layer_directions": lambda ax: report.plot_layer_directions(inspected(), ax, shape=(4, 4), k=3),
     "layer_matrix": lambda ax: report.plot_layer_matrix(inspected(), ax, layer="0", name="agop"),
     "partial_dependence": lambda ax: report.plot_partial_dependence(regressor().partial_dependence_along(), ax),
+    "permutation_importances": lambda ax: report.plot_permutation_importances(
+        regressor().permutation_importances(), ax
+    ),
     "ranks": lambda ax: report.plot_ranks(inspected(), ax),
     "reliability": lambda ax: report.plot_reliability(classifier().reliability(), ax),
     "rounds": lambda ax: report.plot_rounds(regressor(), ax),

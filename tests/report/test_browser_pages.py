@@ -223,3 +223,31 @@ def test_a_search_hides_experiments_and_a_link_shows_them_again(open_page, pages
 def test_names_are_shown_as_text(open_page, pages):
     page = open_page(pages["model"])
     assert "column <0>" in json.dumps(column(page, "#importances table", 0))
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_tables_are_whole_or_say_that_they_scroll_and_names_break_within_no_word(open_page, pages, width):
+    page = open_page(pages["model"], width=width)
+    page.evaluate("document.querySelectorAll('details').forEach(part => part.open = true)")
+    page.wait_for_timeout(100)
+    wide = page.evaluate(
+        "[...document.querySelectorAll('.gramian-result')].filter(r => r.scrollWidth > r.clientWidth + 1)"
+        ".map(r => [r.getAttribute('aria-label'), getComputedStyle(r, '::before').content])"
+    )
+    assert all("Scroll sideways" in sign for _, sign in wide), wide
+    main = ("summary", "scores", "predicted-and-true-values", "importances", "effects-of-columns", "calibration")
+    hidden = page.evaluate(
+        f"{list(main)}.flatMap(id => [...document.getElementById(id).querySelectorAll('.gramian-result')])"
+        ".filter(r => r.scrollWidth > r.clientWidth + 1).length"
+    )
+    assert hidden == 0, "the tables that everyone reads fit on the screen"
+    broken = page.evaluate(
+        "[...document.querySelectorAll('#importances tbody th, #directions tbody th')].filter(cell => {"
+        " const words = document.createRange(); let lines = new Set();"
+        " for (const node of cell.childNodes) if (node.nodeType === 3)"
+        "  for (const word of node.data.matchAll(/[^ _=]+/g)) {"
+        "  words.setStart(node, word.index); words.setEnd(node, word.index + word[0].length);"
+        "  if (new Set([...words.getClientRects()].map(r => Math.round(r.top))).size > 1) lines.add(word[0]); }"
+        " return lines.size; }).length"
+    )
+    assert broken == 0

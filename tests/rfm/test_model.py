@@ -14,7 +14,6 @@ from gramian.kernels import Full, Gaussian, Identity, KernelOperator, Laplace, L
 from gramian.rfm.machine import KernelMachine, LearnedFeatures
 from gramian.rfm.model import Ensemble, FittedRFM
 from gramian.rfm.options import PRESETS
-from gramian.solvers import Nystrom
 from small_training import make_rows
 
 RNG = np.random.default_rng(0)
@@ -104,20 +103,6 @@ class TestFunction:
         difference = (model.outputs_at(end[None]) - model.outputs_at(start[None]))[0, 0]
         assert mean @ (end - start) == pytest.approx(difference, rel=1e-2, abs=1e-2)
 
-    def test_parts_of_centres_and_the_offset_sum_to_the_outputs(self, model):
-        Z = RNG.normal(size=(3, 4))
-        for z in Z:
-            parts = model.row_parts(z)
-            assert parts.shape == (model.machine.n, 1)
-            np.testing.assert_allclose(parts.sum(axis=0) + model.target_scaler.center, model.outputs_at(z[None])[0])
-
-    def test_parts_of_the_centres_of_a_large_fit_sum_to_the_outputs_too(self):
-        model = RFMRegressor(solver=Nystrom(centers=20), **OPTIONS).fit(X, Y).model_
-        z = model.preprocessing.transform(X[:1])[0]
-        assert model.row_parts(z).shape == (20, 1)
-        total = model.row_parts(z).sum(axis=0) + model.target_scaler.center
-        np.testing.assert_allclose(total, model.outputs(X[:1])[0], rtol=1e-6)
-
     def test_several_models_predict_together(self):
         A, y = load_breast_cancer(return_X_y=True)
         classifier = RFMClassifier(n_rounds=1).fit(A[:120], y[:120])
@@ -126,8 +111,9 @@ class TestFunction:
         assert len(ensemble.machines) <= PRESETS["default"].max_members
         assert classifier.machine_ is ensemble.machines[0]
         model = classifier.model_
-        parts = [model.row_parts(z).sum(axis=0) for z in model.preprocessing.transform(A[200:203])]
-        outputs = np.stack(parts) + model.target_scaler.center
+        Z = model.tensor(model.preprocessing.transform(A[200:203]))
+        each = [share * machine.predict(Z) for machine, share in zip(ensemble.machines, ensemble.shares, strict=True)]
+        outputs = sum(each).numpy() * model.target_scaler.scale + model.target_scaler.center
         np.testing.assert_allclose(outputs[:, 0], classifier.decision_function(A[200:203]), atol=1e-8)
 
     def test_the_similarity_of_a_centre_with_itself_is_1(self, model):

@@ -1,6 +1,7 @@
 """Tables on disk: every format gives the same frame, and a CSV is read as text."""
 
 import gzip
+import io
 import sys
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 from gramian import RFMRegressor
 from gramian.tables import TableEncoder
-from gramian.tables.frame_files import check_frame_suffix, read_frame, write_frame
+from gramian.tables.frame_files import read_frame, write_frame
 from gramian.tables.target_column import typed_column
 from quick_models import houses
 
@@ -54,6 +55,7 @@ def test_a_file_that_is_not_a_table_is_refused(tmp_path, content):
 
 
 def test_without_pandas_the_error_says_what_to_install(tmp_path, monkeypatch):
+    (tmp_path / "t.csv").write_text("x,y\n1,2\n")
     monkeypatch.setitem(sys.modules, "pandas", None)  # importing it raises an ImportError
     with pytest.raises(ImportError, match=r'reading tables needs pandas: pip install "gramian\[tables\]"'):
         read_frame(tmp_path / "t.csv")
@@ -155,8 +157,46 @@ def test_text_like_a_formula_is_escaped_in_csv_files_unless_asked_otherwise(tmp_
     assert pd.read_json(tmp_path / "p.jsonl", lines=True)["=name"][0] == "=1+1"
 
 
-def test_formats_that_can_be_written():
-    for name in ("p.csv", "p.tsv.gz", "p.parquet", "p.JSONL"):
-        check_frame_suffix(Path(name))
-    with pytest.raises(ValueError, match=r"p\.xlsx: the suffix of a table gives its format"):
-        check_frame_suffix(Path("p.xlsx"))
+class TestWithoutColumnNames:
+    ROWS = "0,0.2,Feb,FALSE\n1,0.1,Mar,TRUE\n0,0.3,Feb,FALSE\n"
+
+    def test_a_first_line_of_values_is_warned_about_and_can_be_kept(self, tmp_path, recwarn):
+        path = tmp_path / "t.csv"
+        path.write_text(self.ROWS)
+        with pytest.warns(UserWarning, match=r"its first line \(0, 0\.2, Feb, FALSE\) looks like a row.*--no-header"):
+            assert len(read_frame(path)) == 2
+        recwarn.clear()
+        frame = read_frame(path, header=False)
+        assert frame.columns.tolist() == ["x0", "x1", "x2", "x3"]
+        assert frame.iloc[0].tolist() == ["0", "0.2", "Feb", "FALSE"]
+        assert len(frame) == 3
+        assert not recwarn.list
+
+    def test_equal_values_in_the_first_line_are_not_called_columns_to_rename(self, tmp_path):
+        path = tmp_path / "t.csv"
+        path.write_text("0,0,Feb\n1,1,Mar\n0,1,Feb\n")
+        with pytest.raises(ValueError, match=r"two columns named '0': its first line .* --no-header"):
+            read_frame(path)
+        assert read_frame(path, header=False).shape == (3, 3)
+
+    def test_a_parquet_file_has_names(self, tmp_path):
+        (tmp_path / "t.parquet").write_bytes(b"")
+        with pytest.raises(ValueError, match="leave --no-header out"):
+            read_frame(tmp_path / "t.parquet", header=False)
+
+
+def test_standard_input(monkeypatch):
+    content = "city;x\nZürich;1,5\n".encode()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+    assert read_frame(Path("-")).to_dict("list") == {"city": ["Zürich"], "x": ["1.5"]}
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
+    with pytest.raises(ValueError, match="standard input cannot be read as a table"):
+        read_frame(Path("-"))
+
+
+def test_an_unknown_format_is_refused_before_pandas_is_asked_for(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ValueError, match=r"t\.txt: the suffix of a table gives its format"):
+        read_frame(tmp_path / "t.txt")
+    with pytest.raises(FileNotFoundError, match="there is no file"):
+        read_frame(tmp_path / "t.csv")

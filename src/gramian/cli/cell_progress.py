@@ -14,6 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColum
 from rich.text import Text
 
 from gramian.cli.interrupts import INTERRUPTED
+from gramian.cli.log_lines import LogLines
 from gramian.display import format_duration
 from gramian.records import Record, RemainingTime, WorkCell
 
@@ -28,7 +29,7 @@ class CellObserver:
 
 @contextmanager
 def cell_progress(what: str, jobs: int, out: Path) -> Iterator[CellObserver]:
-    """Yield callbacks that draw a progress bar, on a terminal only; Ctrl-C ends the command with a message.
+    """Yield callbacks that draw a progress bar on a terminal, and write lines elsewhere; Ctrl-C ends with a message.
 
     Parameters
     ----------
@@ -51,7 +52,7 @@ def cell_progress(what: str, jobs: int, out: Path) -> Iterator[CellObserver]:
 def _bar(what: str, jobs: int) -> Iterator[CellObserver]:
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield CellObserver()
+        yield _logged(what, jobs)
         return
     column = _RemainingColumn()
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), column)
@@ -69,6 +70,24 @@ def _bar(what: str, jobs: int) -> Iterator[CellObserver]:
             bar.advance(task)
 
         yield CellObserver(begin, tick)
+
+
+def _logged(what: str, jobs: int) -> CellObserver:
+    """Return callbacks that write a line from time to time."""
+    lines = LogLines(what, "cells")
+    counts = {"done": 0, "all": 0}
+    times: list[RemainingTime] = []
+
+    def begin(waiting: list[WorkCell], finished: list[tuple[WorkCell, Record]]) -> None:
+        times.append(RemainingTime(waiting, finished, jobs))
+        counts["all"] = len(waiting)
+
+    def tick(cell: WorkCell, record: Record) -> None:
+        times[0].tick(cell, record)
+        counts["done"] += 1
+        lines.step(counts["done"], counts["all"], times[0].seconds())
+
+    return CellObserver(begin, tick)
 
 
 class _RemainingColumn(ProgressColumn):

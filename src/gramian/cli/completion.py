@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
 from pathlib import Path
-from typing import Any
 
 import click
 from click.shell_completion import CompletionItem, ShellComplete, get_completion_class
+
+from gramian.tables.header import read_header
 
 _SHELLS = ("bash", "zsh", "fish")
 
@@ -32,19 +31,18 @@ def completion(shell: str) -> None:
 
 
 def complete_column(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Complete ``--target`` and ``--drop`` with the column names of the table that is named on the command line."""
+    """Complete ``--target``, ``--drop`` and ``--keep`` with the columns of the table that the command line names.
+
+    Only the first line of the table is read.
+    """
     # An option without a value stops click before it names the arguments: they are in ctx.args then.
-    places = [place for place in (ctx.params.get("data"), *ctx.args) if place is not None]
-    return [CompletionItem(name) for place in places[:1] for name in _header(place) if name.startswith(incomplete)]
+    places = [ctx.params.get("data"), *ctx.args]
+    names = next((found for place in places if place is not None and (found := _header(ctx, str(place)))), [])
+    return [CompletionItem(name) for name in names if name.startswith(incomplete)]
 
 
-def _header(path: Any) -> list[str]:
-    path = Path(str(path))
-    opener: Any = gzip.open if path.suffix == ".gz" else open
+def _header(ctx: click.Context, place: str) -> list[str]:
     try:
-        with opener(path, "rt", encoding="utf-8-sig", errors="strict") as file:
-            first = file.readline()
-    except (OSError, EOFError, UnicodeDecodeError):
-        return []  # no such file, or no text file: there is nothing to complete
-    mark = "," if "," in first else ";" if ";" in first else "\t"
-    return [name.strip() for name in next(csv.reader([first], delimiter=mark), [])]
+        return read_header(Path(place), ctx.params.get("header") is not False) or []
+    except (OSError, EOFError, ValueError):
+        return []  # no such file, or no table: there is nothing to complete

@@ -7,20 +7,17 @@ from collections.abc import Callable
 from functools import partial
 from io import BytesIO
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console
-from rich.rule import Rule
 
 from gramian import __version__
-from gramian.cli import demo_output
 from gramian.cli.interrupts import INTERRUPTED, noticing_interrupts
-from gramian.cli.output import emit, make_console
 from gramian.core.atomic import atomic_write
 from gramian.core.progress import progress
-from gramian.demo import TASKS, DemoResult
-from gramian.demo.figures import write_figures
-from gramian.demo.picture import draw as draw_picture
+
+if TYPE_CHECKING:
+    from gramian.demo import DemoResult
 
 
 @click.command()
@@ -47,11 +44,18 @@ def demo(out: Path, seed: int, as_json: bool) -> None:
       gramian demo --json | jq '.tasks[].difference'
     """
     begin = time.perf_counter()
-    out.mkdir(parents=True, exist_ok=True)  # first: a folder that cannot be written should not cost a minute
+    from rich.rule import Rule  # here: help needs none of it
+
+    from gramian import demo as tasks
+    from gramian.cli.demo_output import show_result
+    from gramian.cli.output import emit, make_console
+    from gramian.demo.figures import write_figures
+
+    out.mkdir(parents=True, exist_ok=True)  # before the fits: a folder that cannot be written should not cost a minute
     console = make_console()
     results: list[DemoResult] = []
     figures: list[Path] = []
-    for task in TASKS:
+    for task in tasks.TASKS:
         with progress(task.title, task.fits, show=not as_json) as tick, noticing_interrupts() as interrupted:
             try:
                 result = task.run(seed, partial(_step, tick, interrupted))
@@ -61,7 +65,7 @@ def demo(out: Path, seed: int, as_json: bool) -> None:
         results.append(result)
         figures += write_figures(result, out)
         if not as_json:
-            _show(console, result)
+            show_result(console, result)
     seconds = time.perf_counter() - begin
     if as_json:
         record = {
@@ -85,6 +89,9 @@ def demo(out: Path, seed: int, as_json: bool) -> None:
 @click.option("--seed", type=click.IntRange(min=0), default=0)
 def picture(out: Path, seed: int) -> None:
     """Draw the figure of the README."""
+    from gramian.cli.output import make_console  # here: help needs none of it
+    from gramian.demo.picture import draw as draw_picture
+
     suffix = out.suffix.lower().removeprefix(".") or "png"
     buffer = BytesIO()
     draw_picture(seed).savefig(buffer, dpi=160, format=suffix)
@@ -97,20 +104,3 @@ def _step(tick: Callable[[], None], interrupted: Callable[[], bool]) -> None:
     tick()
     if interrupted():
         raise KeyboardInterrupt
-
-
-def _show(console: Console, result: DemoResult) -> None:
-    console.print(Rule(result.title, align="left", style="cyan"))
-    console.print(f"  {result.question}\n")
-    console.print(demo_output.scores(result.comparison))
-    console.print()
-    if result.image_shape is None:
-        console.print("  Importances of the columns:")
-        console.print(demo_output.importances(result))
-    else:
-        console.print("  Importances of the pixels:")
-        console.print(demo_output.pixels(result))
-    if result.recovered is not None:
-        before = f"{result.unlearned:.0%} before learning"
-        console.print(f"  {result.recovered:.1%} of the learned matrix is in the true directions ({before}).")
-    console.print()

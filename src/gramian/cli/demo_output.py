@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from rich.console import Group, RenderableType
+from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
+from rich.rule import Rule
 from rich.text import Text
 
 from gramian.cli.shares import share_table
@@ -76,3 +77,21 @@ def _plus_minus(estimate: ScoreEstimate, metric: str) -> str:
     scale, unit = _scale(metric)
     digits = 2 if unit else 3
     return f"{metric} {scale * estimate.mean:.{digits}f} ± {scale * estimate.error:.{digits}f}{unit and ' ' + unit}"
+
+
+def show_result(console: Console, result: DemoResult) -> None:
+    """Print the result of a task: its scores, its importances, and what it found of the true directions."""
+    console.print(Rule(result.title, align="left", style="cyan"))
+    console.print(f"  {result.question}\n")
+    console.print(scores(result.comparison))
+    console.print()
+    if result.image_shape is None:
+        console.print("  Importances of the columns:")
+        console.print(importances(result))
+    else:
+        console.print("  Importances of the pixels:")
+        console.print(pixels(result))
+    if result.recovered is not None:
+        before = f"{result.unlearned:.0%} before learning"
+        console.print(f"  {result.recovered:.1%} of the learned matrix is in the true directions ({before}).")
+    console.print()

@@ -8,13 +8,8 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import click
-import torch
 
 from gramian import __version__
-from gramian.cli.output import emit, make_console
-from gramian.core import format_bytes, free_bytes, resolve_device, resolve_memory
-from gramian.datasets.folder import VARIABLE
-from gramian.display import Column, Section, Table, to_rich
 
 _PACKAGES = ("torch", "numpy", "scipy", "scikit-learn", "pandas", "matplotlib")
 
@@ -25,6 +20,11 @@ def collect() -> dict[str, Any]:
     >>> collect()["device"] in ("cpu", "cuda", "mps")
     True
     """
+    import torch  # here: help needs none of it
+
+    from gramian.core import free_bytes, resolve_device, resolve_memory
+    from gramian.datasets.folder import VARIABLE
+
     device = resolve_device("auto")
     return {
         "gramian": __version__,
@@ -58,6 +58,11 @@ def info(as_json: bool) -> None:
       gramian info
       gramian info --json
     """
+    from gramian.cli.output import emit, make_console  # here: help needs none of it
+    from gramian.core import format_bytes
+    from gramian.datasets.folder import VARIABLE
+    from gramian.display import Column, Section, Table, to_rich
+
     facts = collect()
     if as_json:
         emit(facts)

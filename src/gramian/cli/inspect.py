@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
 
-from gramian.cli.checkpoints import Chosen, choose_checkpoints
-from gramian.cli.inspect_measure import InspectRequest, measure_network, measure_pretrained, measure_weights
-from gramian.cli.inspect_output import check_out, show, write_out, write_page
 from gramian.cli.options import escape_option, missing_option
-from gramian.core import resolve_device
-from gramian.core.paths import check_writable
-from gramian.datasets.sample_files import SampleOptions
-from gramian.nets.checkpoints.pretrained import is_pretrained_folder
+from gramian.core.paths import check_exists, check_writable
+
+if TYPE_CHECKING:
+    from gramian.cli.checkpoints import Chosen
 
 _SAMPLES, _TEXTS = 1000, 64
 """Rows and texts that are drawn from the data unless ``--samples`` says otherwise."""
@@ -177,14 +176,24 @@ def inspect(
     """
     if as_csv and as_json:
         raise click.UsageError("--csv and --json: choose one")
+    if not checkpoints and (factory is None or data is None):
+        raise click.UsageError("name a checkpoint, or the network with --model MODULE:FACTORY and --data")
+    _check_given(checkpoints, out)
+    # Here: help and errors in the arguments need none of these, which import torch.
+    from gramian.cli.checkpoints import choose_checkpoints
+    from gramian.cli.inspect_measure import InspectRequest, measure_network, measure_pretrained, measure_weights
+    from gramian.cli.inspect_output import check_has_file, show, write_out, write_page
+    from gramian.core import resolve_device
+    from gramian.datasets.sample_files import SampleOptions
+
     chosen = choose_checkpoints(checkpoints)
     _check(ctx, chosen, factory, data, initial)
     for path in (html, out):
         if path is not None:
             used = [*chosen.paths, initial, None if data is None else Path(data)]
             check_writable(path, *used, None if target is None else Path(target), out if path is html else None)
-    if out is not None:
-        check_out(out, compared=data is not None and len(chosen.paths) == 2 and not chosen.run)
+    if out is not None and out.suffix.lower() == ".gramian" and data is not None and not chosen.run:
+        check_has_file(chosen)
     names = list(layers) or None
     if data is None:
         result = measure_weights(chosen, initial, names)
@@ -216,10 +225,19 @@ def inspect(
         write_out(result, out, say=not (as_json or as_csv), escape_text=escape)
 
 
+def _check_given(checkpoints: Sequence[str], out: Path | None) -> None:
+    """Raise an error for a checkpoint that does not exist, or for a suffix of ``--out`` that is not written."""
+    for word in checkpoints:
+        if not any(mark in word for mark in "*?[") and not Path(word).is_dir():
+            check_exists(Path(word), "weights end in .pt, .pth, .ckpt, .bin or .safetensors")
+    if out is not None and out.suffix.lower() not in (".csv", ".json", ".gramian"):
+        raise ValueError(f"--out {out}: the file must end in .csv, .json or .gramian")
+
+
 def _check(ctx: click.Context, chosen: Chosen, factory: str | None, data: str | None, initial: Path | None) -> None:
     """Raise an error where arguments do not go together, with what to add or leave out."""
-    if not chosen.paths and (factory is None or data is None):
-        raise click.UsageError("name a checkpoint, or the network with --model MODULE:FACTORY and --data")
+    from gramian.nets.checkpoints.pretrained import is_pretrained_folder
+
     if initial is not None and (chosen.run or (data is None and len(chosen.paths) == 2)):
         raise click.UsageError("the first checkpoint is the initial one of the others: leave --initial out")
     if data is None:

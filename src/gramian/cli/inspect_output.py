@@ -99,11 +99,9 @@ def write_out(result: InspectResult, out: Path, *, say: bool, escape_text: bool 
         _print_file(make_console(), out, "written")
 
 
-def check_out(out: Path, compared: bool) -> None:
-    """Raise an error before the work if the suffix of ``--out`` is none of those that are written."""
-    if out.suffix.lower() not in (".csv", ".json", ".gramian"):
-        raise ValueError(f"--out {out}: the file must end in .csv, .json or .gramian")
-    if compared and out.suffix.lower() == ".gramian":
+def check_has_file(chosen: Chosen) -> None:
+    """Raise an error before the work if the result, a comparison of two checkpoints, has no file of gramian."""
+    if len(chosen.paths) == 2:
         raise ValueError("--out: a comparison has no file of its own; use .json or .csv, or inspect each checkpoint")
 
 

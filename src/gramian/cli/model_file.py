@@ -17,10 +17,10 @@ _CHECKPOINTS = (".pt", ".pth", ".ckpt", ".bin")
 
 def open_model(path: Path) -> Any:
     """Open the model in a file; the error for any other file says which command takes it."""
-    from gramian import load  # here: help needs none of it
+    check_exists(path, "gramian fit writes models, and model.save")
+    from gramian import load  # here: help and a mistyped name need none of it
     from gramian.files import ModelFileError
 
-    check_exists(path, "gramian fit writes models, and model.save")
     try:
         return load(path)
     except ModelFileError as error:

@@ -19,3 +19,8 @@ missing_option: Callable[[Any], Any] = click.option(
     metavar="TEXT",
     help="Text that means an empty cell, such as NA or ?; may be given several times.",
 )
+header_option: Callable[[Any], Any] = click.option(
+    "--header/--no-header",
+    default=True,
+    help="The first line of the table holds column names; without it the columns are x0, x1, … [default: header]",
+)

@@ -21,6 +21,11 @@ def make_console() -> Console:
     return _Console(highlight=False)
 
 
+def console_for(as_json: bool) -> Console:
+    """Return a console on standard output, or on standard error if that is left to a JSON document."""
+    return Console(stderr=True, highlight=False) if as_json else make_console()
+
+
 class _Console(Console):
     """A console that leaves a closed pipe to the command group, which knows the exit code."""
 

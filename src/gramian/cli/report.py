@@ -11,11 +11,13 @@ from rich.markup import escape
 
 from gramian import __version__
 from gramian.cli.completion import complete_column
+from gramian.cli.fit import PAGE_SUFFIXES
 from gramian.cli.model_file import open_model, rows_for
-from gramian.cli.options import missing_option
+from gramian.cli.options import header_option, missing_option
 from gramian.cli.output import emit, make_console
 from gramian.cli.target import read_target
-from gramian.core.paths import check_writable
+from gramian.core.paths import check_exists, check_suffix, check_writable
+from gramian.tables.header import check_table
 
 
 @click.command()
@@ -30,6 +32,7 @@ from gramian.core.paths import check_writable
 @click.option("--out", type=click.Path(path_type=Path), help="File for the page [the name of the model with .html].")
 @click.option("--title", help="Heading of the page.")
 @missing_option
+@header_option
 @click.option("--json", "as_json", is_flag=True, help="Print a record of the page as JSON.")
 def report(
     model: Path,
@@ -39,12 +42,13 @@ def report(
     out: Path | None,
     title: str | None,
     missing: tuple[str, ...],
+    header: bool,
     as_json: bool,
 ) -> None:
-    """Write a page about a saved model: importances, directions, settings; with data also scores and examples.
+    """Write a page about a saved model: scores and errors, importances, effects of columns, examples, settings.
 
-    The page is one HTML file that needs no internet: open it in a browser, send it, print it. Scores are valid only for
-    rows that the model was not fitted to.
+    The page is one HTML file that needs no internet: open it in a browser, send it, print it. Scores are those of
+    held-out rows within the fit; with --data and --target they are those of your rows, which must not be training rows.
 
     \b
     Examples:
@@ -52,20 +56,27 @@ def report(
       gramian report houses.gramian --data new.csv --target price
       gramian report houses.gramian --compare older.gramian --out both.html
     """
-    from gramian import report as pages  # here: help needs none of it
-    from gramian.core import format_bytes
-
     if target is not None and data is None:
         raise click.UsageError("--target names a column of a table: give the table with --data")
     if title is not None and other is not None:
         raise click.UsageError("--title is for the page of one model; with --compare the models' names head it")
     out = model.with_suffix(".html") if out is None else out
     check_writable(out, model, data, other)
+    check_suffix(out, PAGE_SUFFIXES, "a page")
+    for path in (model, other):
+        if path is not None:
+            check_exists(path, "gramian fit writes models, and model.save")
+    if data is not None:
+        check_table(data, [] if target is None else [target], header)
+    # Here: help and errors in the arguments need none of it.
+    from gramian import report as pages
+    from gramian.core import format_bytes
+
     fitted = open_model(model)
     second = None if other is None else open_model(other)
-    X, y = (None, None) if data is None else _rows(fitted, data, target, missing)
+    X, y = (None, None) if data is None else _rows(fitted, data, target, missing, header)
     if other is None or second is None:
-        pages.write_report(fitted, out, X=X, y=y, title=title or model.stem)
+        pages.write_report(fitted, out, X=X, y=y, title=title or model.stem, target=target)
     else:
         if X is not None and _columns(fitted) != _columns(second):
             raise ValueError(f"{model} and {other} were fitted to different columns: compare them without --data")
@@ -78,11 +89,11 @@ def report(
     make_console().print(f"[bold]{escape(str(out))}[/]: {format_bytes(size)}; open it in a browser", soft_wrap=True)
 
 
-def _rows(model: Any, data: Path, target: str | None, missing: tuple[str, ...]) -> tuple[Any, Any]:
+def _rows(model: Any, data: Path, target: str | None, missing: tuple[str, ...], header: bool) -> tuple[Any, Any]:
     """Return the rows of a table that have a target, and the targets in the type of the model's own."""
     from gramian.tables.frame_files import check_columns, read_frame  # here: help needs none of it
 
-    frame = read_frame(data, missing)
+    frame = read_frame(data, missing, header)
     if target is None:
         return rows_for(model, frame, data), None
     check_columns([target], frame, data)

@@ -3,64 +3,35 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import click
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+from click.shell_completion import CompletionItem
 
-from gramian import __version__
-from gramian.cli.cell_progress import cell_progress
-from gramian.cli.output import emit, make_console
-from gramian.display import format_duration
-from gramian.experiments import papers
-from gramian.experiments.cell import cells
-from gramian.experiments.claims import KINDS
-from gramian.experiments.counts import count_rows
-from gramian.experiments.formatting import format_estimate, format_paper_value
-from gramian.experiments.page import write_page
-from gramian.experiments.plan import plan
-from gramian.experiments.registry import SCALES, Experiment
-from gramian.experiments.store import ExperimentStore
-from gramian.experiments.verdict import (
-    ANOTHER_SETTING,
-    CANNOT_RUN,
-    CLOSE,
-    DIFFERS,
-    NOT_RUN,
-    NOT_TOLD_APART,
-    REPRODUCED,
-    Findings,
-    Verdict,
-    count,
-    findings,
-)
-from gramian.records import run
+_SCALES = ("smoke", "small", "paper")
+"""Those of :mod:`gramian.experiments.registry`."""
 
-_MANY = 5
-"""With more experiments than this the terminal shows one line for each; the page has the details."""
-_COLOURS = {
-    REPRODUCED: "green",
-    CLOSE: "yellow",
-    ANOTHER_SETTING: "yellow",
-    NOT_TOLD_APART: "yellow",
-    DIFFERS: "red",
-}
-_PLURAL = {kind: f"{kind}s" for kind in KINDS} | {"proved identity": "proved identities"}
+
+def _complete_id(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    from gramian.experiments.index import read_index
+
+    return [CompletionItem(id, help=title) for id, title in read_index().items() if id.startswith(incomplete)]
 
 
 @click.command()
-@click.argument("ids", nargs=-1, metavar="[ID]...")
-@click.option("--paper", "letters", multiple=True, help="All experiments of a paper, for example A; may be repeated.")
+@click.argument("ids", nargs=-1, metavar="[ID]...", shell_complete=_complete_id)
+@click.option(
+    "--paper",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    help="All experiments of a paper: D, FACT, boix-adsera2025, or words of its title; may be repeated.",
+)
 @click.option("--all", "everything", is_flag=True, help="All experiments.")
 @click.option(
     "--scale",
-    type=click.Choice(SCALES),
+    type=click.Choice(_SCALES),
     default=None,
     help="Runs of seconds, of minutes, or of the paper's size.  [small]",
 )
@@ -80,9 +51,8 @@ _PLURAL = {kind: f"{kind}s" for kind in KINDS} | {"proved identity": "proved ide
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
-    default=Path("reproduction"),
-    show_default=True,
-    help="Folder of records, figures and the page; finished cells in it are not repeated.",
+    default=None,
+    help="Folder of records, figures and the page; finished cells in it are not repeated.  [reproduction]",
 )
 @click.option(
     "--merge",
@@ -98,21 +68,21 @@ _PLURAL = {kind: f"{kind}s" for kind in KINDS} | {"proved identity": "proved ide
 @click.option("--json", "as_json", is_flag=True, help="Print the verdicts (or the list, or the plan) as JSON.")
 def reproduce(
     ids: tuple[str, ...],
-    letters: tuple[str, ...],
+    names: tuple[str, ...],
     everything: bool,
     scale: str | None,
     seeds: int | None,
     jobs: int,
     time_limit: float,
     keep_failed: bool,
-    out: Path,
+    out: Path | None,
     merge: tuple[Path, ...],
     only_page: bool,
     only_list: bool,
     only_plan: bool,
     as_json: bool,
 ) -> None:
-    """Reproduce figures, tables and theorems of the papers: d/table2, 'a/*', --paper C, --all.
+    """Reproduce figures, tables and theorems of the papers: d/table2, 'a/*', --paper FACT, --all.
 
     Data is read from the folder that GRAMIAN_DATA names. After an interrupt the same command continues. The exit code
     is 1 if a cell failed; missing data does not count as a failure.
@@ -122,191 +92,55 @@ def reproduce(
       gramian reproduce --list
       gramian reproduce d/table2
       gramian reproduce 'a/*' --scale smoke --seeds 1
-      gramian reproduce --paper C --jobs 4 --json > verdicts.json
+      gramian reproduce --paper FACT --jobs 4 --json > verdicts.json
+      gramian reproduce --paper "features at convergence" --list
       gramian reproduce --plan --scale paper
     """
-    console, store = Console(stderr=True, highlight=False) if as_json else make_console(), ExperimentStore(out)
+    letters = _letters(names)
+    _check_ids(ids)
+    named = bool(ids or names)
+    only_shows = only_list or only_plan or only_page or bool(merge and not named and not everything)
+    if not named and not everything and not only_shows:
+        raise click.UsageError("no experiment is given: name some (--list shows them), or use --paper NAME or --all")
+    # Here: help and errors in the arguments need none of these, which import torch.
+    from gramian.cli.output import console_for
+    from gramian.cli.reproduce_list import print_list, print_plan
+    from gramian.cli.reproduce_run import find_records, report, run_experiments
+    from gramian.experiments import papers
+
+    console = console_for(as_json)
+    store = find_records(out, reads=(only_list or only_plan) and not merge)
     for other in merge:
-        click.echo(f"{store.merge(other)} records copied from {other}", err=True)
-    named = bool(ids or letters)
+        click.echo(f"{store.merge(other):,} records copied from {other}", err=True)
     chosen = papers.select(ids, letters) if named else papers.load()
     if only_list:
-        _list(console, chosen, store, as_json)
-        return
-    if only_plan:
-        _plan(console, chosen, store, SCALES[1:] if scale is None else (scale,), as_json)
-        return
-    if not chosen:
+        print_list(console, chosen, store, as_json)
+    elif only_plan:
+        print_plan(console, chosen, store, _SCALES[1:] if scale is None else (scale,), as_json)
+    elif not chosen:
         raise ValueError("there are no experiments")
-    if only_page or (merge and not named and not everything):
-        _report(console, chosen, store, SCALES if scale is None else (scale,), as_json)
-        return
-    if not named and not everything:
-        raise click.UsageError("no experiment is given: name some (--list shows them), or use --paper A or --all")
-    scale = scale or "small"
-    todo = [cell for experiment in chosen for cell in cells(experiment, scale, seeds)]
-    what = chosen[0].id if len(chosen) == 1 else f"{len(chosen)} experiments"
-    with cell_progress(f"{what}, {scale}", jobs, out) as progress:
-        records = run(
-            todo,
-            store,
-            jobs=jobs,
-            keep_failed=keep_failed,
-            time_limit=time_limit,
-            begin=progress.begin,
-            tick=progress.tick,
-        )
-    _report(console, chosen, store, (scale,), as_json)
-    for record in records:
-        if record["error"]:
-            what = "[yellow]cannot run here[/]" if record["missing"] else "[red]failed[/]"
-            console.print(f"{what} {record['experiment']}, seed {record['seed']}: ", Text(record["error"]), sep="")
-    if any(record["error"] and not record["missing"] for record in records):
-        raise click.exceptions.Exit(1)
-
-
-def _report(
-    console: Console, chosen: Sequence[Experiment], store: ExperimentStore, scales: Sequence[str], as_json: bool
-) -> None:
-    """Print the table of verdicts, and write the page of all records in the folder."""
-    found = [findings(experiment, store, scales) for experiment in chosen]
-    ran = [entry for entry in found if entry.verdicts]
-    if as_json:
-        path = write_page(papers.load(), store, redraw=[experiment.id for experiment in chosen])
-        entries = [{"id": e.experiment.id, "verdicts": [_record(v) for v in e.best]} for e in ran]
-        counted = [{"claims": r.group, "kind": r.kind, "scale": r.scale or None, **r.outcomes} for r in count_rows(ran)]
-        emit({"gramian": __version__, "records": store.root, "page": path, "counts": counted, "experiments": entries})
-        return
-    if len(ran) > _MANY:
-        console.print(_summary(ran))
+    elif only_shows:
+        report(console, chosen, store, _SCALES if scale is None else (scale,), as_json)
     else:
-        for entry in ran:
-            console.print(_table(entry))
-    verdicts = [verdict for entry in ran for verdict in entry.best]
-    for kind in KINDS:
-        alike = [verdict for verdict in verdicts if verdict.claim.kind == kind]
-        counts = ", ".join(f"[{_COLOURS.get(outcome, 'dim')}]{n} {outcome}[/]" for outcome, n in count(alike).items())
-        if alike:
-            console.print(f"{_PLURAL[kind] if len(alike) > 1 else kind} ({len(alike)}): {counts}")
-    if not verdicts:
-        console.print("no claim has run")
-    path = write_page(papers.load(), store, redraw=[experiment.id for experiment in chosen])
-    console.print(f"records in [bold]{store.root}[/], page: [bold]{path}[/]")
+        run_experiments(console, chosen, store, scale or "small", seeds, jobs, time_limit, keep_failed, as_json)
 
 
-def _record(verdict: Verdict) -> dict[str, Any]:
-    claim, ours = verdict.claim, verdict.ours
-    return {
-        "key": claim.key,
-        "kind": claim.kind,
-        "null": None if claim.null is None else {"value": claim.null.value, "what": claim.null.what},
-        "scale": verdict.scale,
-        "paper": format_paper_value(claim),
-        "ours": None if ours is None else {"mean": ours.mean, "half_interval": ours.half, "values": ours.values},
-        "outcome": verdict.outcome,
-        "why": verdict.why or None,
-    }
+def _letters(names: Sequence[str]) -> list[str]:
+    """Return the letters of the papers that ``--paper`` names; an unknown name is an error that lists the papers."""
+    from gramian.experiments.bibliography import find_letter
+    from gramian.experiments.papers import PAPERS
+
+    try:
+        return [find_letter(name, PAPERS) for name in names]
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--paper") from error
 
 
-def _plan(
-    console: Console, chosen: Sequence[Experiment], store: ExperimentStore, scales: Sequence[str], as_json: bool
-) -> None:
-    """Print the work that has not run, cheapest first, with the sum of the hours so far."""
-    work = plan(chosen, store, scales)
-    if as_json:
-        emit([asdict(entry) for entry in work])
-        return
-    table = Table(box=None)
-    for name, how in (("id", "left"), ("scale", "left"), ("cells", "right"), ("hours", "right"), ("sum", "right")):
-        table.add_column(name, justify=how)  # type: ignore[arg-type]
-    table.add_column("hours are", justify="left")
-    total = 0.0
-    for entry in work:
-        total += entry.hours or 0.0
-        hours = "–" if entry.hours is None else f"{entry.hours:.2f}"
-        so_far = "–" if entry.hours is None else f"{total:.1f}"
-        table.add_row(entry.experiment, entry.scale, f"{entry.missing}/{entry.all}", hours, so_far, entry.source)
-    if work:
-        console.print(table)
-    console.print(f"{sum(entry.missing for entry in work)} cells have not run; {total:.1f} hours of one core are known")
+def _check_ids(ids: Sequence[str]) -> None:
+    """Raise an error for an id that no experiment has, from the list of ids and not from the papers."""
+    from gramian.experiments.index import check_patterns, read_index
+    from gramian.experiments.papers import PAPERS
 
-
-def _seeds(found: Findings, scale: str) -> int:
-    return len({record["seed"] for record in found.records.get(scale, ()) if not record["error"]})
-
-
-def _summary(found: Sequence[Findings]) -> Table:
-    """Return a table with a line for each experiment, followed by the numbers that differ."""
-    table = Table(box=None)
-    for name in ("experiment", "verdicts"):
-        table.add_column(name, no_wrap=name == "experiment")
-    for entry in found:
-        outcomes = Text(", ").join(
-            Text(f"{n} {outcome}", style=_COLOURS.get(outcome, "dim")) for outcome, n in count(entry.best).items()
-        )
-        table.add_row(entry.experiment.id, outcomes)
-        for verdict in entry.best:
-            if verdict.outcome == DIFFERS:
-                claim, ours = verdict.claim, format_estimate(verdict.ours)
-                what = f"{claim.label or claim.key}: paper {format_paper_value(claim)}, ours {ours}"
-                table.add_row("", Text(what, style="red"))
-    return table
-
-
-def _table(found: Findings) -> Table:
-    experiment = found.experiment
-    seconds = sum(record["seconds"] for records in found.records.values() for record in records)
-    scales = ", ".join(found.verdicts)
-    title = Text(f"{experiment.id}: {experiment.title} ({scales}, {format_duration(seconds)})")
-    table = Table(title=title, title_justify="left", box=None)
-    for name, how in (("number", "left"), ("paper", "right"), ("ours", "right"), ("verdict", "left")):
-        table.add_column(name, justify=how, no_wrap=how == "right")  # type: ignore[arg-type]
-    ran = [verdict for verdict in found.best if verdict.outcome != NOT_RUN]
-    for verdict in ran:
-        claim = verdict.claim
-        outcome = Text(verdict.outcome, style=_COLOURS.get(verdict.outcome, "dim"))
-        outcome.append(f": {verdict.why}" if verdict.outcome == CANNOT_RUN else "", style="dim")
-        if claim.setting and verdict.judged:
-            outcome.append(f" (in the printed setting: {format_estimate(verdict.printed)})", style="dim")
-        if claim.misprint:
-            outcome.append(f" (misprint in the paper; as printed: {format_estimate(verdict.printed)})", style="dim")
-        table.add_row(Text(claim.label or claim.key), format_paper_value(claim), format_estimate(verdict.ours), outcome)
-    reasons = Counter(verdict.why for verdict in found.best if verdict.outcome == NOT_RUN)
-    for why, n in reasons.items():
-        table.add_row(Text(f"{n} more", style="dim"), "", "", Text(f"{NOT_RUN}: {why}", style="dim"))
-    return table
-
-
-def _list(console: Console, chosen: Sequence[Experiment], store: ExperimentStore, as_json: bool) -> None:
-    rows: list[dict[str, Any]] = []
-    for experiment in chosen:
-        found = findings(experiment, store)
-        rows.append(
-            {
-                "id": experiment.id,
-                "paper": experiment.paper,
-                "title": experiment.title,
-                "scales": {s: len(cells(experiment, s)) for s in SCALES},
-                "seeds": {s: {"declared": experiment.seeds[s], "run": _seeds(found, s)} for s in SCALES},
-                "ran": list(found.records),
-                "verdict": count(found.best) if found.records else {},
-            }
-        )
-    if as_json:
-        emit(rows)
-        return
-    table = Table(box=None)
-    for name in ("id", "title", "cells", "seeds", "verdicts"):
-        table.add_column(name)
-    for row in rows:
-        verdict = ", ".join(f"{n} {outcome}" for outcome, n in row["verdict"].items())
-        sizes = " · ".join(str(row["scales"][scale]) for scale in SCALES)
-        seeds = " · ".join(f"{row['seeds'][s]['run']}/{row['seeds'][s]['declared']}" for s in SCALES)
-        table.add_row(
-            row["id"], Text(row["title"]), sizes, seeds, Text(verdict or "not run", style="" if verdict else "dim")
-        )
-    console.print(table)
-    console.print(
-        f"cells, and seeds run/declared, at the scales {', '.join(SCALES)}; gramian reproduce ID --scale SCALE runs",
-        style="dim",
-    )
+    known = read_index()
+    if {id[0].upper() for id in known} == set(PAPERS):
+        check_patterns(ids, known)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from gramian.core.atomic import check_folder, check_target
@@ -21,7 +21,9 @@ def check_exists(path: Path, hint: str) -> None:
     if path.exists():
         return
     neighbours = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
-    close = difflib.get_close_matches(path.name, neighbours, n=2, cutoff=0.7)
+    similar = difflib.get_close_matches(path.name, neighbours, n=5, cutoff=0.7)
+    # Without the suffixes: all tables of a folder end in .csv, which makes short names look alike.
+    close = [name for name in similar if difflib.SequenceMatcher(None, path.stem, Path(name).stem).ratio() >= 0.6][:2]
     raise FileNotFoundError(f"there is no file {path}; {did_you_mean(close) if close else hint}")
 
 
@@ -37,6 +39,21 @@ def check_writable(path: Path, *others: Path | None) -> None:
     if not target.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {target.parent} for {path.name}: make it first")
     check_folder(path)
+
+
+def check_suffix(path: Path, suffixes: Sequence[str], what: str) -> None:
+    """Raise a ValueError if a file's name does not end in one of ``suffixes``, in small or capital letters.
+
+    >>> check_suffix(Path("page.HTML"), (".html", ".htm"), "a page")
+    >>> check_suffix(Path("page.pdf"), (".html", ".htm"), "a page")
+    Traceback (most recent call last):
+    ValueError: page.pdf cannot be written: the name of a page must end in .html or .htm, such as page.html
+    """
+    if path.suffix.lower() not in suffixes:
+        example = path.with_suffix(suffixes[0]).name if path.stem.strip(".") else f"name{suffixes[0]}"
+        raise ValueError(
+            f"{path} cannot be written: the name of {what} must end in {' or '.join(suffixes)}, such as {example}"
+        )
 
 
 def did_you_mean(names: Iterable[str]) -> str:

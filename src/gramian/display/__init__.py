@@ -3,7 +3,7 @@
 Contents: :class:`Table`, :class:`Section`, :class:`Column`, :class:`Cell` and :class:`Bar` are frozen data without any
 knowledge of where they are shown. :func:`to_text`, :func:`to_rich` and :func:`to_html` render a list of sections; all
 three show the same columns, rows and notes. A result class that inherits :class:`Renderable` and defines ``sections()``
-can be printed, shown by rich, and displayed by a notebook.
+can be printed, shown by rich, and displayed by a notebook; one that inherits :class:`Plottable` has ``plot()`` as well.
 
 Numbers: :func:`format_number` writes four significant digits and separates thousands (``5,432``);
 :func:`format_fixed` is for columns whose numbers share their decimals, :func:`format_interval` and
@@ -27,6 +27,7 @@ rooms   ██████                      0.2
 from typing import TYPE_CHECKING
 
 from gramian.core.lazy import lazily
+from gramian.display.curve import curve_svg, dot_line
 from gramian.display.elements import tag, text
 from gramian.display.html import table_html, to_html
 from gramian.display.numbers import (
@@ -37,11 +38,13 @@ from gramian.display.numbers import (
     format_number,
     format_percent,
     format_plus_minus,
+    format_score,
     format_signed,
     format_value,
     more_columns,
     typographic_minus,
 )
+from gramian.display.plottable import Plottable
 from gramian.display.renderable import Renderable
 from gramian.display.style import PALETTE, palette_css, style_sheet
 from gramian.display.table import Bar, Cell, Column, Entry, Section, Table, bars
@@ -58,16 +61,20 @@ __all__ = [
     "Cell",
     "Column",
     "Entry",
+    "Plottable",
     "Renderable",
     "Section",
     "Table",
     "bars",
+    "curve_svg",
+    "dot_line",
     "format_duration",
     "format_fixed",
     "format_interval",
     "format_number",
     "format_percent",
     "format_plus_minus",
+    "format_score",
     "format_signed",
     "format_value",
     "more_columns",

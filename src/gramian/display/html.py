@@ -11,15 +11,15 @@ from gramian.display.style import CLASS, style_sheet
 from gramian.display.table import Bar, Cell, Column, Entry, Section, Table
 
 
-def to_html(sections: Sequence[Section]) -> str:
-    """Render sections as one element that contains its style sheet.
+def to_html(sections: Sequence[Section], before: str = "") -> str:
+    """Render sections as one element that contains its style sheet; ``before`` is HTML above them, such as a drawing.
 
     >>> html = to_html([Section("a < b", Table(["name", "value"], [["x", "-1"]]))])
     >>> "<caption>a &lt; b</caption>" in html, "<td>−1</td>" in html
     (True, True)
     """
     body = "".join(_section(section) for section in sections)
-    return tag("div", tag("style", style_sheet()) + body, class_=CLASS)
+    return tag("div", tag("style", style_sheet()) + before + body, class_=CLASS)
 
 
 def table_html(

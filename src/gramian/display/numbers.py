@@ -14,6 +14,10 @@ _LARGE = 1e12
 """Numbers from here on are written with a power of ten."""
 _MOST_DECIMALS = 6
 """Largest number of decimals of an interval; a narrower one is written with significant digits."""
+_ROUND_OFF = 1e-9
+"""Scores below this are written as 0."""
+_SIZED = 100
+"""Scores from here on are written with four significant digits, not with three decimals."""
 _SEPARATED_VALUE = 10_000
 """Separators are used in whole numbers of the user's own table from here on; see :func:`format_value`."""
 
@@ -48,6 +52,20 @@ def format_fixed(value: Number, decimals: int = 3) -> str:
     ('0.988', '1,234.5', '–')
     """
     return MISSING if math.isnan(value) else f"{value:,.{decimals}f}".replace("inf", "∞")
+
+
+def format_score(value: Number) -> str:
+    """Format a score with three decimals; numbers from 100 on or below 0.001 with four significant digits.
+
+    >>> format_score(0.8), format_score(-0.0066), format_score(54.96), format_score(96975.31), format_score(0.0004)
+    ('0.800', '-0.007', '54.960', '96,975', '0.0004')
+    """
+    if math.isnan(value):
+        return MISSING
+    size = abs(float(value))
+    if size < _ROUND_OFF:
+        return format_fixed(0.0)
+    return format_fixed(value) if 1e-3 <= size < _SIZED else format_number(value)
 
 
 def format_percent(share: Number, decimals: int = 1) -> str:
@@ -104,7 +122,7 @@ def format_duration(seconds: float) -> str:
 
 
 def format_value(value: object) -> str:
-    """Format a value of the user's own table: numbers, text, booleans or dates.
+    """Format a value of the user's own table: numbers, text, booleans or dates; None is an entry that is missing.
 
     Whole numbers below 10,000 get no separator, because they are years or codes as often as quantities.
 
@@ -112,6 +130,8 @@ def format_value(value: object) -> str:
     >>> format_value(2003.0), format_value(392_900.4), format_value("Ulm"), format_value(np.datetime64("2024-05-01"))
     ('2003', '392,900', 'Ulm', '2024-05-01')
     """
+    if value is None:
+        return "missing"
     if isinstance(value, np.datetime64):
         return str(np.datetime_as_string(value, unit="auto"))  # without the time of day where that is midnight
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):

@@ -7,22 +7,55 @@ const paperOf = (row) => row.querySelector("[data-paper]").dataset.paper;
 const outcomeOf = (row) => row.querySelector("[data-outcome]").dataset.outcome;
 const anchorOf = (row) => row.querySelector("[data-paper]").getAttribute("href");
 const cards = [...document.querySelectorAll("section.card")];
-const texts = new Map(rows.map((row) => [row, row.textContent.toLowerCase()]));
-const matches = (row, words) => words.every((word) => texts.get(row).includes(word))
+const byAnchor = new Map(cards.map((card) => ["#" + card.id, card]));
+const cardOf = (row) => byAnchor.get(anchorOf(row));
+const texts = new Map(rows.map((row) => [row, row.textContent.toLowerCase() + " " + (cardOf(row)?.dataset.search ?? "")]));
+const artefacts = new Map(cards.map((card) => ["#" + card.id, new Set((card.dataset.artefacts ?? "").split(" "))]));
+
+// "Fig. 3", "figure 3" and "fig3" are one artefact, written as the page writes it: figure3. The rest is words.
+const kinds = {
+  figure: "fig(?:ure)?s?", table: "tab(?:le)?s?", theorem: "theorems?|thms?", proposition: "prop(?:osition)?s?",
+  lemma: "lemmas?", corollary: "cor(?:ollary|ollaries)?", equation: "eq(?:uation)?s?", section: "sec(?:tion)?s?",
+  algorithm: "alg(?:orithm)?s?",
+};
+function parse(query) {
+  let rest = query.toLowerCase().replace(/[“”"]/g, " ");
+  const named = [];
+  const take = (pattern, kind) => {
+    rest = rest.replace(pattern, (_, number) => {
+      named.push(kind + number.replace(/-/g, ".").replace(/^([a-z])\.?/, "$1"));
+      return " ";
+    });
+  };
+  for (const [kind, words] of Object.entries(kinds)) {
+    take(new RegExp(`(?<![\\w/])(?:${words})\\.?[\\s-]*((?:[a-z]\\.?)?\\d+(?:[.-]\\d+)*[a-z]?)(?!\\w)`, "g"), kind);
+  }
+  take(/\bappendix[\s-]+([a-z])\b/g, "appendix");
+  const words = rest.split(/\s+/).map((word) => word.replace(/^[(,;:]+|[),;:.]+$/g, "")).filter((word) => word !== "");
+  // A single letter is a paper: "D table 2", "paper D".
+  const letters = words.filter((word) => /^[a-z]$/.test(word));
+  const others = words.filter((word) => !/^[a-z]$/.test(word) && !(word === "paper" && letters.length > 0));
+  return { named, letters, words: others };
+}
+const forms = (word) => [word, word.replace(/ies$/, "y"), word.replace(/y$/, "ies"), word.replace(/(?<=\w{3})s$/, "")];
+const matches = (row, asked) => asked.named.every((name) => artefacts.get(anchorOf(row))?.has(name))
+  && asked.letters.every((letter) => paperOf(row).toLowerCase() === letter)
+  && asked.words.every((word) => forms(word).some((form) => texts.get(row).includes(form)))
   && !(paper.value && paperOf(row) !== paper.value);
 const pressed = (box) => box.getAttribute("aria-pressed") === "true";
 
 function filter() {
-  const words = search.value.toLowerCase().split(/\s+/);
+  const asked = parse(search.value);
   const wanted = boxes.filter(pressed).map((box) => box.dataset.only);
-  for (const row of rows) {
-    row.hidden = !matches(row, words) || (wanted.length > 0 && !wanted.includes(outcomeOf(row)));
-  }
+  const found = rows.filter((row) => matches(row, asked));
+  const shown = new Set(found.filter((row) => wanted.length === 0 || wanted.includes(outcomeOf(row))));
+  for (const row of rows) row.hidden = !shown.has(row);
   const searched = search.value.trim() !== "" || paper.value !== "";
-  const found = new Set(rows.filter((row) => matches(row, words)).map(anchorOf));
-  for (const card of cards) card.hidden = searched && !found.has("#" + card.id);
-  const count = rows.filter((row) => !row.hidden).length;
-  document.getElementById("shown").textContent = count === rows.length ? `${count} rows` : `${count} of ${rows.length} rows`;
+  const anchors = new Set(found.map(anchorOf));
+  for (const card of cards) card.hidden = searched && !anchors.has("#" + card.id);
+  const more = found.length - shown.size;
+  document.getElementById("shown").textContent = (shown.size === rows.length ? `${shown.size} rows` : `${shown.size} of ${rows.length} rows`)
+    + (searched && more > 0 ? `, and ${more} with outcomes that are not chosen above` : "");
 }
 
 // Claims that have not run are hidden at first, unless there are no others.

@@ -10,7 +10,16 @@ from importlib.resources import files
 from gramian.display import Column, Entry, Table
 from gramian.experiments.claims import KINDS
 from gramian.experiments.registry import SCALES
-from gramian.experiments.verdict import IN_COLUMN, JUDGED, OUTCOMES, Findings, Verdict, count
+from gramian.experiments.verdict import (
+    CANNOT_RUN,
+    IN_COLUMN,
+    JUDGED,
+    NOT_RUN,
+    OUTCOMES,
+    Findings,
+    Verdict,
+    count,
+)
 
 EXPLANATIONS = "explanations"
 """Group of the experiments whose id ends in ``-why``: their claims are ours, not the paper's."""
@@ -81,16 +90,24 @@ def markdown(table: Table) -> str:
 
 
 def summary(found: Iterable[Findings]) -> str:
-    """Return one sentence about the printed numbers: how many there are and were judged, with their outcomes."""
+    """Return sentences about the printed numbers: how many of all are judged, their outcomes, and the others."""
     best = [verdict for entry in found if not entry.experiment.id.endswith("-why") for verdict in entry.best]
     printed = [verdict for verdict in best if verdict.claim.kind == "printed number"]
     columns = {(verdict.experiment, verdict.claim.column) for verdict in printed if verdict.claim.column}
-    alone = [v for v in printed if not v.claim.column and (v.experiment, v.claim.key) not in columns]
-    members = [v for v in printed if v.claim.column]
-    judged = [v for v in alone if v.outcome in JUDGED and v.scale == SCALES[-1]]
-    inside = sum(v.outcome == IN_COLUMN for v in members)
-    parts = ", ".join(f"{n} {outcome}" for outcome, n in count(judged).items())
-    return (
-        f"Of {len(alone) + len(members)} printed numbers, {len(judged) + inside} are judged at the paper's size: "
-        f"{inside} in their columns and {len(judged)} alone{f' ({parts})' if parts else ''}"
+    numbers = [v for v in printed if v.claim.column or (v.experiment, v.claim.key) not in columns]
+    alone = [v for v in numbers if not v.claim.column and v.outcome in JUDGED and v.scale == SCALES[-1]]
+    inside = [v for v in numbers if v.claim.column and v.outcome == IN_COLUMN]
+    judged = len(alone) + len(inside)
+    share = f" ({judged / len(numbers):.0%} of all)" if numbers else ""
+    parts = ", ".join(f"{n:,} {outcome}" for outcome, n in count(alone).items())
+    text = (
+        f"Of {len(numbers):,} printed numbers, {judged:,} are judged at the paper's size{share}: "
+        f"{len(inside):,} in their columns and {len(alone):,} alone{f' ({parts})' if parts else ''}"
     )
+    others = {
+        "have not run": sum(v.outcome == NOT_RUN for v in numbers),
+        "cannot run here": sum(v.outcome == CANNOT_RUN for v in numbers),
+    }
+    others["ran at a smaller size only"] = len(numbers) - judged - sum(others.values())
+    rest = ", ".join(f"{n:,} {why}" for why, n in others.items() if n)
+    return f"{text}. Of the other {len(numbers) - judged:,}, {rest}" if rest else text

@@ -11,10 +11,10 @@ from gramian.core.atomic import atomic_write
 from gramian.core.version import __version__
 from gramian.display import MISSING, Cell, Column, Entry, Table
 from gramian.experiments import figures
+from gramian.experiments.bibliography import BIBLIOGRAPHY
 from gramian.experiments.counts import before, count_rows, count_table, summary
 from gramian.experiments.formatting import format_estimate, format_paper_value
 from gramian.experiments.html import kind_of, outcome_tag, pills, ruler
-from gramian.experiments.papers import TITLES
 from gramian.experiments.registry import Experiment
 from gramian.experiments.section import Images, section
 from gramian.experiments.store import ExperimentStore
@@ -78,7 +78,7 @@ def page(found: Sequence[Findings], images: Images) -> str:
     verdicts = [verdict for entry in found for verdict in entry.best]
     sections = []
     for letter, entries in groups.items():
-        title = tag("h2", f"Paper {text(letter)} {tag('small', text(TITLES.get(letter, '')))}", id=f"paper-{letter}")
+        title = tag("h2", f"Paper {text(_paper_name(letter))}", id=f"paper-{letter}") + _citation(letter)
         counts = tag("p", pills(count(verdict for entry in entries for verdict in entry.best)), class_="pills")
         sections.append(title + counts + "".join(section(entry, images) for entry in entries))
     return document(
@@ -88,6 +88,19 @@ def page(found: Sequence[Findings], images: Images) -> str:
         style=asset("claims.css", "gramian.experiments"),
         script=asset("claims.js", "gramian.experiments"),
     )
+
+
+def _paper_name(letter: str) -> str:
+    """Return the letter of a paper with its short name."""
+    return f"{letter}: {BIBLIOGRAPHY[letter].names[0]}" if letter in BIBLIOGRAPHY else letter
+
+
+def _citation(letter: str) -> str:
+    if letter not in BIBLIOGRAPHY:
+        return ""
+    paper = BIBLIOGRAPHY[letter]
+    authors = ", ".join(paper.authors)
+    return tag("p", text(f"{paper.title}. {authors}, {paper.year}. arXiv:{paper.arxiv}"), class_="why")
 
 
 def _navigation(groups: dict[str, list[Findings]]) -> str:
@@ -101,7 +114,10 @@ def _navigation(groups: dict[str, list[Findings]]) -> str:
             dot = tag("i", class_=f"dot {kind_of(worst)}", title=worst)
             links.append(tag("a", dot + text(id.partition("/")[2]), href=f"#{id.replace('/', '-')}"))
         parts.append(
-            tag("div", tag("a", f"Paper {text(letter)}", href=f"#paper-{letter}", class_="top") + "".join(links))
+            tag(
+                "div",
+                tag("a", f"Paper {text(_paper_name(letter))}", href=f"#paper-{letter}", class_="top") + "".join(links),
+            )
         )
     return "".join(parts)
 
@@ -167,14 +183,14 @@ def _verdicts(verdicts: Sequence[Verdict]) -> str:
         )
     letters = sorted({verdict.experiment[:1].upper() for verdict in verdicts})
     options = tag("option", "all papers", value="") + "".join(
-        tag("option", f"paper {letter}", value=letter) for letter in letters
+        tag("option", text(f"paper {_paper_name(letter)}"), value=letter) for letter in letters
     )
     controls = (
         tag(
             "input",
             type="search",
             id="filter",
-            placeholder="search, for example: d/table2 statement",
+            placeholder="search, for example: Figure 3, or FACT table 2",
             aria_label="search",
         )
         + tag("select", options, id="paper", aria_label="paper")

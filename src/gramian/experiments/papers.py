@@ -9,6 +9,8 @@ from pathlib import Path
 from pkgutil import iter_modules
 
 from gramian.experiments import registry
+from gramian.experiments.bibliography import BIBLIOGRAPHY, find_letter
+from gramian.experiments.index import check_patterns
 from gramian.experiments.registry import Experiment
 
 PAPERS = {
@@ -17,19 +19,13 @@ PAPERS = {
     if module.ispkg and module.name[1] == "_"
 }
 """Letter of a paper → the package whose import registers its experiments: the packages named like ``d_fact``."""
-TITLES = {
-    "A": "Gradient descent induces alignment between weights and the pre-activation tangents",
-    "B": "Feature learning in neural networks and kernel machines that recursively learn features",
-    "C": "On the Neural Feature Ansatz for Deep Neural Networks",
-    "D": "FACT: the Features At Convergence Theorem for neural networks",
-    "E": "The Weight Gram Matrix Captures Sequential Feature Linearization in Deep Networks",
-}
+TITLES = {letter: paper.title for letter, paper in BIBLIOGRAPHY.items()}
 """Titles of the papers."""
 
 
 def load(papers: Iterable[str] | None = None) -> tuple[Experiment, ...]:
-    """Import the papers with these letters, or all, and return their experiments by id."""
-    letters = sorted(PAPERS) if papers is None else [_letter(paper) for paper in papers]
+    """Import the papers of these names (see :func:`find_letter`), or all, and return their experiments by id."""
+    letters = sorted(PAPERS) if papers is None else [find_letter(paper, PAPERS) for paper in papers]
     for letter in letters:
         import_module(PAPERS[letter])
     return tuple(e for e in registry.experiments() if papers is None or e.paper in letters)
@@ -50,10 +46,9 @@ def select(patterns: Iterable[str] = (), papers: Iterable[str] = ()) -> tuple[Ex
     """
     wanted = {experiment.id: experiment for letter in papers for experiment in load([letter])}
     for pattern in patterns:
-        matching = {e.id: e for e in load(_letters(pattern)) if fnmatchcase(e.id, pattern)}
-        if not matching:
-            raise ValueError(f"no experiment matches {pattern!r}{registry.near(pattern)}")
-        wanted |= matching
+        found = load(_letters(pattern))
+        check_patterns([pattern], [experiment.id for experiment in found])
+        wanted |= {experiment.id: experiment for experiment in found if fnmatchcase(experiment.id, pattern)}
     return tuple(wanted[id] for id in sorted(wanted))
 
 
@@ -61,9 +56,3 @@ def _letters(pattern: str) -> list[str] | None:
     """The papers whose ids a pattern can match; None for all of them."""
     letter = pattern[:1].upper()
     return [letter] if letter in PAPERS else None
-
-
-def _letter(paper: str) -> str:
-    if paper.upper() not in PAPERS:
-        raise ValueError(f"there is no paper {paper!r}; there are {', '.join(sorted(PAPERS))}")
-    return paper.upper()

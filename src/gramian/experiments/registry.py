@@ -6,11 +6,11 @@ import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from gramian.experiments.claims import Claim
+from gramian.experiments.index import similar_ids
 
 SCALES = ("smoke", "small", "paper")
 """``smoke`` takes seconds and runs in CI, ``small`` takes minutes, ``paper`` uses the paper's own sizes."""
@@ -152,14 +152,8 @@ def _notes_file(run: Callable[[Any, int], Result], id: str) -> Path | None:
 def get(id: str) -> Experiment:
     """Return the experiment with this id; an unknown id is an error that names similar ones."""
     if id not in _REGISTRY:
-        raise ValueError(f"there is no experiment {id!r}{near(id)}")
+        raise ValueError(f"there is no experiment {id!r}{similar_ids(id, _REGISTRY)}")
     return _REGISTRY[id]
-
-
-def near(id: str) -> str:
-    """Return the end of an error message about an unknown id: the ids that look like it."""
-    found = get_close_matches(id, _REGISTRY, n=5, cutoff=0.5)
-    return f"; did you mean {', '.join(found)}?" if found else "; gramian reproduce --list shows all of them"
 
 
 def experiments() -> tuple[Experiment, ...]:

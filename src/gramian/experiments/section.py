@@ -12,7 +12,9 @@ from gramian.experiments import bands
 from gramian.experiments.formatting import format_band, format_estimate, format_paper_value
 from gramian.experiments.html import outcome_tag, pills, ruler
 from gramian.experiments.registry import Experiment
-from gramian.experiments.verdict import NOT_RUN, Findings, Verdict, count, estimates
+from gramian.experiments.search import artefacts_of, search_text
+from gramian.experiments.shown import other_numbers, shown
+from gramian.experiments.verdict import NOT_RUN, Findings, Verdict, count
 from gramian.records import Record, to_json
 from gramian.report.web import code_cell, drawn, folded, prose, table, tag, text
 
@@ -46,7 +48,14 @@ def section(found: Findings, images: Images) -> str:
         parts.append(_claims(missing) if missing else "")
     notes = experiment.read_notes()
     parts.insert(2, tag("div", prose(notes), class_="notes") if notes else "")
-    return tag("section", "".join(parts), id=anchor, class_="card")
+    return tag(
+        "section",
+        "".join(parts),
+        id=anchor,
+        class_="card",
+        data_search=search_text(experiment),
+        data_artefacts=" ".join(artefacts_of(experiment)),
+    )
 
 
 def _at_scale(
@@ -66,9 +75,7 @@ def _at_scale(
         for record in records
         if record["error"]
     ]
-    claimed = {key for claim in experiment.claims for key in (claim.key, claim.printed_key)}
-    others = {key: ours for key, ours in estimates(records, experiment).items() if key not in claimed}
-    rows = [[key, format_estimate(ours)] for key, ours in others.items()]
+    rows = [[key, format_estimate(ours)] for key, ours in other_numbers(experiment, records).items()]
     return "".join(
         (
             picture,
@@ -114,7 +121,7 @@ def _claims(verdicts: Sequence[Verdict]) -> str:
 def _reason(verdict: Verdict) -> str:
     """Return the reason for the band or for the outcome, the null, the printed setting's number and later changes."""
     claim = verdict.claim
-    parts = [(verdict.why or claim.why).rstrip(".")]
+    parts = [(shown(verdict) or verdict.why or claim.why).rstrip(".")]
     if claim.setting and verdict.judged:
         printed = format_estimate(verdict.printed) if verdict.printed else "not measured"
         parts = [claim.why.rstrip("."), f"Setting changed: {claim.setting}", f"In the printed setting: {printed}"]

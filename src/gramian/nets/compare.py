@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _DELTAS = ("nfa_half_cos", "fact_cos", "fact_residual", "effective_rank", "target_linearity", "nc1")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison(Renderable):
     """Rows of similarities: printed as a table, with the numbers in ``rows`` and ``to_pandas()``."""
 

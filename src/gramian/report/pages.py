@@ -26,6 +26,8 @@ def write_report(
     y: TargetLike = None,
     title: str | None = None,
     card: Mapping[str, str] | None = None,
+    target: str | None = None,
+    scored_by: RFMClassifier | RFMRegressor | None = None,
     monitor: Monitor | None = None,
     image_shape: Sequence[int] | None = None,
     layers: Sequence[str] | None = None,
@@ -38,12 +40,18 @@ def write_report(
     path : path
         Path of the file. Its folder is created, and an existing file is replaced.
     X, y : table (n, d) and targets, optional
-        Of a model: rows it was not fitted to. Scores, calibration and coverage are computed on them, and a few are
+        Of a model: rows it was not fitted to. Scores, errors and calibration are computed on them, and a few are
         explained. Without them, scores are those of holdout rows of the fit. X alone is enough for explanations.
     title : str, optional
     card : mapping, optional
         Of a model: entries of the model card that only you know, such as ``"intended use"``, ``"authors"`` or
         ``"source of the data"``. Entries without a value are shown as unknown.
+    target : str, optional
+        Of a model: name of the target, for the sentences of the summary; by default that of a pandas Series ``y``.
+    scored_by : fitted RFMRegressor or RFMClassifier, optional
+        Of a model that was fitted to all rows: a model with the same settings that was fitted without the rows X.
+        Scores, errors and calibration are those of its predictions, and the page says so; all other sections describe
+        ``subject``. ``gramian fit`` writes such a page.
     monitor : Monitor, optional
         Of a network: adds a section on its training.
     image_shape : (height, width) or (channels, height, width), optional
@@ -69,14 +77,14 @@ def write_report(
     """
     if isinstance(subject, RFMClassifier | RFMRegressor):
         _only("a network", monitor=monitor, image_shape=image_shape, layers=layers)
-        return _written(model_page(subject, X, y, title, card), path)
+        return _written(model_page(subject, X, y, title, card, target, scored_by), path)
     if isinstance(subject, FeatureReport):
-        _only("a model", X=X, y=y, card=card)
+        _only("a model", X=X, y=y, card=card, target=target, scored_by=scored_by)
         heading = title or "An inspected network"
         html = network_page(subject, title=heading, monitor=monitor, image_shape=image_shape, layers=layers)
         return _written(html, path)
     if isinstance(subject, WeightReport | Trajectory):
-        _only("a model", X=X, y=y, card=card)
+        _only("a model", X=X, y=y, card=card, target=target, scored_by=scored_by)
         _only("a network that was measured on data", monitor=monitor, image_shape=image_shape)
         if isinstance(subject, WeightReport):
             return _written(weight_page(subject, title=title, layers=layers), path)

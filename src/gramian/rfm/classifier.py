@@ -19,7 +19,7 @@ from gramian.rfm.model import FittedRFM
 from gramian.rfm.options import AnySolver, KernelName, PresetName, RandomState, SolverName, UpdateName
 from gramian.rfm.training.context import with_callbacks
 from gramian.rfm.uncertainty.calibration import probability_losses
-from gramian.rfm.uncertainty.conformal import check_coverage, conformal_quantile
+from gramian.rfm.uncertainty.regions import class_sets
 from gramian.rfm.uncertainty.reliability import Reliability, reliability
 from gramian.tables import TableEncoder, encode_labels, label_codes
 from gramian.tables.blocks import Blocks
@@ -197,12 +197,7 @@ class RFMClassifier(ClassifierMixin, BaseRFM):  # type: ignore[misc]
         >>> bool(sets[range(75), y[1::2]].mean() > 0.8)
         True
         """
-        model = self.fitted()
-        held = model.holdout
-        p, labels = np.exp(model.log_probabilities(held.outputs)), ClassTarget.indices(held.targets)
-        true = p[np.arange(len(p)), labels]
-        limit = conformal_quantile(1 - true, held.weights, check_coverage(coverage))
-        return 1 - self.predict_proba(X) <= limit
+        return class_sets(self.fitted(), self.predict_proba(X), coverage)
 
     def reliability(self, X: TableLike = None, y: TargetLike = None, bins: int = 10, level: float = 0.9) -> Reliability:
         """Return the share of correct predictions as a function of the predicted probability.

@@ -73,6 +73,7 @@ def compress(model: FittedRFM, n_centers: int, X: TableLike = None) -> FittedRFM
         model,
         ensemble=ensemble,
         row_index=model.row_index[centers.cpu().numpy()],
+        row_labels=None if model.row_labels is None else model.row_labels[centers.cpu().numpy()],
         held_out=held_out,
         compression=Compression(len(centers), machine.n, error, typical, largest),
     )

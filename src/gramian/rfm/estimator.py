@@ -27,7 +27,7 @@ from gramian.kernels import Kernel
 from gramian.rfm import explain as explanations
 from gramian.rfm.attributes import FittedAttribute, compression, dual_coef, feature_names, storable, training_rows
 from gramian.rfm.compression import compress
-from gramian.rfm.model import FittedRFM
+from gramian.rfm.model import FittedRFM, index_labels
 from gramian.rfm.options import (
     AnySolver,
     FitOptions,
@@ -157,7 +157,7 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
                 observer.snapshot = self._snapshots(options, prepared)
             model = fit_model(options, prepared, observer, self._identity(prepared))
         self.__dict__.pop("selected_columns_", None)
-        self.model_ = model
+        self.model_ = replace(model, row_labels=index_labels(X, model.row_index))
         observer.end()
 
     def _snapshots(self, options: FitOptions, prepared: Prepared) -> Snapshot:
@@ -242,37 +242,38 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         self,
         X: TableLike,
         output: Label = None,
-        n_neighbours: int = 5,
+        n_influential: int = 5,
         method: Literal["path", "gradient"] = "path",
         reference: TableLike = None,
     ) -> explanations.Explanation | explanations.Explanations:
-        """Explain predictions: the contribution of each column and of each training row.
+        """Explain predictions: the contribution of each column, and the training rows with the largest influence.
 
-        See :func:`gramian.rfm.explain.explain` for the formulas.
-
-        Parameters
-        ----------
-        X : one row or a table (n, d)
-        output : label, int or None
-            The class whose score is explained (the predicted one by default), or the number of a target.
-        n_neighbours : int
-            Training rows to list: those with the largest contributions.
-        method : "path" or "gradient"
-            Integrated gradients on the line from ``reference``, or the local gradient.
-        reference : one row, optional
-            The mean training row by default.
+        See :func:`gramian.rfm.explain.explain` for the formulas. ``output`` is the class whose score is explained (the
+        predicted one by default) or the number of a target; ``n_influential`` the number of training rows to list:
+        those whose removal changes the prediction most; ``method`` is ``"path"`` (integrated gradients on the line from
+        ``reference``, by default the mean training row) or ``"gradient"``, the local gradient.
         """
-        return explanations.explain(self.fitted(), X, output, n_neighbours, method, reference)
+        return explanations.explain(self.fitted(), X, output, n_influential, method, reference)
 
     def importances(
-        self, n_bootstrap: int = 100, level: float = 0.9, random_state: int = 0
+        self,
+        interval: Literal["auto", "refits", "given this fit"] = "auto",
+        level: float = 0.9,
+        n_resamples: int | None = None,
+        random_state: int = 0,
     ) -> explanations.Importances:
-        """Return the share of each of your columns in the sensitivity of predictions, with bootstrap intervals.
+        """Return the share of each of your columns in the sensitivity of predictions, with intervals.
 
-        See :func:`gramian.rfm.explain.importances`; ``level`` is the share of ``n_bootstrap`` resamplings inside the
-        intervals, and ``random_state`` seeds the resampling.
+        See :func:`gramian.rfm.explain.importances`: ``interval`` says whether they cover refits on other rows (by
+        default where the model allows it), or only the average over rows given this fit.
         """
-        return explanations.importances(self.fitted(), n_bootstrap, level, random_state)
+        return explanations.importances(self.fitted(), interval, level, n_resamples, random_state)
+
+    def permutation_importances(
+        self, X: TableLike = None, y: TargetLike = None, n_repeats: int = 20, level: float = 0.9, random_state: int = 0
+    ) -> explanations.PermutationImportances:
+        """Return the loss of score by permuted columns; see :func:`gramian.rfm.explain.permutation_importances`."""
+        return explanations.permutation_importances(self.fitted(), X, y, n_repeats, level, random_state)
 
     def directions(self, k: int = 3) -> explanations.Directions:
         """Return the k strongest learned directions with named loadings; see :func:`gramian.rfm.explain.directions`."""

@@ -56,6 +56,8 @@ def check_loaded(model: FittedRFM, n_threads: Any) -> None:
     _require(0 < len(machines) == len(shares) and bool(np.isfinite(shares).all()), "the members of the ensemble")
     for machine in machines:
         _check_machine(machine, int(model.features.support.sum()), c)
+    labels = model.row_labels
+    _require(labels is None or labels.shape == model.row_index.shape, "the labels of the rows")
     few = replace(model, ensemble=replace(model.ensemble, machines=tuple(map(_few_centers, machines))), n_threads=1)
     _predict(few, model.preprocessing.scaler.transform(_trial_rows(model.preprocessing.reader, d)))
 

@@ -102,11 +102,6 @@ class KernelMachine:
         size = (self.kernel.diagonal(new) * self.kernel.diagonal(old)).sqrt()
         return self.kernel.block(new, old)[0] / size
 
-    def row_parts(self, X: Float[Tensor, "m d"]) -> Float[Tensor, "m n c"]:
-        """The part of each training row in ``f(X)``; their sum is the prediction."""
-        parts = self.operator.columns_at(X.to(self.X.dtype))
-        return parts[:, :, None] * self.coef.to(self.operator.wide)[None]
-
     def moments(
         self, rows: Int[Tensor, " m"] | None = None
     ) -> tuple[Float[Tensor, "d d"], Float[Tensor, "c d"], float]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import torch
@@ -19,9 +20,11 @@ from torch import Tensor
 from gramian.core import threads, wide_dtype
 from gramian.core.tiles import spans
 from gramian.features import Update
+from gramian.kernels import Kernel
 from gramian.rfm.machine import KernelMachine, LearnedFeatures, sampled_agop, sampled_squares
 from gramian.rfm.training.plan import Plan
 from gramian.rfm.training.rounds import Evolution, Rounds
+from gramian.rfm.training.tuning import RoundParams
 from gramian.rfm.tree import TreeMachine
 from gramian.rfm.uncertainty.holdout import HoldoutPredictions, ScoredRows, leave_one_out
 from gramian.tables.blocks import Block, as_blocks
@@ -37,11 +40,22 @@ Machine = KernelMachine | TreeMachine
 
 
 @dataclass(frozen=True, eq=False)
+class MemberHistory:
+    """How a selected member was trained: kernel, update, ridge and bandwidth of rounds 0, 1, …, and its share."""
+
+    kernel: Kernel
+    update: Update
+    path: tuple[RoundParams, ...]
+    share: float
+
+
+@dataclass(frozen=True, eq=False)
 class Ensemble:
     """A weighted average of kernel machines with the same centres, ``f(x) = Σ_k share_k f_k(x)``; shares sum to 1.
 
     Since the centres are the same, the prediction is still one sum over training rows:
-    ``f(x) = Σⱼ Σ_k share_k α_kj k_k(x, xⱼ)``.
+    ``f(x) = Σⱼ Σ_k share_k α_kj k_k(x, xⱼ)``. ``members`` says how to train the members again; it is empty for a tree,
+    after growing parts, and where a threshold removed columns. With bagging a member is several machines.
 
     >>> from gramian.kernels import Gaussian, KernelOperator
     >>> one = KernelMachine(KernelOperator(Gaussian(1.0), torch.zeros(1, 1)), torch.ones(1, 1))
@@ -51,6 +65,7 @@ class Ensemble:
 
     machines: tuple[Machine, ...]
     shares: tuple[float, ...]
+    members: tuple[MemberHistory, ...] = ()
 
     @property
     def best(self) -> Machine:
@@ -91,7 +106,7 @@ class Ensemble:
         return self.agop.diagonal()
 
     def __getstate__(self) -> dict[str, object]:
-        return {"machines": self.machines, "shares": self.shares}
+        return {"machines": self.machines, "shares": self.shares, "members": self.members}
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,6 +153,8 @@ class FittedRFM:
     history : FitHistory
     row_index : ndarray of int
         The position of each centre in the training table.
+    row_labels : ndarray or None
+        The label of each centre in the index of the training frame; None where there was no index but 0, 1, 2, ….
     held_out : HoldoutPredictions or None
         Predictions for held-out rows; None where the fit held none out.
     fitted_link : Link or None
@@ -158,6 +175,7 @@ class FittedRFM:
     fitted_link: Link | None = None
     n_threads: int | None = None
     compression: Compression | None = None
+    row_labels: NDArray[Any] | None = None
 
     @property
     def machine(self) -> Machine:
@@ -236,14 +254,6 @@ class FittedRFM:
             part = self.ensemble.mean(lambda machine: machine.mean_gradient(ends, output, nodes))
         return self.features.expand(part.cpu().numpy()) * float(self.target_scaler.scale[output])
 
-    def row_parts(self, z: Array) -> Float[np.ndarray, "n c"]:
-        """Return the part of each centre in the outputs at one row; with ``target_scaler.center`` they sum to these."""
-        x = self.tensor(z[None])
-        with threads(self.n_threads):
-            parts = self.ensemble.mean(lambda machine: machine.row_parts(x))[0]
-        out: Array = parts.cpu().numpy().astype(np.float64) * self.target_scaler.scale
-        return out
-
     def similarity(self, z: Array, centers: NDArray[np.intp]) -> Array:
         """Return the kernel values of one row with some centres, divided by those of equal rows."""
         x, at = self.tensor(z[None]), torch.from_numpy(centers).to(self.machine.X.device)
@@ -297,6 +307,20 @@ class FittedRFM:
 
     def __getstate__(self) -> dict[str, object]:
         return {name: self.__dict__[name] for name in self.__dataclass_fields__}
+
+
+def index_labels(X: TableLike, rows: NDArray[np.intp]) -> NDArray[Any] | None:
+    """Return the labels of some rows in the index of a pandas frame: numbers, dates or text; None without such labels.
+
+    >>> import pandas as pd
+    >>> index_labels(pd.DataFrame({"a": [1.0, 2.0]}, index=["Ann", "Bob"]), np.array([1])).tolist()
+    ['Bob']
+    """
+    index = getattr(X, "index", None)
+    if index is None or not hasattr(X, "iloc") or np.array_equal(np.asarray(index), np.arange(len(X))):
+        return None
+    labels = np.asarray(index)[rows]
+    return labels if labels.dtype.kind in "biufM" else np.array([str(label) for label in labels])
 
 
 @dataclass(frozen=True, eq=False)

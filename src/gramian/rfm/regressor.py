@@ -21,7 +21,7 @@ from gramian.rfm.options import AnySolver, KernelName, PresetName, RandomState, 
 from gramian.rfm.training.context import with_callbacks
 from gramian.rfm.training.plan import threads_for
 from gramian.rfm.training.target_scale import FittedScale, LossName, choose_scale
-from gramian.rfm.uncertainty.conformal import check_coverage, conformal_quantile
+from gramian.rfm.uncertainty.regions import interval_reach
 from gramian.tables import TableEncoder, read_target
 from gramian.tables.blocks import Blocks
 from gramian.tables.prepare import RawTarget
@@ -162,11 +162,7 @@ class RFMRegressor(RegressorMixin, BaseRFM):  # type: ignore[misc]
         True
         """
         model = self.fitted()
-        held = model.holdout
-        errors = np.abs(held.outputs - held.targets)
-        coverage = check_coverage(coverage)
-        reach = np.array([conformal_quantile(column, held.weights, coverage) for column in errors.T])
-        outputs = model.outputs(X)
+        reach, outputs = interval_reach(model, coverage), model.outputs(X)
         ends = [_target(model).predictions(outputs + side * reach, clip=False) for side in (-1, 1)]
         return np.stack(ends, axis=-1)
 

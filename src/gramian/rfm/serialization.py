@@ -14,7 +14,7 @@ from gramian.rfm.classifier import RFMClassifier
 from gramian.rfm.estimator import BaseRFM
 from gramian.rfm.loaded import check_loaded
 from gramian.rfm.machine import KernelMachine, LearnedFeatures
-from gramian.rfm.model import Compression, Ensemble, FitHistory, FittedRFM
+from gramian.rfm.model import Compression, Ensemble, FitHistory, FittedRFM, MemberHistory
 from gramian.rfm.options import TreePartition
 from gramian.rfm.regressor import RFMRegressor
 from gramian.rfm.training.plan import Plan
@@ -56,7 +56,7 @@ register("tables", ClassTarget, NumericTarget, Preprocessing, Scaler, TableReade
 register("rfm", RFMClassifier, RFMRegressor, FittedRFM, Ensemble, LearnedFeatures, FitHistory, Evolution, Compression)
 register("rfm", KernelMachine, Splits, TreeMachine, HoldoutPredictions, Plan, MemoryForecast, TreePartition)
 register("rfm", Round, Rounds, PowerLink, SoftmaxLink)
-register("rfm", RoundParams, RoundPredictions)  # in checkpoints
+register("rfm", MemberHistory, RoundParams, RoundPredictions)  # the last also in checkpoints
 
 
 def load(path: str | os.PathLike[str], device: str | torch.device = "auto") -> RFMClassifier | RFMRegressor:

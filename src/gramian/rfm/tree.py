@@ -206,19 +206,6 @@ class TreeMachine:
                 out[here] += share * leaf.similarity(x, place[rows[here]])
         return out
 
-    def row_parts(self, X: Float[Tensor, "m d"]) -> Float[Tensor, "m n c"]:
-        """Return the part of each training row in ``f(X)``, summed over the leaves it belongs to."""
-        out = torch.zeros(len(X), self.n, self.leaves[0].coef.shape[1], dtype=wide_dtype(X.device), device=X.device)
-        shares = self.splits.shares(X)
-        for leaf, rows, share in zip(self.leaves, self.rows, shares.mT, strict=True):
-            at = share.nonzero().squeeze(1)
-            if len(at):
-                parts = torch.zeros_like(out[at]).index_add_(
-                    1, rows.to(out.device), leaf.row_parts(X[at]).to(out.dtype)
-                )
-                out[at] += share[at, None, None] * parts
-        return out
-
     @cached_property
     def agop(self) -> Float[Tensor, "d d"]:
         """Average gradient outer product of f over at most 2,000 random training rows."""

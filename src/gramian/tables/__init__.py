@@ -12,8 +12,32 @@ array([[1.5, 0. , 1. ],
        [0.5, 0. , 1. ]])
 """
 
-from gramian.tables.columns import needs_encoding
-from gramian.tables.encoder import ColumnRecord, TableEncoder
-from gramian.tables.labels import encode_labels, label_codes, read_target
+from typing import TYPE_CHECKING
 
-__all__ = ["ColumnRecord", "TableEncoder", "encode_labels", "label_codes", "needs_encoding", "read_target"]
+from gramian.core.lazy import lazily
+
+if TYPE_CHECKING:
+    from gramian.tables.columns import needs_encoding
+    from gramian.tables.encoder import ColumnRecord, TableEncoder
+    from gramian.tables.labels import encode_labels, label_codes, read_target
+    from gramian.tables.unseen import unseen_levels
+else:  # so that the first line of a table can be read without torch
+    __getattr__, __dir__ = lazily(
+        __name__,
+        {
+            "gramian.tables.columns": ["needs_encoding"],
+            "gramian.tables.encoder": ["ColumnRecord", "TableEncoder"],
+            "gramian.tables.labels": ["encode_labels", "label_codes", "read_target"],
+            "gramian.tables.unseen": ["unseen_levels"],
+        },
+    )
+
+__all__ = [
+    "ColumnRecord",
+    "TableEncoder",
+    "encode_labels",
+    "label_codes",
+    "needs_encoding",
+    "read_target",
+    "unseen_levels",
+]

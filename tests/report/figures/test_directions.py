@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from gramian import RFMRegressor
-from gramian.report import plot_directions, plot_partial_dependence
-from gramian.report.style import SERIES
-from report.pixels import bar_lengths, has_colour, render
+from gramian.report import plot_directions, plot_interactions, plot_partial_dependence
+from gramian.report.style import BLUE, ORANGE, SERIES
+from report.pixels import bar_colours, bar_lengths, has_colour, render
 
 
 class TestPlotDirections:
@@ -55,3 +55,20 @@ def test_the_band_of_the_partial_dependence_contains_the_mean(additive_model):
     assert heights.min() == pytest.approx(result.low.min())
     assert heights.max() == pytest.approx(result.high.max())
     render(ax)
+
+
+class TestPlotInteractions:
+    def test_bars_are_strengths_and_colours_are_signs(self):
+        X = np.random.default_rng(0).normal(size=(100, 3))
+        y = (X[:, 0] + X[:, 2]) ** 2 + 0.5 * (X[:, 1] - X[:, 2]) ** 2
+        result = RFMRegressor(preset="fast", n_rounds=1).fit(X, y).interactions()
+        ax = plot_interactions(result, top=2)
+        np.testing.assert_allclose(bar_lengths(ax), result.strength[:2])
+        expected = [ORANGE if each > 0 else BLUE for each in result.correlation[:2]]
+        assert bar_colours(ax) == [colour.lower() for colour in expected]
+        assert [label.get_text() for label in ax.get_yticklabels()] == [f"{a} × {b}" for a, b in result.pairs[:2]]
+        render(ax)
+
+    def test_top_is_checked(self, model):
+        with pytest.raises(ValueError, match="top must be at least 1"):
+            plot_interactions(model.interactions(), top=0)

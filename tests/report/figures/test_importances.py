@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gramian import RFMRegressor
-from gramian.report import plot_importance_intervals, plot_importances
+from gramian.report import plot_importance_intervals, plot_importances, plot_permutation_importances
 from gramian.report.style import SERIES
 from gramian.report.web import figure
 from report.pixels import bar_lengths, has_colour, render
@@ -59,8 +59,28 @@ class TestPlotImportanceIntervals:
         lines = ax.collections[0].get_segments()
         np.testing.assert_allclose([line[:, 0] for line in lines], np.stack([result.low, result.high], axis=1)[order])
         assert "3 more columns" in ax.get_xlabel()
+        assert "90% of refits" in ax.get_xlabel()
+        assert (
+            "90% given this fit" in plot_importance_intervals(additive_model.importances("given this fit")).get_xlabel()
+        )
         render(ax)
 
     def test_top_is_checked(self, additive_model):
         with pytest.raises(ValueError, match="top must be at least 1"):
             plot_importance_intervals(additive_model.importances(), top=0)
+
+
+class TestPlotPermutationImportances:
+    def test_bars_are_losses_largest_first(self, additive_model):
+        result = additive_model.permutation_importances(n_repeats=3)
+        ax = plot_permutation_importances(result, top=3)
+        np.testing.assert_allclose(bar_lengths(ax), result.drop[result.order[:3]])
+        lines = ax.collections[0].get_segments()
+        ends = np.stack([result.low, result.high], axis=1)[result.order[:3]]
+        np.testing.assert_allclose([line[:, 0] for line in lines], ends)
+        assert "R² lost if shuffled" in ax.get_xlabel()
+        render(ax)
+
+    def test_top_is_checked(self, additive_model):
+        with pytest.raises(ValueError, match="top must be at least 1"):
+            plot_permutation_importances(additive_model.permutation_importances(n_repeats=2), top=0)

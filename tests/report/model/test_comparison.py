@@ -66,7 +66,9 @@ def test_the_page_names_the_rows_on_which_each_model_is_evaluated(two, tmp_path)
     assert first != second
     assert "Without such errors of several rounds, and not drawn: plain." in checked.text
     _, checked = read(*two, tmp_path, X=X[80:], y=y[80:])
-    assert "Both are evaluated on 40 rows given with the report." in checked.text
+    assert (
+        "Both are evaluated on 40 rows that were given with the report and must not be training rows." in checked.text
+    )
 
 
 def test_columns_in_another_order_are_matched_by_name(tmp_path):

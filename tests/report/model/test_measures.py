@@ -1,11 +1,13 @@
 """Scores equal those of scikit-learn, and have intervals."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import binomtest
 
 from gramian import RFMClassifier, RFMRegressor
-from gramian.report.model.measures import interval, measures, resampled, scores
+from gramian.report.model.measures import baseline, interval, measures, resampled, scores
 from gramian.report.model.predictions import predictions_for
 
 
@@ -72,3 +74,31 @@ def test_an_accuracy_of_one_has_an_interval():
     accuracy = scores(found)[0]
     assert accuracy.value == accuracy.high == 1
     assert accuracy.low == pytest.approx(binomtest(30, 30).proportion_ci(method="wilson").low)
+
+
+@pytest.mark.parametrize("classes", [0, 2, 3])
+def test_the_baseline_is_the_best_constant(classes):
+    """Laws: R² is 0, AUC is ½, and no other constant has a smaller squared error or log loss on these rows."""
+    X, y = rows(n=150)
+    if classes:
+        y = np.digitize(y, [-0.5, 0.5][: classes - 1])
+        found = predictions_for(RFMClassifier(preset="fast", n_rounds=0).fit(X[::2], y[::2]).model_, X[1::2], y[1::2])
+    else:
+        found = predictions_for(RFMRegressor(preset="fast", n_rounds=0).fit(X[::2], y[::2]).model_, X[1::2], y[1::2])
+    constant = baseline(found)
+    by_name = {score.measure.name.split(" (")[0]: score.baseline for score in scores(found)}
+    if not classes:
+        assert by_name["R²"] == pytest.approx(0, abs=1e-12)
+        assert by_name["RMSE"] == pytest.approx(np.std(y[1::2]))
+        return
+    assert by_name["AUC"] == 0.5
+    assert by_name["accuracy"] == pytest.approx(np.bincount(y[1::2]).max() / 75)
+    assert by_name["balanced accuracy"] == pytest.approx(1 / classes)
+    shares = np.bincount(y[1::2]) / 75
+    assert by_name["log loss"] == pytest.approx(-shares @ np.log(shares))
+    loss = measures(found)[3]
+    assert loss.name == "log loss"
+    for _ in range(5):
+        other = np.random.default_rng(0).dirichlet(np.ones(classes))
+        moved = replace(constant, probabilities=np.tile(other, (75, 1)))
+        assert loss.of(moved, found.weights) >= by_name["log loss"]

@@ -13,8 +13,8 @@ from gramian.solvers import Nystrom
 from report.model_pages import read, rows
 
 TITLES = (
-    "Scores Calibration Importances Directions Interactions Rounds Example-explanations Data Settings "
-    "Warnings-and-records Model-card"
+    "Summary Scores Predicted-and-true-values Importances Effects-of-columns Calibration Example-explanations "
+    "Directions Pairs-of-columns Rounds Data Settings Warnings-and-records Model-card"
 ).lower()
 
 
@@ -31,8 +31,8 @@ def test_the_page_of_a_regressor_with_new_rows_has_every_section(tmp_path):
     assert sections(checked) == TITLES.split()
     assert "A &lt;b&gt;title&lt;/b&gt;" in text
     assert "me & you" in checked.text
-    assert "30 rows given with the report" in checked.text
-    assert "Coverage of prediction intervals" in checked.text
+    assert "30 rows that were given with the report and must not be training rows" in checked.text
+    assert "Intervals that contain the true value" in checked.text
     assert "largest error" in checked.text
     assert "unknown" in checked.text  # other entries of the card
     frames = [found for _, found in checked.elements if found.get("class") == "frame"]
@@ -59,8 +59,10 @@ def test_labels_of_a_classifier_are_escaped(tmp_path, classes):
     text, checked = read(model, tmp_path, X=X[1::2], y=labels[codes[1::2]])
     assert "<0>" not in text
     assert "<0> & co" in checked.text
-    assert ("ROC AUC" in checked.text) == (classes <= 20)
-    assert "Coverage of sets of classes" in checked.text
+    assert ("AUC" in checked.text) == (classes <= 20)
+    assert ("Confusion matrix" in checked.text) == (classes <= 10)
+    assert ("ROC curve" in checked.text) == (classes <= 5)
+    assert "Sets of classes that contain the true class" in checked.text
     assert "most confident" in checked.text
 
 
@@ -89,10 +91,28 @@ def test_one_column_and_one_row_are_enough(tmp_path):
     X, y = rows(d=1)
     model = RFMRegressor(preset="fast").fit(X, y)
     _, checked = read(model, tmp_path, X=X[:1], y=y[:1])
-    assert "interactions" not in sections(checked)
-    assert "1 column; the model uses 90 training rows" in checked.text
+    assert "pairs-of-columns" not in sections(checked)
+    assert "It predicts the target (a number) from 1 column. The model was fitted to all 90 rows." in checked.text
     assert "too few rows" in checked.text
     assert "R² (y is constant)" in checked.text
+
+
+def test_a_page_with_scored_by_says_which_model_was_scored(tmp_path):
+    X, y = rows()
+    table, target = pd.DataFrame(X, columns=list("abcd")), pd.Series(y, name="rent")
+    saved, first = (RFMRegressor(preset="fast", n_rounds=1).fit(table[:n], y[:n]) for n in (90, 60))
+    _, checked = read(saved, tmp_path, X=table[60:], y=target[60:], scored_by=first)
+    assert "It predicts rent (a number) from 4 columns. The model was fitted to all 90 rows." in checked.text
+    assert "from a fit with the same settings to 60 other rows, which has not seen the 30 held-out rows" in checked.text
+    assert f"R² {first.score(table[60:], target[60:]):.3f}" in checked.text
+    assert f"R² {saved.score(table[60:], target[60:]):.3f}" not in checked.text
+    share = saved.importances().shares.max()
+    assert f"({share:.1%})" in checked.text
+    other = RFMRegressor(preset="fast", n_rounds=0).fit(X[:60], y[:60])
+    with pytest.raises(ValueError, match="scored_by must be a model of the same target and the same columns"):
+        read(saved, tmp_path, X=X[60:], y=y[60:], scored_by=other)
+    with pytest.raises(ValueError, match="scored_by needs X and y"):
+        read(saved, tmp_path, scored_by=first)
 
 
 def test_the_page_of_many_columns_is_small(tmp_path):
@@ -111,8 +131,8 @@ def test_models_with_few_centres_have_every_section(tmp_path, solver):
     model = RFMRegressor(kernel="laplace", update="agop", n_rounds=1, solver=solver, ridge=1e-3).fit(X, y)
     _, checked = read(model, tmp_path, X=X[:50], y=y[:50])
     assert sections(checked) == TITLES.split()
-    assert f"the model uses {len(model.row_index_)} training rows" in checked.text
-    assert "fitted to" not in checked.text.replace("not fitted to", "")
+    centers = ", with 100 of them as centres" if len(model.row_index_) == 100 else ""
+    assert f"The model was fitted to 630 of 700 rows{centers}." in checked.text  # a tenth selects the round
 
 
 @pytest.mark.parametrize(

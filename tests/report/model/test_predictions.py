@@ -13,17 +13,15 @@ def test_without_rows_the_scores_are_those_of_holdout_rows(tmp_path):
     X, y = rows()
     model = RFMRegressor(preset="fast", n_rounds=1).fit(X, y)
     _, checked = read(model, tmp_path)
-    assert (
-        "90 rows: out-of-fold predictions, by which kernel and round were selected: slightly optimistic" in checked.text
-    )
-    assert "These are training rows" in checked.text
-    assert "Training rows with the largest contributions" in checked.text
+    assert "90 training rows, each predicted by a fit to other folds; kernels and rounds were selected" in checked.text
+    assert "The examples are training rows" in checked.text
+    assert "Training rows with the largest influence" in checked.text
     found = predictions_for(model.model_)
     assert found.y.shape == (90, 1)
     assert np.sort(found.y[:, 0]) == pytest.approx(np.sort(y))
     evaluated = RFMRegressor(preset="fast", n_rounds=1).fit(X[:60], y[:60], eval_set=(X[60:], y[60:]))
-    assert "the evaluation set of the fit, by which kernel and round were" in read(evaluated, tmp_path)[1].text
+    assert "30 rows of the evaluation set of the fit; kernels and rounds" in read(evaluated, tmp_path)[1].text
     split = RFMRegressor(kernel="laplace", update="agop", n_rounds=1, solver=Nystrom(centers=30), ridge=1e-2).fit(X, y)
-    assert "9 rows: the holdout part of one split, by which" in read(split, tmp_path)[1].text
+    assert "9 training rows that were held out of the fit; kernels and" in read(split, tmp_path)[1].text
     alone = RFMRegressor(kernel="laplace", update="agop", n_rounds=0).fit(X, y)
-    assert "leave-one-out predictions given M" in read(alone, tmp_path)[1].text
+    assert "90 training rows, each predicted without itself; the matrix M" in read(alone, tmp_path)[1].text

@@ -33,3 +33,9 @@ def test_code_and_labels_are_escaped_once():
 
 def test_unknown_facts_are_shown_as_unknown():
     assert check(facts([("authors", None), ("licence", "MIT")])).text == "authors unknown licence MIT"
+
+
+def test_long_names_break_after_underscores_and_not_within_words():
+    html = table(Table(["column", "n"], [["city_of_<b>/a.b", "1"], ["plain name", "2"], ["1.5", "3"]]))
+    assert "city_<wbr>of_&lt;b&gt;/<wbr>a.<wbr>b" in html
+    assert "plain name" in html

@@ -1,4 +1,4 @@
-"""Regressors that are fitted at once, and the sum of an explanation's parts."""
+"""Regressors that are fitted at once."""
 
 from gramian import RFMRegressor
 from gramian.kernels import Lp
@@ -9,8 +9,3 @@ QUICK = {"preset": "fast", "n_rounds": 1, "select_round": "last", "update": "ago
 def quick(kernel, **options):
     update = "agop-diagonal" if isinstance(kernel, Lp) else "agop"
     return RFMRegressor(kernel=kernel, **QUICK | {"update": update} | options)
-
-
-def total(explanation):
-    near = explanation.neighbours
-    return near.offset + near.parts.sum() + near.others

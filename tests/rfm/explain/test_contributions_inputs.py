@@ -10,9 +10,9 @@ from sklearn.exceptions import NotFittedError
 from gramian import RFMRegressor
 from gramian.kernels import Laplace
 from gramian.rfm.explain import explain
-from gramian.tables import TableEncoder
+from gramian.tables import ColumnRecord, TableEncoder
 from gramian.tables.preprocessing import Preprocessing
-from rfm.explain.models import QUICK, quick, total
+from rfm.explain.models import QUICK, quick
 
 
 class TestInputs:
@@ -46,7 +46,7 @@ class TestInputs:
         ("options", "words"),
         [
             ({"method": "shap"}, 'method must be "path" or "gradient"'),
-            ({"n_neighbours": -1}, "n_neighbours must be a non-negative integer"),
+            ({"n_influential": -1}, "n_influential must be a non-negative integer"),
             ({"output": 1}, "output must be the number of a target, 0 to 0"),
             ({"reference": np.zeros((2, 5))}, "reference must be one row, got 2"),
         ],
@@ -67,6 +67,7 @@ class ThreeColours(TableEncoder):
     columns_ = ("colour", "age", "empty")
     kinds_ = ("category", "number", "constant")
     groups_ = np.array([0, 0, 0, 1, 1])
+    records_ = tuple(ColumnRecord(name, "", (), "", None, ()) for name in columns_)
 
     def get_feature_names_out(self, input_features=None):
         return np.array(["colour=b", "colour=g", "colour=r", "age", "age__missing"], dtype=object)
@@ -122,7 +123,8 @@ def test_a_raw_frame_is_explained_in_its_own_columns():
     assert explanation.values == tuple(frame.iloc[1])
     assert explanation.prediction == pytest.approx(model.predict(frame.iloc[[1]])[0], rel=1e-9)
     assert explanation.score == pytest.approx(np.log(explanation.prediction), rel=1e-9)
-    assert total(explanation) == pytest.approx(explanation.score, rel=1e-9)
+    found = explanation.influence
+    np.testing.assert_allclose(np.log(found.without), explanation.score + found.change, rtol=1e-9)
     assert explanation.contributions.sum() + explanation.gap == pytest.approx(
         explanation.score - explanation.reference_score, abs=1e-9
     )

@@ -165,8 +165,6 @@ class TestInterrupted:
             machine, info, rows, spare = fit(source, FitContext(clock, tick=LeavesHaveNoTime(clock)))
         assert sum(leaf is spare[0] for leaf in machine.leaves) == len(machine.leaves) - 1
         assert info.status.startswith("stopped early, 1 of")
-        X = source.rows.X[:20]
-        torch.testing.assert_close(machine.row_parts(X).sum(dim=1), machine.predict(X))
         torch.testing.assert_close(machine.X, source.rows.X[rows])
 
     def test_ctrl_c_among_the_leaves_falls_back_too(self, source, monkeypatch):

@@ -10,9 +10,13 @@ shows: ``plot_rounds(model).figure``. ``plot_report``, ``plot_layer`` and ``plot
 """
 
 from gramian.report.figures.across_layers import plot_alignment, plot_geometry, plot_ranks, plot_report, plot_spectra
-from gramian.report.figures.directions import plot_directions, plot_partial_dependence
+from gramian.report.figures.directions import plot_directions, plot_interactions, plot_partial_dependence
 from gramian.report.figures.explanation import plot_explanation
-from gramian.report.figures.importances import plot_importance_intervals, plot_importances
+from gramian.report.figures.importances import (
+    plot_importance_intervals,
+    plot_importances,
+    plot_permutation_importances,
+)
 from gramian.report.figures.matrices import plot_feature_matrix, plot_image_features
 from gramian.report.figures.one_layer import plot_layer, plot_layer_directions, plot_layer_matrix
 from gramian.report.figures.reliability import plot_reliability
@@ -29,10 +33,12 @@ __all__ = [
     "plot_image_features",
     "plot_importance_intervals",
     "plot_importances",
+    "plot_interactions",
     "plot_layer",
     "plot_layer_directions",
     "plot_layer_matrix",
     "plot_partial_dependence",
+    "plot_permutation_importances",
     "plot_ranks",
     "plot_reliability",
     "plot_report",

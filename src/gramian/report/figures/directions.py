@@ -1,4 +1,4 @@
-"""Figures of learned directions: their loadings on named columns, and predictions along one of them."""
+"""Figures of learned directions: loadings on named columns, pairs of columns, and predictions along a direction."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from gramian.report.figures.inputs import SMALLEST_SHARE, HasComponents, check_at_least_one, check_fitted, column_names
-from gramian.report.style import BLUE, SERIES, axes_or_new, finish
-from gramian.rfm.explain import Along, Directions
+from gramian.report.style import BLUE, ORANGE, SERIES, axes_or_new, beside, finish
+from gramian.rfm.explain import Along, Directions, Interactions
 
 
 def plot_directions(
@@ -82,6 +83,49 @@ def plot_directions(
         handlelength=1.0,
         handletextpad=0.4,
     )
+    finish(ax, grid="x")
+    return ax
+
+
+def plot_interactions(result: Interactions, ax: Axes | None = None, *, top: int = 12) -> Axes:
+    """Draw the joint sensitivity of pairs of columns as bars, the largest on top.
+
+    A bar is orange where predictions change in the same direction with both columns, and blue where they change in
+    opposite directions.
+
+    Parameters
+    ----------
+    result : Interactions
+        From ``model.interactions()``.
+    ax : Axes, optional
+        The axes to draw on; those of a new figure by default.
+    top : int
+        Largest number of bars. Pairs below 0.05 % of the trace get no bar.
+
+    Returns
+    -------
+    Axes
+
+    >>> import numpy as np
+    >>> from gramian import RFMRegressor
+    >>> X = np.random.default_rng(0).normal(size=(100, 3))
+    >>> model = RFMRegressor(preset="fast", n_rounds=1).fit(X, (X[:, 0] + X[:, 2]) ** 2)
+    >>> plot_interactions(model.interactions()).get_yticklabels()[0].get_text()
+    'x0 × x2'
+    """
+    check_at_least_one(top=top)
+    count = max(1, min(top, int((result.strength >= SMALLEST_SHARE).sum())))
+    strength, rows = result.strength[:count], np.arange(len(result.strength[:count]))
+    ax = axes_or_new(ax, 5.6, 1.1 + 0.27 * len(rows))
+    ax.barh(rows, strength, color=[ORANGE if c > 0 else BLUE for c in result.correlation[:count]], height=0.72)
+    for row, value in enumerate(strength):
+        beside(ax, row, f"{value:.1%}")
+    ax.set_yticks(rows, [f"{a} × {b}" for a, b in result.pairs[:count]])
+    ax.invert_yaxis()
+    ax.margins(y=0.02)
+    ax.xaxis.set_major_locator(MaxNLocator(4))
+    ax.xaxis.set_major_formatter(PercentFormatter(xmax=1))
+    ax.set_xlabel("joint sensitivity")
     finish(ax, grid="x")
     return ax
 

@@ -14,18 +14,18 @@ from gramian.display import (
     Column,
     Entry,
     Table,
-    format_interval,
     format_number,
     format_percent,
+    format_score,
     typographic_minus,
 )
 from gramian.nets.compare import subspace_overlap
+from gramian.report.model.fitted import fitted_rows
 from gramian.report.model.learned import MOST_LINES
 from gramian.report.model.measures import LEVEL, TOO_FEW, has_enough_rows, interval, interval_of, measures, resampled
 from gramian.report.model.predictions import Predictions, predicted, predictions_for, probabilities, read_table, take
 from gramian.report.model.provenance import format_setting
 from gramian.report.model.rounds import errors_chart
-from gramian.report.model.scores import three_digits
 from gramian.report.web import (
     PageSection,
     code_cell,
@@ -33,7 +33,6 @@ from gramian.report.web import (
     heat_map,
     label_cell,
     note,
-    number,
     number_cell,
     page,
     table,
@@ -101,7 +100,12 @@ def _in_order(model: FittedRFM, X: TableLike) -> TableLike:
 def _tiles(both: Both, names: Names) -> str:
     measure = measures(both[0])[0]
     values = [measure.of(one, one.weights) for one in both]
-    return tiles([(number(value, 3), f"{measure.name}, {name}") for value, name in zip(values, names, strict=True)])
+    return tiles(
+        [
+            (typographic_minus(format_score(value)), f"{measure.name}, {name}")
+            for value, name in zip(values, names, strict=True)
+        ]
+    )
 
 
 def _scores(both: Both, names: Names, paired: bool) -> PageSection:
@@ -119,10 +123,10 @@ def _scores(both: Both, names: Names, paired: bool) -> PageSection:
         difference = values[1] - values[0]
         if paired:
             low, high = interval(drawn[:, 1] - drawn[:, 0]) if has_enough_rows(both[0]) else (np.nan, np.nan)
-            cells.append(_estimate(difference, low, high, 2))
+            cells.append(_estimate(difference, low, high))
             cells.append(_verdict(low, high, measure.higher_is_better, names))
         else:
-            cells.append(_estimate(difference, np.nan, np.nan, 2))
+            cells.append(_estimate(difference, np.nan, np.nan))
         rows.append([measure.name, *cells])
     headings: list[str | Column] = ["score", *names, f"{names[1]} − {names[0]}"]
     headings += [Column("verdict", "left")] if paired else []
@@ -141,13 +145,13 @@ def _scores(both: Both, names: Names, paired: bool) -> PageSection:
     return PageSection("Scores", note(text(about)) + table(Table(headings, rows)))
 
 
-def _estimate(value: float, low: float, high: float, digits: int = 3) -> Cell:
+def _estimate(value: float, low: float, high: float) -> Cell:
     """Return a score, or a dash if it does not exist, with its interval in small print if it is known."""
     if not np.isfinite(low) or not np.isfinite(value):
-        return number_cell(value, lambda value: format_number(value, digits))
-    ends = format_interval(low, high)
-    markup = text(number(value, digits)) + "<br>" + tag("small", text(typographic_minus(ends)))
-    return Cell(f"{format_number(value, digits)} ({ends})", sort=value, markup=markup)
+        return number_cell(value, format_score)
+    shown, ends = format_score(value), f"{format_score(low)} … {format_score(high)}"
+    markup = text(typographic_minus(shown)) + "<br>" + tag("small", text(typographic_minus(ends)))
+    return Cell(f"{shown} ({ends})", sort=value, markup=markup)
 
 
 def _verdict(low: float, high: float, higher_is_better: bool, names: Names) -> Cell:
@@ -179,7 +183,7 @@ def _importances(models: Models, names: Names) -> PageSection:
     ]
     left = len(order) - len(rows)
     rest = note(f"{left:,} more columns.") if left else ""
-    about = f"Shares of sensitivity, with {one.level:.0%} intervals from resampled training rows of each fit."
+    about = f"Shares of sensitivity, with intervals ({one.interval_name}). {one.about_interval}"
     data = Table(["column", "", names[0], "", names[1], "difference (percentage points)"], rows)
     return PageSection("Importances", note(about) + table(data, class_="plain two", sortable=True) + rest)
 
@@ -237,7 +241,7 @@ def _disagreement(models: Models, both: Both, tables: tuple[TableLike, TableLike
     lines = []
     for i in np.argsort(-gap, kind="stable")[:_ROWS]:
         cells: list[Entry] = [_prediction(output[i], classes) for output in outputs]
-        cells.append(number_cell(float(gap[i]), three_digits))
+        cells.append(number_cell(float(gap[i]), format_score))
         if known:
             true = both[0].y[i]
             cells.append(classes[true] if classes else ", ".join(format_number(float(v)) for v in np.ravel(true)))
@@ -263,9 +267,10 @@ def _settings(estimators: tuple[Estimator, Estimator], models: Models, names: Na
     if type(estimators[0]) is not type(estimators[1]):
         differing.insert(0, ("estimator", type(estimators[0]).__name__, type(estimators[1]).__name__))
     values = [
-        (m.machine.kernel, m.history.update, m.history.ridge, m.history.best_round, len(m.row_index)) for m in models
+        (m.machine.kernel, m.history.update, m.history.ridge, m.history.best_round, fitted_rows(m).fitted)
+        for m in models
     ]
-    settings = ("kernel", "update of M", "ridge", "round", "training rows the model uses")
+    settings = ("kernel", "update of M", "ridge", "round", "rows it was fitted to")
     selected = [(name, *map(format_setting, pair)) for name, *pair in zip(settings, *values, strict=True)]
 
     def listed(entries: Sequence[tuple[str, ...]], title: str) -> str:

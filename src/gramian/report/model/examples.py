@@ -1,4 +1,4 @@
-"""The section on single rows: contributions of columns and of training rows to a few predictions."""
+"""The section on single rows: contributions of columns to a few predictions, and training rows that influence them."""
 
 from __future__ import annotations
 
@@ -9,19 +9,21 @@ from gramian.display import (
     Column,
     Entry,
     Table,
-    format_fixed,
     format_number,
     format_signed,
     format_value,
     more_columns,
 )
 from gramian.report.model.predictions import Predictions, predicted, probabilities, read_table, take
-from gramian.report.web import PageSection, note, number, number_cell, table, tabs, tag
+from gramian.report.web import PageSection, note, number, number_cell, table, tabs, tag, text
 from gramian.rfm import FittedRFM
 from gramian.rfm.explain import Explanation, explain, explain_standardised
+from gramian.rfm.model import index_labels
 from gramian.tables.types import Label, TableLike
 
 _COLUMNS, _LONGEST = 12, 60
+_INFLUENTIAL, _ENTRIES, _SHORT_ENTRY = 3, 6, 16
+"""Training rows with the largest influence, leading columns in which they are shown, and the length of an entry."""
 _MOST_ROWS = 2000
 """Largest number of rows that are predicted in order to choose examples among them."""
 
@@ -32,27 +34,36 @@ def examples_section(
     """Return explanations of a few rows that differ in their predictions."""
     # Of several targets the first is explained; of several classes that of each row, which is the meaning of None.
     target = output if predictions.probabilities is None else None
-    panels = []
     if X is None:
-        panels = [(reason, explanation(explained)) for reason, explained in _training_examples(model, target)]
+        chosen = [(reason, "", explained) for reason, explained in _training_examples(model, target)]
     else:
         given = read_table(X)
-        for reason, at in _chosen_rows(model, predictions, given):
-            explained = explain(model, take(given, [at]), output=target)
-            assert isinstance(explained, Explanation)  # of one row
-            panels.append((reason, note(f"Row {at} of the table.") + explanation(explained)))
+        picked = _chosen_rows(model, predictions, given)
+        at = np.array([place for _, place in picked])
+        labels = index_labels(given, at)
+        found = explain(model, take(given, at), output=target, n_influential=_INFLUENTIAL)
+        names = [f"Row {place:,} of the table" for place in at]
+        if labels is not None:
+            names = [f"{name}, {label}" for name, label in zip(names, labels.tolist(), strict=True)]
+        each = [found] if isinstance(found, Explanation) else list(found)
+        chosen = [(reason, f"{name}.", one) for (reason, _), name, one in zip(picked, names, each, strict=True)]
+    panels = [(reason, (note(text(name)) if name else "") + explanation(one)) for reason, name, one in chosen]
     about = (
-        "Contributions of columns are gradients integrated along the straight line from the mean training row. With "
-        "the unresolved remainder they sum to the difference between the score and that of the mean row. They explain "
-        "the model, and need not be causes of the target."
+        "The first table says what each column adds to the prediction for the mean training row. These contributions "
+        "are gradients, integrated along the straight line between the two rows, and they sum to the prediction. They "
+        "explain the model, and need not be causes of the target."
     )
     if X is None:
-        about += " These are training rows, because no others were given; only numeric columns have values."
+        about += " The examples are training rows, because no other rows were given."
     return PageSection("Example explanations", note(about) + tabs("examples", panels))
 
 
 def explanation(explained: Explanation) -> str:
-    """Return the contributions of columns to one prediction, and those of the most influential training rows."""
+    """Return the contributions of columns to one prediction, and the training rows with the largest influence on it."""
+    return _contributions(explained) + _influence(explained)
+
+
+def _contributions(explained: Explanation) -> str:
     order = np.argsort(-np.abs(explained.contributions), kind="stable")
     values = explained.contributions
     low, high = min(0.0, float(values.min())), max(0.0, float(values.max()))
@@ -61,30 +72,51 @@ def explanation(explained: Explanation) -> str:
             explained.columns[j],
             _short(format_value(explained.values[j])),
             Bar(float(values[j]), low, high),
-            number_cell(float(values[j]), format_signed),
+            number_cell(float(values[j]), _signed),
         ]
         for j in order[:_COLUMNS]
     ]
     left = order[_COLUMNS:]
     if len(left):
         rest = float(values[left].sum())
-        rows.append([more_columns(len(left)), "", Bar(rest, low, high), number_cell(rest, format_signed)])
+        rows.append([more_columns(len(left)), "", Bar(rest, low, high), number_cell(rest, _signed)])
     rows.append(["mean training row", "", "", format_number(explained.reference_score)])
-    rows.append(["unresolved", "", "", format_signed(explained.gap)])
-    columns = table(Table(["column", Column("value", "left"), "", "contribution"], rows), title=_headline(explained))
-    near = explained.neighbours
-    size = float(np.abs(near.parts).max(initial=0.0))
+    if explained.has_gap:
+        rows.append(["unresolved", "", "", format_signed(explained.gap)])
+    rows.append([explained.output.name, "", "", format_number(explained.score)])
+    return table(
+        Table(["column", Column("value", "left"), "", Column("adds", hint="contribution to the score")], rows),
+        title=_headline(explained),
+    )
+
+
+def _influence(explained: Explanation) -> str:
+    found = explained.influence
+    title = "Training rows with the largest influence"
+    if not len(found.rows):
+        return tag("h3", title) + note(text(f"None are listed: {found.reason}.")) if found.reason else ""
+    about = (
+        f"The change is that of the {explained.output.name} when the model is fitted without the row; learned features "
+        "and settings stay as they are."
+    )
+    names = [f"row {label}" for label in found.labels]
     lines: list[list[Entry]] = [
         [
-            f"row {r}",
-            number_cell(float(similarity), format_fixed),
-            Bar(float(part), -size, size),
-            number_cell(float(part), format_signed),
+            name,
+            _short(format_value(target)),
+            number_cell(float(change), _signed),
+            explained.format_without(without),
         ]
-        for r, similarity, part in zip(near.rows, near.similarity, near.parts, strict=True)
+        for name, target, change, without in zip(names, found.targets, found.change, found.without, strict=True)
     ]
-    data = Table(["training row", "similarity", "", "contribution"], lines)
-    return tag("div", columns + table(data, title="Training rows with the largest contributions"), class_="side")
+    headings = ["training row", Column(explained.target_heading, "left"), "change", f"{explained.outcome} without it"]
+    shown = explained.leading_columns(_ENTRIES)
+    entries = [explained.values, *found.entries]
+    rows: list[list[Entry]] = [
+        [explained.columns[j], *(_short(format_value(each[j]), _SHORT_ENTRY) for each in entries)] for j in shown
+    ]
+    contents = table(Table(["column", "this row", *names], rows), title="Their entries in the leading columns")
+    return tag("h3", title) + note(text(about)) + table(Table(headings, lines)) + contents
 
 
 def _training_examples(model: FittedRFM, target: Label) -> list[tuple[str, Explanation]]:
@@ -99,7 +131,8 @@ def _training_examples(model: FittedRFM, target: Label) -> list[tuple[str, Expla
         order = np.argsort(scores[:, 0], kind="stable")
         places = (order[len(order) // 2], order[0], order[-1])
         wanted = dict(zip(map(int, places), ("median", "lowest", "highest"), strict=True))
-    return [(reason, explain_standardised(model, Z[[at]], target)[0]) for at, reason in wanted.items()]
+    found = explain_standardised(model, Z[list(wanted)], target, _INFLUENTIAL)
+    return list(zip(wanted.values(), found, strict=True))
 
 
 def _chosen_rows(model: FittedRFM, predictions: Predictions, given: TableLike) -> list[tuple[str, int]]:
@@ -140,5 +173,9 @@ def _headline(explained: Explanation) -> str:
     return f"Class {explained.prediction} ({share:.1%}) · {score}"
 
 
-def _short(value: str) -> str:
-    return value if len(value) <= _LONGEST else value[: _LONGEST - 1] + "…"
+def _signed(value: float) -> str:
+    return format_signed(value, 3)
+
+
+def _short(value: str, longest: int = _LONGEST) -> str:
+    return value if len(value) <= longest else value[: longest - 1] + "…"

@@ -1,43 +1,116 @@
-"""Sections on the features a model has learned: importances, directions, joint sensitivity."""
+"""Sections on the features a model has learned: importances and directions."""
 
 from __future__ import annotations
 
 import numpy as np
+from jaxtyping import Float
 
-from gramian.display import Bar, Cell, Entry, Table, format_percent
+from gramian.display import Bar, Cell, Column, Entry, Table, typographic_minus
 from gramian.report.figures import plot_partial_dependence
-from gramian.report.web import PageSection, figure, heat_map, note, number, number_cell, table, tabs, tag, text
+from gramian.report.web import PageSection, figure, folded, note, number, number_cell, table, tabs, tag, text
 from gramian.rfm import FittedRFM
-from gramian.rfm.explain import Directions, Importances, along, directions, interactions, learned_matrix
+from gramian.rfm.explain import (
+    Directions,
+    Importances,
+    PermutationImportances,
+    along,
+    directions,
+)
 from gramian.tables.types import Label
 
 MOST_LINES = 200
 """Largest number of rows of a table about columns."""
-_MAP_COLUMNS = 24
+_SHOWN_COLUMNS = 15
+_SMALLEST_SHARE = 5e-4
 _DIRECTIONS, _LOADINGS = 4, 12
-_PAIRS = 15
 
 
-def importances_section(importances: Importances) -> PageSection:
-    """Return a bar with its interval for each of the user's columns."""
+def importances_section(importances: Importances, permutation: PermutationImportances | None = None) -> PageSection:
+    """Return sensitivity and permutation importance of each of the user's columns side by side, and of groups of them.
+
+    ``permutation`` replaces the permutation importances of ``importances``, for rows that were given with the report.
+    """
+    permutation = permutation or importances.permutation
     order = importances.order[:MOST_LINES]
+    shown, folded_up = order[:_SHOWN_COLUMNS], order[_SHOWN_COLUMNS:]
+    body = note(text(_about_importances(importances, permutation)))
+    body += note(text(f"{importances.about_interval} A column that matters to predictions need not cause the target."))
+    body += table(_importance_table(importances, permutation, shown), class_="plain", sortable=True)
+    if folded_up:
+        more = table(_importance_table(importances, permutation, folded_up), class_="plain", sortable=True)
+        body += folded(f"{len(folded_up):,} more columns", more)
+    left = importances.order[MOST_LINES:]
+    if left:
+        body += note(f"{len(left):,} more columns have {importances.shares[left].sum():.1%} together.")
+    return PageSection("Importances", body + _group_table(importances, permutation))
+
+
+def _about_importances(importances: Importances, permutation: PermutationImportances | None) -> str:
+    about = (
+        "The sensitivity of a column is its share in the mean squared gradient of the predictions: how strongly they "
+        "react to a small change of its entries."
+    )
+    if permutation is None:
+        return about
+    return (
+        f"{about} The loss if shuffled is the part of the {permutation.measure} ({permutation.score:.3f}) that is lost "
+        f"when its entries are permuted in {permutation.source}: how much the predictions need the column, as long as "
+        "all other columns are there."
+    )
+
+
+def _importance_table(importances: Importances, permutation: PermutationImportances | None, order: list[int]) -> Table:
     top = float(max(importances.high.max(), importances.shares.max()))
     rows: list[list[Entry]] = []
     for j in order:
         share, low, high = (float(part[j]) for part in (importances.shares, importances.low, importances.high))
-        interval = Cell(f"{low:.1%} … {high:.1%}", sort=low)
         bar = Bar(share, 0.0, top, ends=(low, high))
-        rows.append([importances.columns[j], bar, number_cell(share, format_percent), interval])
+        loss = [] if permutation is None else [_loss_cell(permutation.drop, j)]
+        rows.append([importances.columns[j], bar, _share_cell(share, low, high), *loss])
+    headings: list[str | Column] = ["column", "", Column("sensitivity", hint=f"share, and {importances.interval_name}")]
+    return Table([*headings, *_loss_heading(permutation)], rows)
+
+
+def _group_table(importances: Importances, permutation: PermutationImportances | None) -> str:
+    shares = importances.group_shares
+    order = [int(g) for g in np.argsort(-shares, kind="stable") if shares[g] >= _SMALLEST_SHARE]
+    if not order:
+        return ""
+    rows: list[list[Entry]] = [
+        [
+            ", ".join(importances.columns[j] for j in importances.groups[g]),
+            _share_cell(float(shares[g]), float(importances.group_low[g]), float(importances.group_high[g])),
+            *([] if permutation is None else [_loss_cell(permutation.group_drop, g)]),
+        ]
+        for g in order
+    ]
     about = (
-        "Share of each column in the sensitivity of the predictions, the mean squared gradient over "
-        f"{importances.n_rows:,} training rows. The intervals contain {importances.level:.0%} of "
-        f"{importances.n_bootstrap} resamplings of these rows for one fit. A column to which predictions are sensitive "
-        "need not be a cause of the target."
+        "These columns have nearly the same information (rank correlations above 0.85), so the data does not determine "
+        "how they share their importance. Compare their sum: the sensitivities are added, and the columns are shuffled "
+        "together."
     )
-    left = importances.order[MOST_LINES:]
-    rest = note(f"{len(left):,} more columns have {importances.shares[left].sum():.1%} together.") if len(left) else ""
-    data = Table(["column", "", "share", "interval"], rows)
-    return PageSection("Importances", note(text(about)) + table(data, class_="plain", sortable=True) + rest)
+    data = Table(["columns", "sensitivity", *_loss_heading(permutation)], rows)
+    return tag("h3", "Correlated columns together") + note(about) + table(data, class_="plain", sortable=True)
+
+
+def _loss_heading(permutation: PermutationImportances | None) -> list[Column]:
+    if permutation is None:
+        return []
+    return [Column("loss if shuffled", hint=f"loss of {permutation.measure} when the entries are shuffled")]
+
+
+def _share_cell(share: float, low: float, high: float) -> Cell:
+    """Return a share with its interval below it."""
+    ends = f"{100 * low:.0f} … {high:.0%}"
+    markup = f"{share:.1%}" + tag("div", ends, class_="quiet", style="font-size:85%;white-space:nowrap")
+    return Cell(f"{share:.1%} ({ends})", sort=share, markup=markup)
+
+
+def _loss_cell(drops: Float[np.ndarray, " q"], at: int) -> Cell:
+    value, top = float(drops[at]), float(np.nanmax(drops, initial=0.0))
+    if not np.isfinite(value):
+        return number_cell(value)
+    return Cell(typographic_minus(f"{value:.3f}"), sort=value, fill=max(value, 0.0) / top if top > 0 else 0.0)
 
 
 def directions_section(model: FittedRFM, output: Label) -> PageSection:
@@ -49,42 +122,6 @@ def directions_section(model: FittedRFM, output: Label) -> PageSection:
         body = tag("div", _loadings(found, i) + _dependence(model, found, i, output), class_="side")
         panels.append((f"{i + 1}: {found.shares[i]:.0%}", body))
     return PageSection("Directions", note(text(about)) + tabs("directions", panels))
-
-
-def interactions_section(model: FittedRFM) -> PageSection:
-    """Return the learned matrix of the columns with the largest diagonal, and the pairs of largest sensitivity."""
-    M, source = learned_matrix(model, off_diagonal=True)
-    if len(M) < 2:
-        return PageSection("Interactions", "")
-    columns = model.columns
-    at = np.sort(np.argsort(-np.diag(M), kind="stable")[:_MAP_COLUMNS])
-    names = [columns.encoded[j] for j in at]
-    block = M[np.ix_(at, at)] / (np.trace(M) or 1.0)
-    size = np.sqrt(np.diag(block).clip(min=0))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        correlation = np.nan_to_num(block / np.outer(size, size), posinf=0.0, neginf=0.0)
-    off = block - np.diag(np.diag(block))
-    which = f"the {len(at)} columns with the largest diagonal" if len(at) < len(M) else "all columns"
-    maps = [
-        ("correlation", heat_map(correlation, f"M scaled to a diagonal of 1, on {which}", names=names, bound=1.0)),
-        ("entries", heat_map(block, f"M divided by its trace, on {which}", names=names)),
-        ("without the diagonal", heat_map(off, f"M without its diagonal, on {which}", names=names)),
-    ]
-    pairs = interactions(model, _PAIRS)
-    top = float(pairs.strength.max(initial=0.0))
-    rows: list[list[Entry]] = [
-        [f"{a} × {b}", Bar(float(s), 0.0, top), number_cell(float(s), format_percent), number_cell(float(c), _signed)]
-        for (a, b), s, c in zip(pairs.pairs, pairs.strength, pairs.correlation, strict=True)
-    ]
-    data = Table(["pair", "", "strength", "correlation"], rows)
-    about = (
-        f"From {matrix_name(source)}: red if the predictions change in the same direction with both columns, blue if "
-        "they change in opposite directions. A sum of two columns also has joint sensitivity, and a product of centred "
-        "columns need not have any, so this is no test for products."
-    )
-    listed = table(data, class_="plain", sortable=True) if rows else ""
-    body = tag("div", tabs("interaction map", maps) + listed, class_="side")
-    return PageSection("Interactions", note(text(about)) + body)
 
 
 def matrix_name(source: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -33,10 +33,11 @@ class Measure:
 
 @dataclass(frozen=True)
 class Score:
-    """A measured value with its 95 % interval; the ends are NaN if there are too few rows."""
+    """A measured value, that of the baseline on the same rows, and a 95 % interval; NaN ends if rows are too few."""
 
     measure: Measure
     value: float
+    baseline: float
     low: float
     high: float
 
@@ -57,20 +58,38 @@ def measures(predictions: Predictions) -> list[Measure]:
         Measure("Brier score", False, _brier),
     ]
     if predictions.probabilities.shape[1] <= _MOST_AUC_CLASSES:
-        name = "ROC AUC" if predictions.probabilities.shape[1] == 2 else "ROC AUC (one class against the rest, mean)"
+        name = "AUC" if predictions.probabilities.shape[1] == 2 else "AUC (each class against the rest, mean)"
         chosen.insert(2, Measure(name, True, _auc))
     return chosen
 
 
 def scores(predictions: Predictions) -> list[Score]:
-    """Return all measures of these predictions, each with its interval."""
-    out = []
+    """Return all measures of these predictions, each with its interval, and those of the baseline."""
+    out, constant = [], baseline(predictions)
     for measure in measures(predictions):
         values = resampled(measure, [predictions])[:, 0]
-        out.append(
-            Score(measure, measure.of(predictions, predictions.weights), *interval_of(measure, predictions, values))
-        )
+        value, without = (measure.of(one, one.weights) for one in (predictions, constant))
+        out.append(Score(measure, value, without, *interval_of(measure, predictions, values)))
     return out
+
+
+def baseline(predictions: Predictions) -> Predictions:
+    """Return the same rows as a model without columns predicts them, the best constant in hindsight.
+
+    It predicts the mean of each target of these rows, or their class frequencies and their most frequent class. A
+    constant from the training rows could only be worse by R², RMSE, log loss or Brier score.
+
+    >>> from gramian.report.model.predictions import Predictions
+    >>> rows = Predictions(np.array([1, 1, 0]), np.array([1, 0, 0]), np.eye(2)[[1, 0, 0]], np.ones(3), "", None)
+    >>> baseline(rows).predicted, baseline(rows).probabilities[0].round(2)
+    (array([1, 1, 1]), array([0.33, 0.67]))
+    """
+    w = predictions.weights / predictions.weights.sum()
+    if predictions.probabilities is None:
+        return replace(predictions, predicted=np.tile(w @ predictions.y, (len(predictions), 1)))
+    shares = np.bincount(predictions.y, w, minlength=predictions.probabilities.shape[1])
+    guesses = np.full(len(predictions), shares.argmax())
+    return replace(predictions, predicted=guesses, probabilities=np.tile(shares, (len(predictions), 1)))
 
 
 def has_enough_rows(predictions: Predictions) -> bool:

@@ -19,13 +19,18 @@ from gramian.tables.column_map import row_as_table
 from gramian.tables.types import Label, Labels, TableLike, TargetLike
 
 _MOST_ROWS = 20_000
-_SELECTION = "by which kernel and round were selected: slightly optimistic"
+_SELECTION = "kernels and rounds were selected by these predictions, so the scores are slightly optimistic"
 _SOURCES = {
-    "folds": f"rows: out-of-fold predictions, {_SELECTION}",
-    "split": f"rows: the holdout part of one split, {_SELECTION}",
-    "evaluation set": f"rows: the evaluation set of the fit, {_SELECTION}",
-    "leave-one-out": "rows: leave-one-out predictions given M, which was learned from these rows: slightly optimistic",
+    "folds": f"training rows, each predicted by a fit to other folds; {_SELECTION}",
+    "split": f"training rows that were held out of the fit; {_SELECTION}",
+    "evaluation set": f"rows of the evaluation set of the fit; {_SELECTION}",
+    "leave-one-out": (
+        "training rows, each predicted without itself; the matrix M was learned from all of them, so the scores are "
+        "slightly optimistic"
+    ),
 }
+_GIVEN = "rows that were given with the report and must not be training rows"
+_HELD_OUT = "held-out rows, predicted by a fit with the same settings to the other rows"
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +64,7 @@ class Predictions:
         return f"{len(self):,} {self.source}"
 
 
-def predictions_for(model: FittedRFM, X: TableLike = None, y: TargetLike = None) -> Predictions:
+def predictions_for(model: FittedRFM, X: TableLike = None, y: TargetLike = None, held_out: bool = False) -> Predictions:
     """Return predictions for the rows of the user, at most 20,000 random ones, or for holdout rows of the fit.
 
     Parameters
@@ -67,12 +72,14 @@ def predictions_for(model: FittedRFM, X: TableLike = None, y: TargetLike = None)
     model : FittedRFM
     X, y : table (n, d) and targets (n,) or (n, c), optional
         Rows the model was not fitted to.
+    held_out : bool
+        The rows were held out of a table, and another model was then fitted to all of it.
 
     >>> from gramian import RFMRegressor
     >>> rows = np.random.default_rng(0).normal(size=(60, 2))
     >>> model = RFMRegressor(preset="fast", n_rounds=0).fit(rows, rows[:, 0]).model_
     >>> predictions_for(model, rows[:5], rows[:5, 0]).description
-    '5 rows given with the report'
+    '5 rows that were given with the report and must not be training rows'
     """
     if X is None or y is None:
         if y is not None:
@@ -84,11 +91,11 @@ def predictions_for(model: FittedRFM, X: TableLike = None, y: TargetLike = None)
     check_consistent_length(table, y)
     n = len(y)
     rows = np.arange(n)
-    source = "rows given with the report"
+    source = _HELD_OUT if held_out else _GIVEN
     if n > _MOST_ROWS:
         rows = np.sort(np.random.default_rng(0).permutation(n)[:_MOST_ROWS])
         table, y = take(table, rows), y[rows]
-        source = f"rows, a random sample of the {n:,} given with the report"
+        source = f"random rows of {n:,} {source}"
     ones = np.ones(len(y))
     if model.classes is None:
         return _coded(model, ScoredRows(y, predicted(model, table), None, ones, source), rows)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from inspect import signature
 
 import numpy as np
 
 from gramian.core.version import __version__
 from gramian.display import Column, Entry, Table, format_number, format_percent
+from gramian.report.model.fitted import fitted_rows, selected_kernels
 from gramian.report.model.learned import MOST_LINES
 from gramian.report.model.predictions import Predictions, read_table
 from gramian.report.model.rounds import records_table
@@ -33,13 +34,13 @@ def data_section(model: FittedRFM, predictions: Predictions, X: TableLike = None
     columns = model.columns
     support = model.features.support
     pairs: list[tuple[str, object]] = [
-        ("training rows the model uses", f"{len(model.row_index):,}"),
+        ("fitted to", fitted_rows(model).description),
         ("columns", f"{len(columns.names):,}"),
         ("encoded columns", f"{len(columns.encoded):,}" if len(columns.encoded) != len(columns.names) else None),
         ("columns in use", f"{int(support.sum()):,}" if not support.all() else None),
     ]
     if predictions.classes:
-        pairs.append(("classes", f"{len(predictions.classes)}: {_listed(predictions.classes, _MOST_CLASSES)}"))
+        pairs.append(("classes", f"{len(predictions.classes)}: {listed(predictions.classes, _MOST_CLASSES)}"))
     else:
         pairs.append(("targets", str(predictions.y.shape[1])))
     if isinstance(model.target, NumericTarget):
@@ -58,11 +59,14 @@ def settings_section(estimator: RFMClassifier | RFMRegressor, model: FittedRFM) 
         changed = repr(value) != repr(defaults.get(name))
         (given if changed else others).append([name, code_cell(format_setting(value))])
     selected: list[tuple[str, object]] = [
-        ("kernel", format_setting(model.machine.kernel)),
+        ("kernel", " + ".join(selected_kernels(model))),
+        (
+            "kernel with its settings" if len(model.ensemble.machines) == 1 else "first kernel with its settings",
+            format_setting(model.machine.kernel),
+        ),
         ("update of M", format_setting(model.history.update)),
         ("ridge", number(float(model.history.ridge))),
         ("round", f"{model.history.best_round} of {len(model.history.rounds) - 1}"),
-        ("weights of the averaged models", " + ".join(f"{share:.0%}" for share in model.ensemble.shares)),
     ]
     if model.classes is not None:
         selected.append(("probabilities proportional to", model.link.description()))
@@ -131,7 +135,7 @@ def card_section(
     known: list[tuple[str, object]] = [
         ("model", f"{estimator}, a kernel machine that learns its features ({kind})"),
         ("software", f"gramian {__version__}"),
-        ("training data", f"{len(model.row_index):,} rows that the model uses, {len(columns.names):,} columns"),
+        ("training data", f"{fitted_rows(model).description}, {len(columns.names):,} columns"),
         ("evaluated on", predictions.description),
     ]
     known += [(name, given.pop(name, None)) for name in _CARD]
@@ -150,11 +154,16 @@ def _limits(model: FittedRFM, predictions: Predictions) -> list[str]:
         limits.append("Far from all training rows, predictions return to the mean.")
     few = [name for c, name in enumerate(predictions.classes) if 0 < int((predictions.y == c).sum()) < _FEW_ROWS]
     if few:
-        limits.append(f"Evaluated on fewer than {_FEW_ROWS} rows: class {_listed(few, 8)}.")
+        limits.append(f"Evaluated on fewer than {_FEW_ROWS} rows: class {listed(few, 8)}.")
     return limits
 
 
-def _listed(names: tuple[str, ...] | list[str], most: int) -> str:
+def listed(names: Sequence[str], most: int) -> str:
+    """Return names separated by commas, with an ellipsis for those beyond ``most``.
+
+    >>> listed(["a", "b", "c"], 2)
+    'a, b …'
+    """
     return ", ".join(names[:most]) + (" …" if len(names) > most else "")
 
 
@@ -180,4 +189,4 @@ def _columns(model: FittedRFM, given: TableLike) -> str:
     headings += [Column("encoding", "left")] if records else []
     left = len(columns.names) - len(rows)
     rest = note(f"{left:,} more columns.") if left else ""
-    return table(Table(headings, rows), sortable=True) + rest
+    return table(Table(headings, rows), class_="dense", sortable=True) + rest

@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 
 from gramian.display import Bar, Cell, Column, Entry, Table, format_number, format_percent
+from gramian.report.model.pairs import by_group
 from gramian.report.web import (
     PageSection,
     heat_map,
@@ -23,6 +24,7 @@ from gramian.report.web import (
 from gramian.report.web.charts import Line
 from gramian.rfm import FittedRFM
 from gramian.rfm.training.rounds import Evolution
+from gramian.tables.column_map import ColumnMap
 
 _SHARES = 8
 """Number of columns whose shares are listed for each round."""
@@ -37,21 +39,24 @@ def rounds_section(model: FittedRFM) -> PageSection:
     if evolution is None:
         return PageSection("Rounds", errors + note("This model was saved without M of each round."))
     columns = model.columns
-    names = [columns.encoded[j] for j in evolution.columns]
+    shown, groups = np.unique(columns.groups[evolution.columns], return_inverse=True)
+    names = [columns.names[p] for p in shown]
     frames = []
-    for t, block in enumerate(evolution.blocks.astype(float)):
+    for t, encoded in enumerate(evolution.blocks.astype(float)):
+        block = by_group(encoded, groups, len(shown))
         words = f"round {t} of {len(evolution.blocks) - 1}" + (", selected" if t == selected else "")
         words += f", cosine to the selected M {evolution.cosines[t]:.3f}"
         picture = heat_map(
             block,
             f"M in {words}",
             names=names,
-            caption="M divided by its trace; the table has the largest shares of its diagonal.",
+            caption="M of the columns with the largest diagonal, divided by the sum of its diagonal.",
         )
-        frames.append((words, tag("div", picture + _shares(evolution, t, columns.encoded), class_="side")))
+        frames.append((words, tag("div", picture + _shares(columns, evolution, t), class_="side")))
     about = (
         "Round 0 is plain kernel ridge regression, where M is the identity. Each further round computes M from the "
-        "gradients of the previous one. The colours of each picture are scaled to its largest entry."
+        "gradients of the previous one: columns to which the predictions are sensitive gain weight. Levels of a "
+        "category are summed. The colours of each picture are scaled to its largest entry."
     )
     charts = errors + _cosines(evolution, selected) if len(frames) > 1 else ""
     return PageSection("Rounds", note(about) + slider("round", frames, selected) + tag("div", charts, class_="side"))
@@ -69,10 +74,11 @@ def errors_chart(models: Sequence[tuple[str, FittedRFM]]) -> str:
         return ""
     alt = f"{quantity}: " + "; ".join(" ".join([line.name, *map(number, line.y)]).strip() for line in series)
     marked = float(models[0][1].history.best_round) if len(models) == 1 else None
-    caption = "Error of the scaled target." + (" Dashed: the selected round." if marked is not None else "")
+    caption = f"{quantity[0].upper()}{quantity[1:]}." + (" Dashed: the selected round." if marked is not None else "")
     if absent:
         caption += f" Without such errors of several rounds, and not drawn: {' and '.join(absent)}."
-    return lines(series, alt, x="round", y=quantity, marked=marked, caption=caption)
+    name = "error on holdout rows" if key == "score" else "leave-one-out error"
+    return lines(series, alt, x="round", y=name, marked=marked, caption=caption)
 
 
 def records_table(model: FittedRFM) -> str:
@@ -116,9 +122,13 @@ def _cosines(evolution: Evolution, selected: int) -> str:
     return lines([line], alt, x="round", y="cosine to the selected M", marked=float(selected), caption=caption)
 
 
-def _shares(evolution: Evolution, t: int, names: Sequence[str]) -> str:
-    shares = evolution.diagonals[t].astype(float)
+def _shares(columns: ColumnMap, evolution: Evolution, t: int) -> str:
+    every = columns.fold(evolution.diagonals.astype(float))
+    shares = every[t]
     order = np.argsort(-shares, kind="stable")[:_SHARES]
-    top = float(evolution.diagonals.max())
-    rows = [[names[j], Bar(float(shares[j]), 0.0, top), number_cell(float(shares[j]), format_percent)] for j in order]
-    return table(Table(["column", "", "share"], rows), class_="plain")
+    top = float(every.max())
+    rows = [
+        [columns.names[j], Bar(float(shares[j]), 0.0, top), number_cell(float(shares[j]), format_percent)]
+        for j in order
+    ]
+    return table(Table(["column", "", "share of the diagonal"], rows), class_="plain")

@@ -39,6 +39,16 @@ for (const sorted of document.querySelectorAll("table.sortable")) {
   }
 }
 
+// Tables that are wider than the screen say so.
+const regions = [...document.querySelectorAll(".gramian-result")];
+const mark = () => {
+  for (const region of regions) region.classList.toggle("overflows", region.scrollWidth > region.clientWidth + 1);
+};
+addEventListener("resize", mark);
+addEventListener("toggle", mark, true);
+addEventListener("click", mark);
+addEventListener("keyup", mark);
+
 // Tabs: one panel at a time; the arrow keys, Home and End move between them.
 for (const set of document.querySelectorAll(".tabs")) {
   const list = set.querySelector("[role=tablist]"), tabs = [...list.children];
@@ -75,6 +85,8 @@ for (const slider of document.querySelectorAll(".slider")) {
   knob.addEventListener("input", show);
   show();
 }
+
+mark();
 
 // Printing: folded parts are opened before, and closed after.
 const closed = [];

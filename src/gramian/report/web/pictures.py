@@ -52,7 +52,8 @@ _SIDE = 320
 _FONT = 11.0
 _SMALLEST_STEP = 9.0
 """Smallest distance of two names in pixels at which they can be read."""
-_LONGEST = 18
+_LONGEST, _LONGEST_OF_FEW, _FEW = 24, 36, 12
+"""Largest number of letters of a name beside a picture, and beside one with few rows."""
 
 
 def figure(drawing: Figure | Axes, alt: str, caption: str = "") -> str:
@@ -139,8 +140,9 @@ def heat_map(
     source = f"data:image/png;base64,{b64encode(buffer.getvalue()).decode()}"
     step = _SIDE / max(p, q)
     wide, high = q * step, p * step
-    left = _margin(names) if names is not None and step >= _SMALLEST_STEP else 0.0
-    above = _margin(columns) if columns is not None and step >= _SMALLEST_STEP else 0.0
+    longest = _LONGEST_OF_FEW if max(p, q) <= _FEW else _LONGEST
+    left = _margin(names, longest) if names is not None and step >= _SMALLEST_STEP else 0.0
+    above = _margin(columns, longest) if columns is not None and step >= _SMALLEST_STEP else 0.0
     size = min(_FONT, step)
     marks = tag("image", href=source, x=left, y=above, width=wide, height=high, preserveAspectRatio="none")
     marks += tag("rect", x=left, y=above, width=wide, height=high, class_="edge")
@@ -148,7 +150,7 @@ def heat_map(
         marks += "".join(
             tag(
                 "text",
-                _short(name),
+                _short(name, longest),
                 x=left - 4,
                 y=round(above + (i + 0.5) * step + 0.35 * size, 1),
                 font_size=size,
@@ -159,7 +161,7 @@ def heat_map(
     if above and columns is not None:
         for j, name in enumerate(columns):
             x, y = round(left + (j + 0.5) * step + 0.35 * size, 1), above - 4
-            marks += tag("text", _short(name), x=x, y=y, font_size=size, transform=f"rotate(-90 {x} {y})")
+            marks += tag("text", _short(name, longest), x=x, y=y, font_size=size, transform=f"rotate(-90 {x} {y})")
     box = f"0 0 {round(left + wide + 1, 1)} {round(above + high + 1, 1)}"
     svg = tag(
         "svg",
@@ -180,12 +182,12 @@ def _framed(svg: str, caption: str) -> str:
     return tag("figure", svg + (tag("figcaption", text(caption)) if caption else ""), class_="plot")
 
 
-def _short(name: str) -> str:
-    return text(name if len(name) <= _LONGEST else name[: _LONGEST - 1] + "…")
+def _short(name: str, longest: int) -> str:
+    return text(name if len(name) <= longest else name[: longest - 1] + "…")
 
 
-def _margin(names: Sequence[str] | None) -> float:
-    longest = max((min(len(name), _LONGEST) for name in names or ()), default=0)
+def _margin(names: Sequence[str] | None, most: int) -> float:
+    longest = max((min(len(name), most) for name in names or ()), default=0)
     return round(8 + 0.63 * _FONT * longest, 1)
 
 

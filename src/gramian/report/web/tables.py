@@ -3,9 +3,22 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
-from gramian.display import MISSING, Cell, Column, Table, format_number, table_html, tag, text
+from gramian.display import (
+    MISSING,
+    Cell,
+    Column,
+    Entry,
+    Table,
+    format_number,
+    table_html,
+    tag,
+    text,
+    typographic_minus,
+)
 from gramian.display.style import CLASS
 from gramian.report.web.parts import label
 
@@ -33,11 +46,19 @@ def table(
     >>> 'data-value="0.7"' in table(shares, sortable=True)
     True
     """
-    made = table_html(data, title=title, sortable=sortable, class_=class_, id=id)
+    rows = [[_breakable(first), *rest] for first, *rest in data.rows]
+    made = table_html(replace(data, rows=rows), title=title, sortable=sortable, class_=class_, id=id)
     # The region can have the focus, so that the keyboard can scroll it.
     about = title or ", ".join(column.heading for column in data.columns if column.heading) or "facts"
     kind = "tall" if len(data.rows) > _MOST_ROWS else "scroll"
     return tag("div", made, class_=f"{CLASS} {kind}", tabindex=0, role="region", aria_label=about)
+
+
+def _breakable(name: Entry) -> Entry:
+    """Return a name as a cell whose lines may break after ``_``, ``=``, ``/`` and ``.``, and within no word."""
+    if not isinstance(name, str) or not re.search(r"[_=/.]\w", name):
+        return name
+    return Cell(name, markup=re.sub(r"([_=/.])(?=\w)", r"\1<wbr>", text(typographic_minus(name))))
 
 
 def facts(pairs: Iterable[tuple[str, object]], title: str = "") -> str:

@@ -17,24 +17,21 @@ May import ``core``, ``display``, ``tables``, :mod:`gramian.rfm.model` and modul
 [2, 0, 0]
 """
 
-from gramian.rfm.explain.contributions import (
-    Explanation,
-    Explanations,
-    Neighbours,
-    explain,
-    explain_standardised,
-)
+from gramian.rfm.explain.contributions import explain, explain_standardised
 from gramian.rfm.explain.dependence import Along, along, partial_dependence_along
 from gramian.rfm.explain.directions import Directions, Interactions, directions, interactions, learned_matrix
+from gramian.rfm.explain.explanation import Explanation, Explanations
 from gramian.rfm.explain.importances import (
     Importances,
     feature_importances,
     importances,
-    shares,
     squared_gradients,
     top_columns,
 )
+from gramian.rfm.explain.influence import Influence, LeaveOneOut
 from gramian.rfm.explain.output import Output
+from gramian.rfm.explain.permutation import PermutationImportances, permutation_importances
+from gramian.rfm.explain.refits import shares
 from gramian.rfm.explain.summary import Summary, summarise
 
 __all__ = [
@@ -43,9 +40,11 @@ __all__ = [
     "Explanation",
     "Explanations",
     "Importances",
+    "Influence",
     "Interactions",
-    "Neighbours",
+    "LeaveOneOut",
     "Output",
+    "PermutationImportances",
     "Summary",
     "along",
     "directions",
@@ -56,6 +55,7 @@ __all__ = [
     "interactions",
     "learned_matrix",
     "partial_dependence_along",
+    "permutation_importances",
     "shares",
     "squared_gradients",
     "summarise",

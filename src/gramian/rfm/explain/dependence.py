@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Float
 
-from gramian.display import Bar, Renderable, Section, Table, bars, format_number
+from gramian.display import Plottable, Section, Table, curve_svg, dot_line, format_number, to_html
 from gramian.rfm.explain.directions import Directions, check_positive, directions
 from gramian.rfm.explain.output import Output
 from gramian.rfm.model import FittedRFM
@@ -22,8 +22,8 @@ _RANGE = (0.01, 0.99)
 """The grid lies between these quantiles of the training rows' positions."""
 
 
-@dataclass(frozen=True, eq=False)
-class Along(Renderable):
+@dataclass(frozen=True, eq=False, repr=False)
+class Along(Plottable):
     """Predictions for rows that are moved along a learned direction and unchanged across it.
 
     ``grid`` holds positions ``v·z`` (v of length 1, z the standardised columns), ``mean`` the average prediction of all
@@ -46,19 +46,27 @@ class Along(Renderable):
         return pd.DataFrame({"position": self.grid, "mean": self.mean, "low": self.low, "high": self.high})
 
     def sections(self) -> list[Section]:
-        """Return a table with one line for each of about eleven positions."""
+        """Return a table with one line for each of about eleven positions, and the curve drawn from top to bottom."""
+        return [self._section(curve=True)]
+
+    def _repr_html_(self) -> str:
+        chart = curve_svg(self.grid, self.mean, self.low, self.high, f"position along {self.name}", self.output.name)
+        return to_html([self._section(curve=False)], before=chart)
+
+    def _section(self, curve: bool) -> Section:
         some = np.unique(np.linspace(0, len(self.grid) - 1, _SHOWN_POSITIONS).astype(int))
-        rows: list[list[str | Bar]] = [
+        bottom, top = float(self.low.min()), float(self.high.max())
+        rows = [
             [
                 f"{self.grid[g]:+.2f}",
-                bar,
+                *([dot_line(self.mean[g], self.low[g], self.high[g], bottom, top)] if curve else []),
                 format_number(self.mean[g]),
                 f"{format_number(self.low[g])} – {format_number(self.high[g])}",
             ]
-            for g, bar in zip(some, bars((self.mean[some] - self.mean.min()).tolist()), strict=True)
+            for g in some
         ]
-        heading = f"{self.level:.0%} of rows"
-        return [Section(f"{self.output.name} along {self.name}", Table(["position", "", "mean", heading], rows))]
+        headings = ["position", *([""] if curve else []), "mean", f"{self.level:.0%} of rows"]
+        return Section(f"{self.output.name} along {self.name}", Table(headings, rows))
 
 
 def partial_dependence_along(

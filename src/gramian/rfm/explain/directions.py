@@ -15,7 +15,7 @@ import torch
 from jaxtyping import Float
 
 from gramian.core import psd_eigh
-from gramian.display import Bar, Renderable, Section, Table, bars, format_signed
+from gramian.display import Bar, Plottable, Section, Table, bars, format_signed
 from gramian.rfm.model import FittedRFM
 from gramian.tables.column_map import ColumnMap
 
@@ -29,8 +29,8 @@ Matrix = Float[np.ndarray, "d d"]
 MatrixName = Literal["feature_matrix_", "agop_"]
 
 
-@dataclass(frozen=True, eq=False)
-class Directions(Renderable):
+@dataclass(frozen=True, eq=False, repr=False)
+class Directions(Plottable):
     """Eigenvectors of the learned matrix, strongest first: ``loadings (k, d)`` on standardised (encoded) columns.
 
     ``shares`` are eigenvalues divided by the trace. Each row of ``loadings`` has length 1 and its largest entry is
@@ -71,8 +71,8 @@ class Directions(Renderable):
         return Section(title, Table(["column", "", "loading"], rows))
 
 
-@dataclass(frozen=True, eq=False)
-class Interactions(Renderable):
+@dataclass(frozen=True, eq=False, repr=False)
+class Interactions(Plottable):
     """Pairs of the user's columns by *joint sensitivity*: the off-diagonal of the learned matrix.
 
     ``strength`` is ``‖M_AB‖ / tr M`` and ``correlation`` is ``‖M_AB‖ / √(‖M_AA‖ ‖M_BB‖)``, with the norm over the

@@ -28,7 +28,7 @@ _SOURCES: dict[Source, str] = {
 Fact = tuple[str, str]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Summary(Renderable):
     """Facts ``(name, value)`` about a fit, its most important columns, and its rounds.
 

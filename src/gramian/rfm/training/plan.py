@@ -69,7 +69,7 @@ Validation = Literal["folds", "splits", "holdout", "evaluation set", "none"]
 Refit = Literal["none", "all rows", "growing parts"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Plan(Renderable):
     """Everything that depends on the number of rows, with the reason for the solver.
 

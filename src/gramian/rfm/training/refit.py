@@ -16,7 +16,7 @@ from gramian.core.selection import Member, Selection
 from gramian.core.splits import RowSplit
 from gramian.kernels import Metric
 from gramian.rfm.machine import KernelMachine
-from gramian.rfm.model import Ensemble
+from gramian.rfm.model import Ensemble, MemberHistory
 from gramian.rfm.training.context import FitContext
 from gramian.rfm.training.plan import FEATURE_ROWS, SIDE_BY_SIDE_ROWS, Plan
 from gramian.rfm.training.rounds import (
@@ -81,6 +81,16 @@ def select_columns(diagonal: Float[Tensor, " d"], threshold: float) -> Bool[Tens
 def weight_growth(data: Rows, split: RowSplit) -> float:
     """Return the factor by which a ridge per row grows from the training rows of a split to all rows."""
     return data.total_weight / split.fitted(data).total_weight
+
+
+def histories(selection: Selection, runs: list[Run], growth: float | None) -> tuple[MemberHistory, ...]:
+    """Return kernel, update and path of each selected member, with the ridges of the refit on all rows."""
+    found = []
+    for member in selection.members:
+        run = runs[member.run]
+        path = tuple(replace(step, ridge=(growth or 1.0) * step.ridge) for step in run.path[: member.round + 1])
+        found.append(MemberHistory(run.candidate.kernel, run.candidate.update, path, member.share))
+    return tuple(found)
 
 
 def refit_on_all_rows(

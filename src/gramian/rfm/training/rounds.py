@@ -71,7 +71,7 @@ class Round(Renderable):
         return [str(self.index), format_number(self.score), bar, *shown, f"{self.seconds:.2f}", self.status]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Rounds(Renderable, Sequence[Round]):
     """The records of all rounds: a sequence that is displayed as a table. ``loss`` describes their scores.
 

@@ -28,6 +28,7 @@ from gramian.rfm.training.plan import Plan
 from gramian.rfm.training.refit import (
     Refit,
     Refitted,
+    histories,
     refit_on_all_rows,
     select_columns,
     solve_selected_fully,
@@ -272,7 +273,7 @@ def _refit(
         growth = weight_growth(data, parts.splits[0]) if task.ridge_grows else None
         refits = refit_on_all_rows(selection, runs, parts.splits[0], data, plan, growth, context)
     machines = [refit.machines[-1] for refit in refits]
-    ensemble = _average_members(selection, compared, machines)
+    ensemble = replace(_average_members(selection, compared, machines), members=histories(selection, runs, growth))
     machine, ridge = ensemble.machines[0], (growth or 1.0) * run.records[best.round].ridge
     assert isinstance(machine, KernelMachine)
     if task.feature_threshold is None:

@@ -9,14 +9,14 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from gramian.core.statistics import wilson_interval
-from gramian.display import Bar, Renderable, Section, Table, bars
+from gramian.display import Bar, Plottable, Section, Table, bars
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-@dataclass(frozen=True, eq=False)
-class Reliability(Renderable):
+@dataclass(frozen=True, eq=False, repr=False)
+class Reliability(Plottable):
     """Rows in bins of equal width by the probability of the predicted class; bins without rows are left out.
 
     ``confidence`` is the mean of those probabilities, ``accuracy`` the share of correct predictions, ``low`` and

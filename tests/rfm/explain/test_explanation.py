@@ -11,9 +11,12 @@ from rfm.explain.models import QUICK, quick
 
 def test_text_names_columns_values_and_rows(data, model):
     text = str(model.explain(data[2][0]))
-    for word in ("x0", "x4", "contribution", "sensitivity", "similarity", "all other rows", "offset", "reference"):
+    for word in ("x0", "x4", "contribution", "sensitivity", "similarity", "change", "without it", "reference"):
         assert word in text
     assert "caus" not in text
+    assert "the explained row" in text
+    for row in model.explain(data[2][0]).influence.rows:
+        assert text.count(f"row {row} ") == 2  # once with its influence, once with its entries
 
 
 def test_columns_beyond_the_first_twelve_are_summed():

@@ -1,0 +1,47 @@
+"""The table of gramian fit: rows, task, and what there is to say about its columns."""
+
+import numpy as np
+import pytest
+
+from gramian.cli.fit_data import describe, read_fit_data
+from quick_models import houses
+
+pd = pytest.importorskip("pandas")
+
+
+def write(frame, tmp_path):
+    path = tmp_path / "t.csv"
+    frame.to_csv(path, index=False)
+    return path
+
+
+def test_rows_without_a_target_are_counted_and_left_out(tmp_path):
+    frame = houses()
+    frame.loc[::10, "price"] = np.nan
+    data = read_fit_data(write(frame, tmp_path), "price", drop=("sold",))
+    assert (len(data.y), data.without_target, data.target) == (108, 12, "price")
+    assert list(data.X.columns) == ["area", "rooms", "noise"]
+    assert data.task.name == "regression"
+
+
+def test_a_column_that_splits_the_rows_is_no_feature(tmp_path):
+    path = write(houses().assign(street=np.arange(120) // 4), tmp_path)
+    data = read_fit_data(path, "price", groups="street")
+    assert "street" not in data.X
+    assert data.split_by["groups"].tolist() == (np.arange(120) // 4).tolist()
+
+
+def test_a_table_without_names_has_numbered_columns(tmp_path):
+    path = tmp_path / "t.csv"
+    houses().drop(columns="sold").to_csv(path, index=False, header=False)
+    data = read_fit_data(path, "x3", header=False)
+    assert list(data.X.columns) == ["x0", "x1", "x2"]
+    assert len(data.y) == 120
+
+
+def test_each_column_has_a_record():
+    X = pd.DataFrame({"area": ["1.5", "2.5", None, "4"], "town": ["a", "b", "a", "b"]})
+    area, town = describe(X)
+    assert (area["kind"], area["missing"], area["distinct"]) == ("number", 1, 3)
+    assert "median" in area["use"]
+    assert (town["kind"], town["missing"]) == ("category", 0)
