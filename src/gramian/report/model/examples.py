@@ -109,7 +109,8 @@ def _influence(explained: Explanation) -> str:
         ]
         for name, target, change, without in zip(names, found.targets, found.change, found.without, strict=True)
     ]
-    headings = ["training row", Column(explained.target_heading, "left"), "change", f"{explained.outcome} without it"]
+    heading = Column(explained.target_heading, "left")
+    headings: list[str | Column] = ["training row", heading, "change", f"{explained.outcome} without it"]
     shown = explained.leading_columns(_ENTRIES)
     entries = [explained.values, *found.entries]
     rows: list[list[Entry]] = [
