@@ -112,11 +112,10 @@ def _influence(explained: Explanation) -> str:
     heading = Column(explained.target_heading, "left")
     headings: list[str | Column] = ["training row", heading, "change", f"{explained.outcome} without it"]
     shown = explained.leading_columns(_ENTRIES)
-    entries = [explained.values, *found.entries]
     rows: list[list[Entry]] = [
-        [explained.columns[j], *(_short(format_value(each[j]), _SHORT_ENTRY) for each in entries)] for j in shown
+        [explained.columns[j], *(_short(format_value(each[j]), _SHORT_ENTRY) for each in found.entries)] for j in shown
     ]
-    contents = table(Table(["column", "this row", *names], rows), title="Their entries in the leading columns")
+    contents = table(Table(["column", *names], rows), title="Their entries in the leading columns")
     return tag("h3", title) + note(text(about)) + table(Table(headings, lines)) + contents
 
 
