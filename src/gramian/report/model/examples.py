@@ -54,7 +54,7 @@ def examples_section(
         "explain the model, and need not be causes of the target."
     )
     if X is None:
-        about += " The examples are training rows, because no other rows were given."
+        about += " These are training rows, because no other rows were given."
     return PageSection("Example explanations", note(about) + tabs("examples", panels))
 
 
