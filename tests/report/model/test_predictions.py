@@ -17,7 +17,7 @@ def test_without_rows_the_scores_are_those_of_holdout_rows(tmp_path):
         "90 rows: out-of-fold predictions, by which kernel and round were selected: slightly optimistic" in checked.text
     )
     assert "These are training rows" in checked.text
-    assert "Training rows with the largest contributions" in checked.text
+    assert "Training rows with the largest influence" in checked.text
     found = predictions_for(model.model_)
     assert found.y.shape == (90, 1)
     assert np.sort(found.y[:, 0]) == pytest.approx(np.sort(y))
