@@ -54,7 +54,7 @@ def examples_section(
         "explain the model, and need not be causes of the target."
     )
     if X is None:
-        about += " The examples are training rows, because no other rows were given."
+        about += " These are training rows, because no other rows were given."
     return PageSection("Example explanations", note(about) + tabs("examples", panels))
 
 
@@ -109,13 +109,13 @@ def _influence(explained: Explanation) -> str:
         ]
         for name, target, change, without in zip(names, found.targets, found.change, found.without, strict=True)
     ]
-    headings = ["training row", Column(explained.target_heading, "left"), "change", f"{explained.outcome} without it"]
+    heading = Column(explained.target_heading, "left")
+    headings: list[str | Column] = ["training row", heading, "change", f"{explained.outcome} without it"]
     shown = explained.leading_columns(_ENTRIES)
-    entries = [explained.values, *found.entries]
     rows: list[list[Entry]] = [
-        [explained.columns[j], *(_short(format_value(each[j]), _SHORT_ENTRY) for each in entries)] for j in shown
+        [explained.columns[j], *(_short(format_value(each[j]), _SHORT_ENTRY) for each in found.entries)] for j in shown
     ]
-    contents = table(Table(["column", "this row", *names], rows), title="Their entries in the leading columns")
+    contents = table(Table(["column", *names], rows), title="Their entries in the leading columns")
     return tag("h3", title) + note(text(about)) + table(Table(headings, lines)) + contents
 
 

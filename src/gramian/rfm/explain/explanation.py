@@ -115,14 +115,8 @@ class Explanation(Plottable):
                 strict=True,
             )
         ]
-        headings = [
-            "row",
-            Column(self.target_heading, "left"),
-            "similarity",
-            "",
-            "change",
-            f"{self.outcome} without it",
-        ]
+        heading = Column(self.target_heading, "left")
+        headings: list[str | Column] = ["row", heading, "similarity", "", "change", "without it"]
         note = (
             f"change: {self.output.name} without the row less that with it, exact for the same features and ridge\n"
             f"without it: {self.outcome} without the row"

@@ -76,7 +76,8 @@ def _standardised(ranks: Float[np.ndarray, "n q"]) -> Float[np.ndarray, "n r"]:
     centred = ranks - ranks.mean(axis=0)
     size = np.linalg.norm(centred, axis=0)
     varies = size > 0
-    return centred[:, varies] / size[varies]
+    out: Float[np.ndarray, "n r"] = centred[:, varies] / size[varies]
+    return out
 
 
 def _basis(block: Float[np.ndarray, "n q"]) -> tuple[Float[np.ndarray, "n r"], int]:
@@ -91,4 +92,4 @@ def _multiple(basis: Float[np.ndarray, "n r"], rank: int, other: Float[np.ndarra
     explained = float(np.square(basis.T @ other).sum()) / other.shape[1]
     if rank >= n - 1:
         return 0.0
-    return max(0.0, 1 - (1 - explained) * (n - 1) / (n - 1 - rank)) ** 0.5
+    return float(np.sqrt(max(0.0, 1 - (1 - explained) * (n - 1) / (n - 1 - rank))))

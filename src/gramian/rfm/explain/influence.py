@@ -159,8 +159,8 @@ class LeaveOneOut:
         reason = why_unsolved(model)
         if reason:
             return reason
-        n, budget = model.machine.n, model.machine.max_bytes
-        if n > MOST_ROWS or (budget is not None and 3 * 8 * n * n > budget):
+        n = model.machine.n
+        if n > MOST_ROWS or 3 * 8 * n * n > model.history.plan.max_bytes:
             return f"the exact change needs the inverse of a matrix of {n:,} by {n:,} entries, which takes too long"
         with threads(model.n_threads):
             rows = SolvedRows.of(model)

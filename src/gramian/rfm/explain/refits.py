@@ -135,8 +135,8 @@ def _member_shares(model: FittedRFM, rows: Rows) -> Float[np.ndarray, "k p"]:
 def _refit(member: MemberHistory, rows: Rows, model: FittedRFM) -> KernelMachine:
     """Repeat the rounds of a member on some rows."""
     solver = Direct()
-    most = model.machine.max_bytes or model.history.plan.max_bytes
-    candidate = Candidate(member.kernel, member.update, solver, solver, len(member.path) - 1, most, _SEED)
+    last, most = len(member.path) - 1, model.history.plan.max_bytes
+    candidate = Candidate(member.kernel, member.update, solver, solver, last, most, _SEED)
     *_, (_, machine) = rounds(candidate, rows, ReplayedParams(member.path, _SEED))
     return machine
 
