@@ -15,5 +15,14 @@ array([[1.5, 0. , 1. ],
 from gramian.tables.columns import needs_encoding
 from gramian.tables.encoder import ColumnRecord, TableEncoder
 from gramian.tables.labels import encode_labels, label_codes, read_target
+from gramian.tables.unseen import unseen_levels
 
-__all__ = ["ColumnRecord", "TableEncoder", "encode_labels", "label_codes", "needs_encoding", "read_target"]
+__all__ = [
+    "ColumnRecord",
+    "TableEncoder",
+    "encode_labels",
+    "label_codes",
+    "needs_encoding",
+    "read_target",
+    "unseen_levels",
+]

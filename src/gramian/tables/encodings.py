@@ -14,8 +14,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +42,13 @@ class Channel:
 
 class Encoding(ABC):
     """Fitted map from one column to channels."""
+
+    has_levels: ClassVar[bool] = False
+    """True if the column consists of levels, of which later rows may have new ones."""
+
+    def knows(self, texts: Sequence[str]) -> list[bool]:
+        """Return for each text whether it is no new level: a training row had it, or it needs no level."""
+        return [True] * len(texts)
 
     @abstractmethod
     def encode(self, column: RawColumn) -> Array:
@@ -155,6 +163,10 @@ class Ordered(Encoding):
     levels: tuple[str, ...]
     fill: float
     indicator: bool
+    has_levels: ClassVar[bool] = True
+
+    def knows(self, texts: Sequence[str]) -> list[bool]:
+        return [text in self.levels for text in texts]
 
     @classmethod
     def fit(cls, column: RawColumn, missing: str, weights: Array) -> Ordered:
@@ -198,6 +210,11 @@ class Category(Encoding):
     counted: tuple[str, ...]
     """Sorted levels of more than one training row, for the frequency channel; empty if there is no such channel."""
     counts: NDArray[np.int64]
+    has_levels: ClassVar[bool] = True
+
+    def knows(self, texts: Sequence[str]) -> list[bool]:
+        known = {*self.levels, *self.counted}
+        return [text in known for text in texts]
 
     @classmethod
     def fit(cls, column: RawColumn, max_categories: int, copies: Array) -> Category:
