@@ -213,7 +213,7 @@ def test_the_words_none_and_na_are_missing_and_noted():
     _, record, block = fit(["None", "NA", "Attached", "Built-in", "NA"])
     assert record.encoded == ("c=Attached", "c=Built-in", "c__missing")
     assert block[:, 2].tolist() == [1, 1, 0, 0, 1]
-    assert record.notes == ("'NA' (2 rows) is read as missing", "'None' (1 rows) is read as missing")
+    assert record.notes == ("'NA' (2 rows) is read as missing", "'None' (1 row) is read as missing")
     _, record, block = fit(["5", "NA", "7.5", "5"])
     assert record.kind == "number"
     assert block[:, 1].tolist() == [0, 1, 0, 0]

@@ -22,7 +22,7 @@ from gramian.cli.completion import complete_column
 from gramian.cli.interrupts import INTERRUPTED, noticing_interrupts
 from gramian.cli.options import missing_option
 from gramian.cli.output import emit, make_console
-from gramian.cli.remarks import remarks
+from gramian.cli.remarks import remarks, without_repeated_remarks
 from gramian.cli.shares import share_table
 from gramian.cli.target import read_target, score_with_baseline
 from gramian.core import format_bytes
@@ -232,7 +232,7 @@ def _fit(
     """
     estimator: Callable[..., Any] = RFMClassifier if task.classifies else RFMRegressor
     scored = None
-    with noticing_interrupts() as interrupted:
+    with noticing_interrupts() as interrupted, without_repeated_remarks():
         if test_size > 0:
             train, test = _split(y, split_by, test_size, seed, task)
             X_test, y_train, y_test = X.iloc[test], y.iloc[train], y.iloc[test]
@@ -276,17 +276,17 @@ def describe(X: Any) -> list[dict[str, Any]]:
         {
             "name": record.name,
             "kind": record.kind,
-            "missing": int(X[record.name].isna().sum()),
+            "missing": record.missing,
             "distinct": int(X[record.name].nunique()),
-            "use": record.done if _is_encoded(record, X) else "",
+            "use": record.done if _is_encoded(record) else "",
         }
         for record in TableEncoder().fit(X).records_
     ]
 
 
-def _is_encoded(record: ColumnRecord, X: Any) -> bool:
+def _is_encoded(record: ColumnRecord) -> bool:
     """Return whether a column is more than numbers that are used as they are."""
-    return record.kind not in ("number", "boolean") or bool(X[record.name].isna().any())
+    return record.kind not in ("number", "boolean") or record.missing > 0
 
 
 def named_importances(model: Any) -> dict[str, float]:

@@ -15,16 +15,22 @@ from gramian.tables.plain_texts import parse_iso
 
 _LONGEST = 60
 """Characters of the longest date; a longer text is a sentence."""
-_NAMES = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_FULL = "january february march april may june july august september october november december".split()
-_MONTHS = {name: i + 1 for names in (_NAMES, _FULL) for i, name in enumerate(names)} | {"sept": 9}
+_SHORT = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_ENDINGS = ("uary", "ruary", "ch", "il", "", "e", "y", "ust", "tember", "ober", "ember", "ember")
+_MONTHS = {
+    name: month
+    for month, (short, ending) in enumerate(zip(_SHORT, _ENDINGS, strict=True), 1)
+    for name in (short, short + ending)
+} | {"sept": 9}
 _MONTH = "(?P<name>" + "|".join(sorted(_MONTHS, key=len, reverse=True)) + r")\.?"
 _WEEKDAY = r"(?:(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?\.?,?\s+)?"
 _TIME = r"(?:[\s,T]\s*(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d)(?:\.\d+)?)?\s*(?P<half>[ap]\.?m\.?)?)?"
 _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
 _YEAR = r"(?P<year>\d{4}|'?\d{2})"
 _NUMBERS = re.compile(rf"(?P<first>\d{{1,2}})(?P<mark>[./-])(?P<second_number>\d{{1,2}})(?P=mark){_YEAR}{_TIME}", re.I)
-_YEAR_FIRST = re.compile(rf"(?P<year>\d{{4}})(?P<mark>[./-])(?P<month>\d{{1,2}})(?P=mark)(?P<day>\d{{1,2}}){_TIME}", re.I)
+_YEAR_FIRST = re.compile(
+    rf"(?P<year>\d{{4}})(?P<mark>[./-])(?P<month>\d{{1,2}})(?P=mark)(?P<day>\d{{1,2}}){_TIME}", re.I
+)
 _NAMED = tuple(
     re.compile(_WEEKDAY + form + _TIME, re.I)
     for form in (

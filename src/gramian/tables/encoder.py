@@ -20,7 +20,7 @@ from gramian.tables.merging import check_weights, counts_rows
 from gramian.tables.plain_texts import count_na_words
 from gramian.tables.text_grams import TextGrams, repeats_words
 from gramian.tables.types import TableLike, TargetLike, WeightsLike
-from gramian.tables.values import Array, UnreadableError, recognise
+from gramian.tables.values import Array, Levels, UnreadableError, Values, missing_in, recognise
 from gramian.tables.written import DateText, WrittenDate, WrittenNumber, find_writing
 
 T = TypeVar("T")
@@ -46,6 +46,8 @@ class ColumnRecord:
     """Sentences about a reading that may be another than what was meant: the order of dates, words for missing."""
     names_rows: bool = False
     """True if the values seem to be identifiers, which have no information about other rows."""
+    missing: int = 0
+    """Number of training rows without a value, those with a word such as NA included."""
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -81,6 +83,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Constants for standardisation, ``(x − center) / scale``; NaN where the mean and the standard deviation of the
         data should be used. They are prescribed for levels: a rare level divided by its standard deviation would be far
         from all other rows.
+    notes_ : tuple of str
+        Sentences about columns that are dropped as identifiers, may be identifiers, or may be read unexpectedly.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -139,6 +143,24 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         _check_feature_names_in(self, input_features)
         return np.array([name for record in self.records_ for name in record.encoded], dtype=object)
 
+    @property
+    def notes_(self) -> tuple[str, ...]:
+        """Sentences about columns that are dropped as identifiers, may be identifiers, or may be read unexpectedly.
+
+        >>> TableEncoder().fit([["NA", "24/07/2008"], ["5", "01/08/2008"], ["7", "05/08/2008"]]).notes_
+        ("'x0': 'NA' (1 row) is read as missing",
+         "'x1': dates are read with the day first, as '24/07/2008' shows")
+        """
+        check_is_fitted(self)
+        found = []
+        for record in self.records_:
+            found += [f"{record.name!r}: {note}" for note in record.notes]
+            if record.kind == "identifier":
+                found.append(f"{record.name!r} is not used: its values are codes that differ in every row")
+            elif record.names_rows:
+                found.append(f"{record.name!r} is different in (almost) every row: it may be an identifier")
+        return tuple(found)
+
     def _read(self, X: TableLike, reset: bool) -> list[RawColumn]:
         table = as_table(X)
         columns = read_columns(table)
@@ -191,21 +213,19 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         copies = weights if counts_rows(weights) else np.ones(len(weights))
         words = {} if column.category else _named(column, lambda: count_na_words(column.values))
         kind, values = _named(column, lambda: recognise(column.values, parse=not column.category))
-        column = replace(column, values=values)
-        kind, encoding = self._encoding(kind, column, weights, copies)
+        given, column = column, replace(column, values=values)
+        kind, encoding = self._encoding(kind, column, given, weights, copies)
         if encoding is None:
-            record = ColumnRecord(column.name, kind, (), _DROPPED[kind], None, (), names_rows=kind == "identifier")
-            return record, [], nothing
-        block = _encode(encoding, column)
+            return _dropped(column, kind, _DROPPED[kind]), [], nothing
+        block = _encode(encoding, given if isinstance(encoding, WrittenNumber) else column)
         channels = encoding.channels(column.name, block, weights)
         varying = [j for j in range(block.shape[1]) if (block[:, j] != block[0, j]).any()]
         if not varying:
-            return ColumnRecord(column.name, "constant", (), _DROPPED["constant"], None, ()), [], nothing
+            return _dropped(column, "constant", _DROPPED["constant"]), [], nothing
         done = encoding.description()
         twin = seen.setdefault(_digest(block[:, varying]), column.name)
         if twin != column.name:
-            done = f"dropped: the same values as column {twin!r}"
-            return ColumnRecord(column.name, "duplicate", (), done, None, ()), [], nothing
+            return _dropped(column, "duplicate", f"dropped: the same values as column {twin!r}"), [], nothing
         for j in [j for j in varying if channels[j].indicator and len(varying) > 1]:
             twin = seen.setdefault(_digest(block[:, [j]]), column.name)
             if twin != column.name:  # columns that are missing together would count the same fact several times
@@ -213,12 +233,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 done += f" (that of column {twin!r}: missing in the same rows)"
         used = [channels[j] for j in varying]
         names = tuple(channel.name for channel in used)
-        notes = tuple([f"{word!r} ({rows:,} rows) is read as missing" for word, rows in words.items()] + encoding.notes())
+        notes = tuple([_missing_note(word, rows) for word, rows in words.items()] + encoding.notes())
         identifies = _identifies(column, kind, copies)
-        record = ColumnRecord(column.name, kind, names, done, encoding, tuple(varying), notes, identifies)
+        gaps = _count_missing(column.values)
+        record = ColumnRecord(column.name, kind, names, done, encoding, tuple(varying), notes, identifies, gaps)
         return record, used, block[:, varying]
 
-    def _encoding(self, kind: str, column: RawColumn, weights: Array, copies: Array) -> tuple[str, Encoding | None]:
+    def _encoding(
+        self, kind: str, column: RawColumn, given: RawColumn, weights: Array, copies: Array
+    ) -> tuple[str, Encoding | None]:
+        """Return the final kind of a column and its encoding; ``given`` has the values before they were recognised."""
         if kind == "empty":
             return "empty", None
         if kind in ("number", "boolean", "duration"):
@@ -231,7 +255,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if isinstance(writing, DateText):
             return "date", WrittenDate.fit(column, writing, self.missing, weights)
         if writing is not None:
-            number = WrittenNumber.fit(column, writing, self.missing, self.rank_gauss, weights)
+            number = WrittenNumber.fit(given, writing, self.missing, self.rank_gauss, weights)
             return writing.kind, number
         category = Category.fit(column, int(self.max_categories), copies)
         if not category.other:
@@ -266,6 +290,19 @@ _DROPPED = {
     "constant": "dropped: one value in all rows",
     "identifier": "dropped: codes that differ in every row",
 }
+
+
+def _dropped(column: RawColumn, kind: str, done: str) -> ColumnRecord:
+    gaps = _count_missing(column.values)
+    return ColumnRecord(column.name, kind, (), done, None, (), names_rows=kind == "identifier", missing=gaps)
+
+
+def _count_missing(values: Values) -> int:
+    return int((values.codes < 0 if isinstance(values, Levels) else missing_in(values)).sum())
+
+
+def _missing_note(word: str, rows: int) -> str:
+    return f"{word!r} ({rows:,} row{'s' if rows > 1 else ''}) is read as missing"
 
 
 def _identifies(column: RawColumn, kind: str, copies: Array) -> bool:

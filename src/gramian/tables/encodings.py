@@ -58,7 +58,9 @@ class Number(Encoding):
 
     def channels(self, name: str, block: Array, weights: Array) -> list[Channel]:
         names = ([name] if self.value else []) + ([f"{name}__gauss"] if self.knots is not None else [])
-        return [Channel(each) for each in names] + ([missing_channel(name, block[:, -1], weights)] if self.indicator else [])
+        return [Channel(each) for each in names] + (
+            [missing_channel(name, block[:, -1], weights)] if self.indicator else []
+        )
 
     def description(self) -> str:
         also = "" if self.knots is None else ", rank-Gauss channel" if self.value else " replaced by rank-Gauss scores"

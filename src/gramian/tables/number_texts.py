@@ -1,8 +1,8 @@
 """Columns of numbers as people write them: money, percent, quantities with a unit, thousands separators, bounds, words.
 
-The decimal mark, the separator of thousands and the unit are those of the column, not of a single text: ``1.200`` may be
-1.2 or 1200, and the other entries decide. Only the distinct texts are looked at, so that neither the order of rows nor
-their number matters.
+The decimal mark, the separator of thousands and the unit are those of the column, not of a single text: ``1.200`` may
+be 1.2 or 1200, and the other entries decide. Only the distinct texts are looked at, so that neither the order of rows
+nor their number matters.
 """
 
 from __future__ import annotations

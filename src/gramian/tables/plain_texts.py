@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 GAPS = frozenset({"", "nan", "NaN", "NAN", "<NA>", "NaT"})
 """Texts that only a missing value is printed as."""
 NA_WORDS = frozenset(
-    "NA N/A n/a #N/A #NA NULL null None -NaN -nan 1.#IND -1.#IND 1.#QNAN -1.#QNAN".split() + ["#N/A N/A"]
+    {"NA", "N/A", "n/a", "#N/A", "#NA", "#N/A N/A", "NULL", "null", "None", "-NaN", "-nan"}
+    | {"1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"}
 )
 """Further texts that ``pandas.read_csv`` reads as missing."""
 _BOOLEANS = {"True": 1.0, "False": 0.0, "true": 1.0, "false": 0.0, "TRUE": 1.0, "FALSE": 0.0}

@@ -1,9 +1,9 @@
 """Encoding of free text: principal components of its character n-grams, in closed form and without the target.
 
-Each n-gram of a text is hashed to one of ``D`` buckets. With the count ``c`` of a bucket in a text and the number ``N_b``
-of the ``N`` training rows that have bucket ``b``, the text is the unit vector along ``v_b = (1 + log c) · idf_b``,
-``idf_b = 1 + log((1 + N) / (1 + N_b))``. The channels are ``vᵀU``, where the columns of ``U (D, k)`` are the leading
-eigenvectors of the covariance of ``v`` over the training rows.
+Each n-gram of a text is hashed to one of ``D`` buckets. With the count ``c`` of a bucket in a text and the number
+``N_b`` of the ``N`` training rows that have bucket ``b``, the text is the unit vector along ``v`` with entries
+``v_b = (1 + log c) · idf_b``, ``idf_b = 1 + log((1 + N) / (1 + N_b))``. The channels are ``vᵀU``, where the columns of
+``U (D, k)`` are the leading eigenvectors of the covariance of ``v`` over the training rows.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ BUCKETS = 1 << _BITS
 """Number of buckets D."""
 _LENGTHS = (3, 4)
 """Bytes of an n-gram."""
-_COMPONENTS = 16
+_COMPONENTS = 32
 _SMALLEST = 1e-3
 """Variance of a component at least, as a share of the first one's."""
 _MOST_TEXTS = 20_000

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -58,7 +60,7 @@ class WrittenNumber(Encoding):
         values, words = _read(column, writing)
         number = Number.fit(replace(column, values=values), missing, rank_gauss, weights)
         gaps = bool((np.isnan(values) & (words < 0)).any())
-        bounds = [text for text in read_levels(column.values).texts if _is_bound(text, writing)]
+        bounds = sorted((text for text in read_levels(column.values).texts if _relation(text) != "="), key=_is_range)
         return cls(writing, replace(number, indicator=missing == "indicator" and gaps), tuple(bounds[:_NAMED]))
 
     def encode(self, column: RawColumn) -> Array:
@@ -95,7 +97,8 @@ class WrittenNumber(Encoding):
         return found
 
     def trial_values(self) -> NDArray[Any]:
-        return np.array([self.number.fill, 0.0, *self.writing.words, "no such word", None], dtype=object)
+        words = [*self.writing.words, "no such word"] if self.writing.words else []
+        return np.array([self.number.fill, 0.0, None, *words], dtype=object)
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,24 +141,35 @@ class WrittenDate(Encoding):
 def _read(column: RawColumn, writing: NumberText) -> tuple[Array, NDArray[np.intp]]:
     """Return the numbers, NaN where there is none, and the index of each row's word: −1 if it has none.
 
-    The index of a new word is one beyond those of the known words.
+    The index of a new word is one beyond those of the known words. Values that are numbers and not text are used as
+    they are: 1.5 is 1.5 even where the texts have a decimal comma.
     """
     values = column.values
     if not isinstance(values, Levels) and values.dtype.kind not in "OUST":
         return read_numbers(values), np.full(len(values), -1)
+    typed = _typed_numbers(values)
     levels = read_levels(values, writing.words)
-    numbers = [writing.read(text) for text in levels.texts]
+    read = [writing.read(text) for text in levels.texts]
     place = {word: k for k, word in enumerate(writing.words)}
-    words = np.array(
-        [-1 if x is not None else place.get(text, -2) for text, x in zip(levels.texts, numbers, strict=True)],
-        dtype=np.intp,
-    )
-    if not writing.words and (words < -1).any():
-        raise UnreadableError(f"the value {levels.texts[int(np.flatnonzero(words < -1)[0])]!r}")
-    read = np.array([np.nan if x is None else x for x in numbers])
-    code = levels.map(words, -1).astype(np.intp)
-    # A new word is no gap: the row is in no column of a word, and the number is the median.
-    return levels.map(read, np.nan), np.where(code == -2, len(writing.words), code)
+    beyond = len(writing.words)
+    index = [-1 if x is not None else place.get(text, beyond) for text, x in zip(levels.texts, read, strict=True)]
+    words = levels.map(np.array(index, dtype=np.intp), -1).astype(np.intp)
+    words[~np.isnan(typed)] = -1
+    if not writing.words and (words >= 0).any():
+        raise UnreadableError(f"the value {levels.texts[int(levels.codes[words >= 0].min())]!r}")
+    numbers = levels.map(np.array([np.nan if x is None else x for x in read]), np.nan)
+    return np.where(np.isnan(typed), numbers, typed), words
+
+
+def _typed_numbers(values: NDArray[Any] | Levels) -> Array:
+    """Return the entries of an object array that are numbers, and NaN for all others."""
+    if isinstance(values, Levels) or values.dtype.kind != "O":
+        return np.full(len(values), np.nan)
+    found = np.full(len(values), np.nan)
+    typed = [isinstance(value, Real | Decimal) and not isinstance(value, bool) for value in values.tolist()]
+    if any(typed):
+        found[typed] = read_numbers(values[typed])
+    return found
 
 
 def _instants(column: RawColumn, writing: DateText) -> NDArray[Any]:
@@ -170,6 +184,10 @@ def _instants(column: RawColumn, writing: DateText) -> NDArray[Any]:
     return values.map(np.array(found, dtype="M8[us]"), np.datetime64("NaT"))
 
 
-def _is_bound(text: str, writing: NumberText) -> bool:
+def _relation(text: str) -> str:
     found = take_apart(text)
-    return text not in writing.words and found is not None and found.relation != "="
+    return "=" if found is None else found.relation
+
+
+def _is_range(text: str) -> bool:
+    return _relation(text) == "range"
