@@ -67,4 +67,4 @@ def _is_even(different: Array) -> bool:
     place = (different - different[0]) / width
     steps = np.arange(len(different) + 1) / len(different)
     distance = max(float(np.abs(place - steps[1:]).max()), float(np.abs(place - steps[:-1]).max()))
-    return distance * np.sqrt(len(different)) < _EVEN
+    return bool(distance * np.sqrt(len(different)) < _EVEN)
