@@ -35,7 +35,7 @@ def shop(n=500, seed=1):
     day = np.datetime64("2021-01-01") + rng.integers(0, 730, n).astype("m8[D]")
     stamp = pd.DatetimeIndex(day)
     spent = rng.lognormal(6.5, 0.7, n)
-    season, weekend = np.cos(2 * np.pi * stamp.dayofyear / 365), stamp.dayofweek >= 5
+    season, weekend = np.cos(2 * np.pi * stamp.day_of_year / 365), stamp.day_of_week >= 5
     y = 2 * season + 1.5 * weekend + 0.8 * np.log(spent) + 0.2 * rng.normal(size=n)
     euros = [f"{value:,.2f}".replace(",", " ").replace(".", ",").replace(" ", ".") + " €" for value in spent]
     frame = pd.DataFrame(

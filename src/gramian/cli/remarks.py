@@ -99,4 +99,4 @@ def _counts_rows(column: pd.Series) -> bool:
     if len(column) < 3 or column.isna().any() or column.dtype.kind == "M":
         return False
     values = to_numeric(column, errors="coerce").to_numpy(dtype=float)
-    return bool(np.all(np.diff(values) >= 1)) and values[0] in (0.0, 1.0) and values[-1] < 2 * len(values)
+    return bool(np.all(np.diff(values) >= 1) and values[0] in (0.0, 1.0) and values[-1] < 2 * len(values))

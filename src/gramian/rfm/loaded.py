@@ -18,8 +18,8 @@ from gramian.rfm.machine import KernelMachine
 from gramian.rfm.model import FittedRFM, Machine
 from gramian.rfm.tree import TreeMachine
 from gramian.tables import TableEncoder
+from gramian.tables.channels import Encoding
 from gramian.tables.columns import RawColumn
-from gramian.tables.encoding import Encoding
 from gramian.tables.encodings import Category
 from gramian.tables.preprocessing import Preprocessing, TableReader
 from gramian.tables.scaling import Array

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
+from gramian.tables.channels import Channel, Encoding
 from gramian.tables.columns import RawColumn, as_table, read_columns
-from gramian.tables.encoding import Channel, Encoding
 from gramian.tables.encodings import Category, Date, Number, Ordered
 from gramian.tables.identifiers import names_rows, numbers_rows
 from gramian.tables.merging import check_weights, counts_rows

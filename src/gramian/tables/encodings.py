@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gramian.core.statistics import median_pair, normal_scores, weighted_median
+from gramian.tables.channels import FARTHEST, Channel, Encoding, filled_by, flag_channel, missing_channel
 from gramian.tables.columns import RawColumn
-from gramian.tables.encoding import FARTHEST, Channel, Encoding, filled_by, flag_channel, missing_channel
 from gramian.tables.values import Array, Codes, read_instants, read_levels, read_numbers
 
 _KNOTS = 1000

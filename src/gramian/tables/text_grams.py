@@ -21,8 +21,8 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from gramian.tables.channels import Channel, Encoding, missing_channel
 from gramian.tables.columns import RawColumn
-from gramian.tables.encoding import Channel, Encoding, missing_channel
 from gramian.tables.values import Array, Levels, read_levels
 
 _BITS = 10

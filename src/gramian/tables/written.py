@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gramian.tables.channels import Channel, Encoding, flag_channel
 from gramian.tables.columns import RawColumn
 from gramian.tables.date_texts import DateText
-from gramian.tables.encoding import Channel, Encoding, flag_channel
 from gramian.tables.encodings import Date, Number
 from gramian.tables.microseconds import UnreadableError
 from gramian.tables.number_texts import NumberText
