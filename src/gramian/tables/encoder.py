@@ -14,6 +14,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, v
 
 from gramian.tables.channels import Channel, Encoding
 from gramian.tables.columns import RawColumn, as_table, read_columns
+from gramian.tables.date_texts import DateText
 from gramian.tables.encodings import Category, Date, Number, Ordered
 from gramian.tables.identifiers import names_rows, numbers_rows
 from gramian.tables.merging import check_weights, counts_rows
@@ -21,7 +22,7 @@ from gramian.tables.plain_texts import count_na_words
 from gramian.tables.text_grams import TextGrams, repeats_words
 from gramian.tables.types import TableLike, TargetLike, WeightsLike
 from gramian.tables.values import Array, Levels, UnreadableError, Values, missing_in, recognise
-from gramian.tables.written import DateText, WrittenDate, WrittenNumber, find_writing
+from gramian.tables.written import WrittenDate, WrittenNumber, find_writing
 
 T = TypeVar("T")
 

@@ -73,10 +73,14 @@ class NumberText:
             return None
         amounts = [amount for number in numbers.values() for amount in number.amounts]
         units = _units(amounts)
-        marks = _marks([amount.body for amount in amounts], bool(units and units[0]))
-        if units is None or marks is None:
+        if units is None:
             return None
-        plain = cls(*marks[:2], *units, 0.0, words, marks[2])
+        currency, unit, scaled = units
+        marks = _marks([amount.body for amount in amounts], money=bool(currency))
+        if marks is None:
+            return None
+        decimal, grouping, ambiguous = marks
+        plain = cls(decimal, grouping, currency, unit, scaled, 0.0, words, ambiguous)
         return plain._with_bounds(numbers)
 
     def _with_bounds(self, numbers: dict[str, NumberParts]) -> NumberText | None:
