@@ -57,7 +57,8 @@ class TextGrams(Encoding):
         """Compute the components; ``copies (n,)`` says how often each row is in the table."""
         levels = read_levels(column.values)
         known = levels.codes >= 0
-        counts: Array = np.bincount(levels.codes[known], weights=copies[known], minlength=len(levels.texts)) * 1.0
+        rows_of = np.bincount(levels.codes[known], weights=copies[known], minlength=len(levels.texts))
+        counts: Array = np.asarray(rows_of, dtype=np.float64)
         used = _sample(levels.texts, counts)
         grams, counts = _gram_counts([levels.texts[i] for i in used]), counts[used]
         rows = np.bincount(grams.indices, weights=np.repeat(counts, np.diff(grams.indptr)), minlength=BUCKETS)
