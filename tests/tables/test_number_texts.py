@@ -89,6 +89,14 @@ def test_later_texts_in_another_unit_are_not_read():
     assert comma.read("3.25") == 3.25
 
 
+def test_one_year_and_two_years_have_one_unit():
+    years = NumberText.of(["< 1 year", "1 year", "2 years", "3 years", "10+ years"])
+    assert (years.kind, years.unit) == ("bounded number", "years")
+    assert [years.read(text) for text in ("< 1 year", "1 year", "3 years")] == [0.5, 1, 3]
+    assert 10 < years.read("10+ years") < 11
+    assert years.read("3 months") is None
+
+
 def test_descriptions_are_words():
     assert NumberText.of(["$1,000", "$2"]).description() == "money in $ with commas between thousands"
     assert NumberText.of(["1 kg", "2 kg", ">2 kg"]).description() == "numbers in kg and bounds"

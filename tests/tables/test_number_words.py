@@ -56,6 +56,12 @@ def test_bounds_have_a_relation(relation, texts):
         assert take_apart(text) == NumberParts(relation, (Amount(1, "1", "", ""),)), text
 
 
+def test_a_unit_may_follow_the_plus():
+    assert take_apart("10+ years") == NumberParts(">=", (Amount(1, "10", "", "years"),))
+    assert take_apart("$120K +") == NumberParts(">=", (Amount(1, "120", "$", "K"),))
+    assert take_apart("10+5 years") is None
+
+
 def test_ranges_have_two_ends_that_share_their_unit():
     for text in ("10-20", "10 – 20", "10 to 20", "10..20"):
         assert take_apart(text) == NumberParts("range", (Amount(1, "10", "", ""), Amount(1, "20", "", ""))), text

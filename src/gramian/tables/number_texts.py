@@ -147,7 +147,7 @@ class NumberText:
         return amount.sign * float(body) * factor
 
     def _is_unit(self, unit: str) -> bool:
-        return unit in ("", self.unit) or (self.scaled and unit.casefold() in _FACTORS)
+        return unit == "" or _singular(unit) == _singular(self.unit) or (self.scaled and unit.casefold() in _FACTORS)
 
 
 def _units(amounts: Sequence[Amount]) -> tuple[str, str, bool] | None:
@@ -159,12 +159,16 @@ def _units(amounts: Sequence[Amount]) -> tuple[str, str, bool] | None:
     currency = "".join(currencies)
     if units and {unit.casefold() for unit in units} <= set(_FACTORS) and (currency or len(units) > 1):
         return currency, "", True
-    if len(units) > 1:
+    if len({_singular(unit) for unit in units}) > 1:
         return None
     # Beside 12 kg, a bare 15 may be anything; 0 is 0 in every unit.
     if units and any(amount.unit == "" and set(amount.body) - set("0.,") for amount in amounts):
         return None
-    return currency, "".join(units), False
+    return currency, max(units, key=lambda unit: (len(unit), unit), default=""), False
+
+
+def _singular(unit: str) -> str:
+    return unit[:-1] if len(unit) > 2 and unit.endswith("s") else unit
 
 
 def _marks(bodies: Sequence[str], money: bool) -> tuple[str, str, str] | None:

@@ -22,6 +22,7 @@ _AFFIX = re.compile(_CURRENCY)
 _LESS = re.compile(r"(?:(<=|≤|up to|at most)|<|below|under|less than|fewer than)\s*(.+)", re.IGNORECASE)
 _MORE = re.compile(r"(?:(>=|≥|at least|from)|>|above|over|more than|greater than)\s*(.+)", re.IGNORECASE)
 _MORE_AFTER = re.compile(r"(.+?)\s*(?:\+|plus|(?:and|or) (?:over|above|more|older|higher|up))", re.IGNORECASE)
+_MORE_BEFORE_UNIT = re.compile(r"(.*\d)\s*\+\s*([^\W\d_].*)")
 _LESS_AFTER = re.compile(r"(.+?)\s*(?:and|or) (?:under|below|less|fewer|younger|lower)", re.IGNORECASE)
 _RANGE = re.compile(r"(.*\d.*?)\s*(?:-|\bto\b|\.\.+)\s*(.*\d.*)", re.IGNORECASE)
 _LONGEST = 60
@@ -64,6 +65,8 @@ def take_apart(text: str) -> NumberParts | None:
     for pattern, relation in ((_MORE_AFTER, ">="), (_LESS_AFTER, "<=")):
         if found := pattern.fullmatch(text):
             return _made(relation, found[1])
+    if found := _MORE_BEFORE_UNIT.fullmatch(text):
+        return _made(">=", f"{found[1]} {found[2]}")
     if whole := _made("=", text):
         return whole
     found = _RANGE.fullmatch(text)
