@@ -90,6 +90,45 @@ DATES = {
     "times": lambda rng, n: objects([when.time() for when in instants(rng, n)]),
     "periods": lambda rng, n: pd.Series(pd.PeriodIndex(pd.to_datetime(days(rng, n)), freq="M")),
 }
+WORDS = ["old", "new", "broken", "chair", "table", "größe", "東京", "Mr.", "a\ud83e", "=1+1", "it's", "of"]
+
+
+def written(values, form):
+    """Return numbers or dates as text of a form."""
+    return objects([form(value) for value in values])
+
+
+def euros(value):
+    return f"{value:,.2f} €".translate(str.maketrans(",.", ".,"))
+
+
+def accounting(value):
+    return f"({-value:,.0f})" if value < 0 else f"{value:,.0f}"
+
+
+WRITTEN = {
+    "money": lambda rng, n: written(1000 * normal(rng, n), lambda x: f"-${-x:,.2f}" if x < 0 else f"${x:,.2f}"),
+    "euros": lambda rng, n: written(1000 * np.abs(normal(rng, n)), euros),
+    "millions": lambda rng, n: written(rng.integers(1, 900, n), lambda k: f"€{k}K" if k % 2 else f"€{k / 100:.2f}M"),
+    "accounting": lambda rng, n: written(5000 * normal(rng, n), accounting),
+    "percent": lambda rng, n: written(rng.uniform(0, 100, n), lambda x: f"{x:.1f} %"),
+    "unit": lambda rng, n: written(rng.integers(1, 99, n), lambda k: f"{k} kg"),
+    "two units": lambda rng, n: written(rng.integers(1, 99, n), lambda k: f"{k} kg" if k % 2 else f"{k} lb"),
+    "decimal comma": lambda rng, n: written(normal(rng, n), lambda x: f"{x:.2f}".replace(".", ",")),
+    "bounds": lambda rng, n: written(rng.integers(0, 12, n), lambda k: "<1" if k < 1 else ">9" if k > 9 else str(k)),
+    "ranges": lambda rng, n: written(rng.integers(0, 9, n), lambda k: "80plus" if k > 7 else f"{10 * k}-{10 * k + 9}"),
+    "never": lambda rng, n: written(rng.integers(0, 9, n), lambda k: ("never", "?", ">6")[k - 6] if k > 5 else str(k)),
+    "day first": lambda rng, n: written(instants(rng, n), lambda when: f"{when:%d/%m/%Y}"),
+    "month first": lambda rng, n: written(instants(rng, n), lambda when: f"{when:%m/%d/%y %I:%M %p}"),
+    "either first": lambda rng, n: written(rng.integers(1, 13, (n, 2)), lambda two: f"{two[0]}.{two[1]}.2021"),
+    "both first": lambda rng, n: some(rng, [f"{when:%d/%m/%Y}" for when in instants(rng, n)], "12/31/2020"),
+    "month in words": lambda rng, n: written(instants(rng, n), lambda when: f"{when:%b} {when.day}, {when.year}"),
+    "NA": lambda rng, n: some(rng, [f"{x:.3f}" for x in normal(rng, n)], "NA"),
+    "only NA": lambda rng, n: objects(rng.choice(["NA", "null", "", "None"], n).tolist()),
+    "free text": lambda rng, n: written(rng.choice(WORDS, (n, 4)), " ".join),
+    "hexadecimal": lambda rng, n: written(rng.integers(0, 2**60, n), lambda k: f"{k:015x}"),
+    "whole identifier": lambda rng, n: pd.Series(rng.permutation(10 * n)[:n]),
+}
 TEXTS = {
     "text": lambda rng, n: pd.Series(levels(rng, n)),
     "text as string": lambda rng, n: pd.Series(levels(rng, n), dtype="string"),
@@ -154,7 +193,7 @@ if pa is not None:
         "arrow struct": lambda rng, n: arrow([{"a": 1}] * n, None),
     }
 
-READABLE = NUMBERS | DATES | TEXTS | EMPTY | ARROW
+READABLE = NUMBERS | DATES | WRITTEN | TEXTS | EMPTY | ARROW
 MAKERS = READABLE | REFUSED
 
 

@@ -25,6 +25,10 @@ KINDS = [
     st.dates(dt.date(1950, 1, 1), dt.date(2050, 1, 1)),
     st.datetimes(dt.datetime(1950, 1, 1), dt.datetime(2050, 1, 1)),
     st.timedeltas(dt.timedelta(days=-9), dt.timedelta(days=9)),
+    st.floats(-1e6, 1e6).map(lambda x: f"({-x:,.2f})" if x < 0 else f"${x:,.2f}"),
+    st.dates(dt.date(1970, 1, 1), dt.date(2050, 1, 1)).map(lambda day: day.strftime("%d/%m/%Y")),
+    st.sampled_from(["<1", "1", "2", "3", ">3", "never", "NA", "5-7", "10+"]),
+    st.tuples(*[st.sampled_from(["red", "old", "chair", "sofa", "größe"])] * 3).map(" ".join),
 ]
 
 

@@ -209,9 +209,25 @@ def test_missing_is_a_level_of_a_category():
     assert later(encoder, ["new"]).tolist() == [[0, 0, 0]]
 
 
-def test_the_words_none_and_na_are_levels():
-    _, record, _ = fit(["None", "NA", "Attached"])
-    assert record.encoded == ("c=Attached", "c=NA", "c=None")
+def test_the_words_none_and_na_are_missing_and_noted():
+    _, record, block = fit(["None", "NA", "Attached", "Built-in", "NA"])
+    assert record.encoded == ("c=Attached", "c=Built-in", "c__missing")
+    assert block[:, 2].tolist() == [1, 1, 0, 0, 1]
+    assert record.notes == ("'NA' (2 rows) is read as missing", "'None' (1 row) is read as missing")
+    _, record, block = fit(["5", "NA", "7.5", "5"])
+    assert record.kind == "number"
+    assert block[:, 1].tolist() == [0, 1, 0, 0]
+
+
+def test_the_words_none_and_na_are_levels_of_a_declared_category():
+    dtype = pd.CategoricalDtype(["None", "Some", "Much"], ordered=True)
+    encoder, record, block = fit(pd.Series(["None", "Much", "Some", None], dtype=dtype))
+    assert block[:, 0].tolist() == [0, 1, 0.5, 0.5]
+    assert later(encoder, ["None"])[0, 0] == 0
+    encoder, record, block = fit(pd.Series(["NA", "EU", "NA"], dtype="category"))
+    assert record.encoded == ("c=NA",)
+    assert not record.notes
+    assert later(encoder, ["NA", "EU"]).ravel().tolist() == [1, 0]
 
 
 def test_one_level_and_missing_values_are_one_indicator():

@@ -6,6 +6,7 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
+from gramian.tables.plain_texts import GAPS, NA_WORDS
 from gramian.tables.values import (
     Levels,
     UnreadableError,
@@ -62,9 +63,25 @@ def test_texts_of_missing_values_are_missing(text):
     assert read_levels(objects(text, "a")).codes.tolist() == [-1, 0]
 
 
-@pytest.mark.parametrize("text", ["None", "NA", "null", "-"])
+@pytest.mark.parametrize("text", ["-", "?", "none", "nothing", "na"])
 def test_other_texts_are_levels(text):
     assert read_levels(objects(text)).texts == [text]
+
+
+def test_words_for_missing_are_those_of_pandas():
+    """A CSV file that pandas reads and the same file as text have the same missing values."""
+    io, pd = pytest.importorskip("io"), pytest.importorskip("pandas")
+    words = [*sorted(NA_WORDS), *sorted(GAPS), "-", "?", "x", "none", "nil"]
+    file = io.StringIO("\n".join(["word,end", *(f'"{word}",1' for word in words)]))
+    missing = pd.read_csv(file)["word"].isna()
+    read = read_levels(objects(*words)).codes < 0
+    # pandas keeps two texts that a missing value is printed as by NumPy and by itself
+    assert [w for w, a, b in zip(words, missing, read, strict=True) if a != b] == ["NAN", "NaT"]
+
+
+def test_a_word_for_missing_is_a_level_where_it_is_one_of_the_column():
+    assert read_levels(objects("NA", "a", "null"), {"NA"}).texts == ["NA", "a"]
+    assert recognise(objects("NA", "a"), parse=False)[1].texts == ["NA", "a"]
 
 
 def test_missing_values_of_every_type_are_found():

@@ -99,17 +99,17 @@ def describe(X: pd.DataFrame) -> list[ColumnUse]:
         ColumnUse(
             name=record.name,
             kind=record.kind,
-            missing=int(X[record.name].isna().sum()),
+            missing=record.missing,
             distinct=int(X[record.name].nunique()),
-            use=record.done if _is_encoded(record, X) else "",
+            use=record.done if _is_encoded(record) else "",
         )
         for record in TableEncoder().fit(X).records_
     ]
 
 
-def _is_encoded(record: ColumnRecord, X: pd.DataFrame) -> bool:
+def _is_encoded(record: ColumnRecord) -> bool:
     """Return whether a column is more than numbers that are used as they are."""
-    return record.kind not in ("number", "boolean") or bool(X[record.name].isna().any())
+    return record.kind not in ("number", "boolean") or record.missing > 0
 
 
 def _numbers_or_texts(column: pd.Series) -> NDArray[np.generic]:

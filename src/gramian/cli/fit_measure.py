@@ -14,6 +14,7 @@ from sklearn.model_selection import train_test_split
 from gramian import RFMClassifier, RFMRegressor
 from gramian.cli.fit_data import FitData
 from gramian.cli.interrupts import noticing_interrupts
+from gramian.cli.remarks import without_repeated_remarks
 from gramian.core.splits import hold_out
 from gramian.report.model.measures import Score, scores
 from gramian.report.model.predictions import predictions_for
@@ -71,7 +72,7 @@ def fit_and_score(
     """
     make: Callable[..., Estimator] = RFMClassifier if data.task.classifies else RFMRegressor
     scored = None
-    with noticing_interrupts() as interrupted:
+    with noticing_interrupts() as interrupted, without_repeated_remarks():
         if test_size > 0:
             train, test = split_rows(data, test_size, seed)
             own = {name: values[train] for name, values in data.split_by.items()}

@@ -55,10 +55,12 @@ def rows_for(model: Any, frame: pd.DataFrame, path: Path) -> Any:
 
 def _check_numbers(encoder: Any, frame: pd.DataFrame, path: Path) -> None:
     """Raise a ValueError with the option to use if a column holds text where the model was fitted to numbers."""
+    from gramian.tables.plain_texts import is_gap
     from gramian.tables.target_column import text_among_numbers
 
     for record in [] if encoder is None else encoder.records_:
         words = text_among_numbers(frame[record.name])[0] if record.kind == "number" and record.name in frame else []
+        words = [word for word in words if not is_gap(word)]
         if words:
             options = " ".join(f"--missing {shlex.quote(word)}" for word in words[:5])
             raise ValueError(

@@ -18,8 +18,9 @@ from gramian.rfm.machine import KernelMachine
 from gramian.rfm.model import FittedRFM, Machine
 from gramian.rfm.tree import TreeMachine
 from gramian.tables import TableEncoder
+from gramian.tables.channels import Encoding
 from gramian.tables.columns import RawColumn
-from gramian.tables.encodings import Category, Date, Encoding, Number, Ordered
+from gramian.tables.encodings import Category
 from gramian.tables.preprocessing import Preprocessing, TableReader
 from gramian.tables.scaling import Array
 from gramian.tables.targets import ClassTarget
@@ -160,15 +161,8 @@ def _trial_rows(reader: TableReader, d: int) -> Array:
 
 
 def _values(encoding: Encoding) -> NDArray[Any]:
-    if isinstance(encoding, Date):
-        return np.array(["2000-02-29", "NaT"], dtype="M8[us]")
-    if isinstance(encoding, Number):
-        return np.array([encoding.fill, 0.0, np.nan])
-    assert isinstance(encoding, Category | Ordered)
-    counted = encoding.counted if isinstance(encoding, Category) else ()
-    texts = [*encoding.levels[: _ROWS - 3], *counted[:1], "no such level", None]
     _require(not isinstance(encoding, Category) or len(encoding.counted) == len(encoding.counts), "the frequencies")
-    return np.fromiter(texts, dtype=object, count=len(texts))
+    return encoding.trial_values()[:_ROWS]
 
 
 def _predict(model: FittedRFM, Z: Array) -> None:

@@ -24,11 +24,15 @@ from gramian.rfm.training.tuning import RoundParams
 from gramian.rfm.tree import Splits, TreeMachine
 from gramian.rfm.uncertainty.holdout import HoldoutPredictions
 from gramian.tables import ColumnRecord, TableEncoder
+from gramian.tables.date_texts import DateText
 from gramian.tables.encodings import Category, Date, Number, Ordered
 from gramian.tables.links import PowerLink, SoftmaxLink
+from gramian.tables.number_texts import NumberText
 from gramian.tables.preprocessing import Preprocessing, TableReader
 from gramian.tables.scaling import Scaler
 from gramian.tables.targets import ClassTarget, NumericTarget, TargetTransform
+from gramian.tables.text_grams import TextGrams
+from gramian.tables.written import WrittenDate, WrittenNumber
 
 register(
     "kernels",
@@ -52,6 +56,7 @@ register(
 register("features", features.Agop, features.Fact)
 register("solvers", solvers.ConjugateGradient, solvers.Direct, solvers.EigenPro, solvers.Nystrom)
 register("tables", Category, ColumnRecord, Date, Number, Ordered, TableEncoder)
+register("tables", DateText, NumberText, TextGrams, WrittenDate, WrittenNumber)
 register("tables", ClassTarget, NumericTarget, Preprocessing, Scaler, TableReader, TargetTransform)
 register("rfm", RFMClassifier, RFMRegressor, FittedRFM, Ensemble, LearnedFeatures, FitHistory, Evolution, Compression)
 register("rfm", KernelMachine, Splits, TreeMachine, HoldoutPredictions, Plan, MemoryForecast, TreePartition)

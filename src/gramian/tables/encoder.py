@@ -12,11 +12,17 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
+from gramian.tables.channels import Channel, Encoding
 from gramian.tables.columns import RawColumn, as_table, read_columns
-from gramian.tables.encodings import Category, Channel, Date, Encoding, Number, Ordered
+from gramian.tables.date_texts import DateText
+from gramian.tables.encodings import Category, Date, Number, Ordered
+from gramian.tables.identifiers import names_rows, numbers_rows
 from gramian.tables.merging import check_weights, counts_rows
+from gramian.tables.plain_texts import count_na_words
+from gramian.tables.text_grams import TextGrams, repeats_words
 from gramian.tables.types import TableLike, TargetLike, WeightsLike
-from gramian.tables.values import Array, UnreadableError, recognise
+from gramian.tables.values import Array, Levels, UnreadableError, Values, missing_in, recognise
+from gramian.tables.written import WrittenDate, WrittenNumber, find_writing
 
 T = TypeVar("T")
 
@@ -27,8 +33,9 @@ class ColumnRecord:
 
     name: str
     kind: str
-    """"number", "boolean", "duration", "date", "ordered", "category", "many-levels"; or the reason why it was dropped:
-    "empty", "constant", "identifier", "duplicate"."""
+    """"number", "boolean", "duration", "date", "ordered", "category", "many-levels"; for text that is read otherwise,
+    "money", "percent", "quantity", "formatted number", "bounded number", "number or word", "text"; or the reason why it
+    was dropped: "empty", "constant", "identifier", "duplicate"."""
     encoded: tuple[str, ...]
     """Names of the encoded columns; none if the column was dropped."""
     done: str
@@ -36,15 +43,23 @@ class ColumnRecord:
     encoding: Encoding | None
     kept: tuple[int, ...]
     """Indices of the channels of the encoding that vary in the training rows; only these are used."""
+    notes: tuple[str, ...] = ()
+    """Sentences about a reading that may be another than what was meant: the order of dates, words for missing."""
+    names_rows: bool = False
+    """True if the values seem to be identifiers, which have no information about other rows."""
+    missing: int = 0
+    """Number of training rows without a value, those with a word such as NA included."""
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Transformer from raw columns of any kind to finite float64 columns, fitted on training rows only.
 
     Numbers keep their units; booleans become 0 and 1; dates become days and points on circles; ordered categories
-    become their rank; other categories and text become one column per level. Missing entries are replaced by the median
-    and marked by an indicator column, or are a level of their own. Columns without information (constant, empty, a copy
-    of an earlier one, text that differs in every row) are dropped, and the record contains the reason.
+    become their rank; other categories and text become one column per level. Money, percent, numbers with a unit,
+    bounds such as ``>20`` and dates such as ``24.07.2008`` are read from text. Free text becomes principal components
+    of its character n-grams. Missing entries are replaced by the median and marked by an indicator column, or are a
+    level of their own. Columns without information (constant, empty, a copy of an earlier one, codes that differ in
+    every row) are dropped, and the record contains the reason.
 
     Parameters
     ----------
@@ -69,6 +84,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Constants for standardisation, ``(x − center) / scale``; NaN where the mean and the standard deviation of the
         data should be used. They are prescribed for levels: a rare level divided by its standard deviation would be far
         from all other rows.
+    notes_ : tuple of str
+        Sentences about columns that are dropped as identifiers, may be identifiers, or may be read unexpectedly.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -127,6 +144,24 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         _check_feature_names_in(self, input_features)
         return np.array([name for record in self.records_ for name in record.encoded], dtype=object)
 
+    @property
+    def notes_(self) -> tuple[str, ...]:
+        """Sentences about columns that are dropped as identifiers, may be identifiers, or may be read unexpectedly.
+
+        >>> TableEncoder().fit([["NA", "24/07/2008"], ["5", "01/08/2008"], ["7", "05/08/2008"]]).notes_
+        ("'x0': 'NA' (1 row) is read as missing",
+         "'x1': dates are read with the day first, as '24/07/2008' shows")
+        """
+        check_is_fitted(self)
+        found = []
+        for record in self.records_:
+            found += [f"{record.name!r}: {note}" for note in record.notes]
+            if record.kind == "identifier":
+                found.append(f"{record.name!r} is not used: its values are codes that differ in every row")
+            elif record.names_rows:
+                found.append(f"{record.name!r} is different in (almost) every row: it may be an identifier")
+        return tuple(found)
+
     def _read(self, X: TableLike, reset: bool) -> list[RawColumn]:
         table = as_table(X)
         columns = read_columns(table)
@@ -176,21 +211,22 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     ) -> tuple[ColumnRecord, list[Channel], Array]:
         """Return record, used channels and encoded rows; ``seen`` maps digests of earlier columns to their names."""
         nothing = np.empty((len(column), 0))
+        copies = weights if counts_rows(weights) else np.ones(len(weights))
+        words = {} if column.category else _named(column, lambda: count_na_words(column.values))
         kind, values = _named(column, lambda: recognise(column.values, parse=not column.category))
-        column = replace(column, values=values)
-        kind, encoding = self._encoding(kind, column, weights)
+        given, column = column, replace(column, values=values)
+        kind, encoding = self._encoding(kind, column, given, weights, copies)
         if encoding is None:
-            return ColumnRecord(column.name, kind, (), _DROPPED[kind], None, ()), [], nothing
-        block = _encode(encoding, column)
+            return _dropped(column, kind, _DROPPED[kind]), [], nothing
+        block = _encode(encoding, given if isinstance(encoding, WrittenNumber) else column)
         channels = encoding.channels(column.name, block, weights)
         varying = [j for j in range(block.shape[1]) if (block[:, j] != block[0, j]).any()]
         if not varying:
-            return ColumnRecord(column.name, "constant", (), _DROPPED["constant"], None, ()), [], nothing
+            return _dropped(column, "constant", _DROPPED["constant"]), [], nothing
         done = encoding.description()
         twin = seen.setdefault(_digest(block[:, varying]), column.name)
         if twin != column.name:
-            done = f"dropped: the same values as column {twin!r}"
-            return ColumnRecord(column.name, "duplicate", (), done, None, ()), [], nothing
+            return _dropped(column, "duplicate", f"dropped: the same values as column {twin!r}"), [], nothing
         for j in [j for j in varying if channels[j].indicator and len(varying) > 1]:
             twin = seen.setdefault(_digest(block[:, [j]]), column.name)
             if twin != column.name:  # columns that are missing together would count the same fact several times
@@ -198,9 +234,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 done += f" (that of column {twin!r}: missing in the same rows)"
         used = [channels[j] for j in varying]
         names = tuple(channel.name for channel in used)
-        return ColumnRecord(column.name, kind, names, done, encoding, tuple(varying)), used, block[:, varying]
+        notes = tuple([_missing_note(word, rows) for word, rows in words.items()] + encoding.notes())
+        identifies = _identifies(column, kind, copies)
+        gaps = _count_missing(column.values)
+        record = ColumnRecord(column.name, kind, names, done, encoding, tuple(varying), notes, identifies, gaps)
+        return record, used, block[:, varying]
 
-    def _encoding(self, kind: str, column: RawColumn, weights: Array) -> tuple[str, Encoding | None]:
+    def _encoding(
+        self, kind: str, column: RawColumn, given: RawColumn, weights: Array, copies: Array
+    ) -> tuple[str, Encoding | None]:
+        """Return the final kind of a column and its encoding; ``given`` has the values before they were recognised."""
         if kind == "empty":
             return "empty", None
         if kind in ("number", "boolean", "duration"):
@@ -209,12 +252,20 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             return kind, Date.fit(column, self.missing, weights)
         if column.order is not None:
             return "ordered", Ordered.fit(column, self.missing, weights)
-        copies = weights if counts_rows(weights) else np.ones(len(weights))
-        encoding = Category.fit(column, int(self.max_categories), copies)
-        if not encoding.other:
-            return "category", encoding
-        different = not encoding.counted and not encoding.missing
-        return ("identifier", None) if different else ("many-levels", encoding)
+        writing = None if column.category else find_writing(column.values)
+        if isinstance(writing, DateText):
+            return "date", WrittenDate.fit(column, writing, self.missing, weights)
+        if writing is not None:
+            number = WrittenNumber.fit(given, writing, self.missing, self.rank_gauss, weights)
+            return writing.kind, number
+        category = Category.fit(column, int(self.max_categories), copies)
+        if not category.other:
+            return "category", category
+        rows = float(copies[column.values.codes >= 0].sum())
+        if not column.category and category.covered() < _COVERED * rows and repeats_words(column.values.texts):
+            return "text", TextGrams.fit(column, self.missing, copies)
+        different = not category.counted and not category.missing
+        return ("identifier", None) if different else ("many-levels", category)
 
     def _check_parameters(self) -> None:
         whole = isinstance(self.max_categories, int | np.integer) and not isinstance(self.max_categories, bool)
@@ -233,11 +284,35 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
+_COVERED = 0.5
+"""Share of the rows whose level has a column of its own below which text with words is encoded by n-grams."""
 _DROPPED = {
     "empty": "dropped: every value is missing",
     "constant": "dropped: one value in all rows",
-    "identifier": "dropped: text that differs in every row",
+    "identifier": "dropped: codes that differ in every row",
 }
+
+
+def _dropped(column: RawColumn, kind: str, done: str) -> ColumnRecord:
+    gaps = _count_missing(column.values)
+    return ColumnRecord(column.name, kind, (), done, None, (), names_rows=kind == "identifier", missing=gaps)
+
+
+def _count_missing(values: Values) -> int:
+    return int((values.codes < 0 if isinstance(values, Levels) else missing_in(values)).sum())
+
+
+def _missing_note(word: str, rows: int) -> str:
+    return f"{word!r} ({rows:,} row{'s' if rows > 1 else ''}) is read as missing"
+
+
+def _identifies(column: RawColumn, kind: str, copies: Array) -> bool:
+    """Return whether the values of a column that is used seem to be identifiers."""
+    if kind == "number":
+        return numbers_rows(column.name, column.values, copies)
+    if kind != "many-levels":
+        return False
+    return names_rows(len(column.values.texts), float(copies[column.values.codes >= 0].sum()))
 
 
 def _encode(encoding: Encoding, column: RawColumn) -> Array:

@@ -1,66 +1,21 @@
-"""Encodings of columns: one frozen class per kind of column, with constants from training rows.
-
-The fields of a class are plain data, which a model file can hold. The ``center`` and ``scale`` of a channel are NaN if
-the estimator should standardise from data. They are prescribed where a standard deviation would be the wrong unit:
-
-- A rare level divided by its standard deviation ``√(p(1−p))`` would be far from all other rows. The channels of one
-  category are divided by ``√v``, ``v = Σ p(1−p)``: the expected squared distance of two random rows is then 2, as for
-  one standardised number. ``v`` is at least 1/4 (1/8 for a single 0/1 channel), so that the squared distance of rows of
-  different levels is at most 8.
-- Points on a circle (weekday, time of year) have radius 1: the expected squared distance of uniform ones is 2 as well.
-"""
+"""Encodings of columns: one frozen class per kind of column, with constants from training rows."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gramian.core.statistics import median_pair, normal_scores, weighted_median
+from gramian.tables.channels import FARTHEST, Channel, Encoding, filled_by, flag_channel, missing_channel
 from gramian.tables.columns import RawColumn
 from gramian.tables.values import Array, Codes, read_instants, read_levels, read_numbers
 
-_FARTHEST = 8.0
 _KNOTS = 1000
-
-
-@dataclass(frozen=True, eq=False)
-class Channel:
-    """Encoded column: name, centre and scale (NaN: standardise from data)."""
-
-    name: str
-    center: float = np.nan
-    scale: float = np.nan
-    indicator: bool = False
-    """True if the column only marks missing values."""
-
-
-class Encoding(ABC):
-    """Fitted map from one column to channels."""
-
-    has_levels: ClassVar[bool] = False
-    """True if the column consists of levels, of which later rows may have new ones."""
-
-    def knows(self, texts: Sequence[str]) -> list[bool]:
-        """Return for each text whether it is no new level: a training row had it, or it needs no level."""
-        return [True] * len(texts)
-
-    @abstractmethod
-    def encode(self, column: RawColumn) -> Array:
-        """Return all channels of these rows, ``(n, k)``, without NaN."""
-
-    @abstractmethod
-    def channels(self, name: str, block: Array, weights: Array) -> list[Channel]:
-        """Return names and scales of the channels, given the encoded training rows and their weights."""
-
-    @abstractmethod
-    def description(self) -> str:
-        """Describe the encoding in words."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,11 +58,16 @@ class Number(Encoding):
 
     def channels(self, name: str, block: Array, weights: Array) -> list[Channel]:
         names = ([name] if self.value else []) + ([f"{name}__gauss"] if self.knots is not None else [])
-        return [Channel(each) for each in names] + ([_flag(name, block[:, -1], weights)] if self.indicator else [])
+        return [Channel(each) for each in names] + (
+            [missing_channel(name, block[:, -1], weights)] if self.indicator else []
+        )
 
     def description(self) -> str:
         also = "" if self.knots is None else ", rank-Gauss channel" if self.value else " replaced by rank-Gauss scores"
-        return f"numbers{also}; {_filled(f'the median {self.fill:g}', self.indicator)}"
+        return f"numbers{also}; {filled_by(f'the median {self.fill:g}', self.indicator)}"
+
+    def trial_values(self) -> NDArray[Any]:
+        return np.array([self.fill, 0.0, np.nan])
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,13 +107,16 @@ class Date(Encoding):
     def channels(self, name: str, block: Array, weights: Array) -> list[Channel]:
         cycles = [cycle for cycle in ("week", "year", "day") if getattr(self, cycle)]
         circles = [Channel(f"{name}__{cycle}_{wave}", 0.0, 1.0) for cycle in cycles for wave in ("sin", "cos")]
-        return [Channel(name), *circles] + ([_flag(name, block[:, -1], weights)] if self.indicator else [])
+        return [Channel(name), *circles] + ([missing_channel(name, block[:, -1], weights)] if self.indicator else [])
 
     def description(self) -> str:
         cycles = [word for used, word in zip((self.week, self.year, self.day), _CYCLES, strict=True) if used]
         also = f" and cyclic {', '.join(cycles)}" if cycles else ""
         origin = np.datetime64(self.origin, "us").astype("M8[s]")
-        return f"days since {origin}{also}; {_filled('that instant', self.indicator)}"
+        return f"days since {origin}{also}; {filled_by('that instant', self.indicator)}"
+
+    def trial_values(self) -> NDArray[Any]:
+        return np.array(["2000-02-29", "NaT"], dtype="M8[us]")
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,7 +126,10 @@ class Ordered(Encoding):
     levels: tuple[str, ...]
     fill: float
     indicator: bool
-    has_levels: ClassVar[bool] = True
+
+    @property
+    def has_levels(self) -> bool:
+        return True
 
     def knows(self, texts: Sequence[str]) -> list[bool]:
         return [text in self.levels for text in texts]
@@ -186,11 +152,14 @@ class Ordered(Encoding):
         return np.stack([filled, gone.astype(np.float64)] if self.indicator else [filled], axis=1)
 
     def channels(self, name: str, block: Array, weights: Array) -> list[Channel]:
-        return [Channel(name)] + ([_flag(name, block[:, -1], weights)] if self.indicator else [])
+        return [Channel(name)] + ([missing_channel(name, block[:, -1], weights)] if self.indicator else [])
 
     def description(self) -> str:
-        place = _filled(f"place {self.fill:g}", self.indicator)
+        place = filled_by(f"place {self.fill:g}", self.indicator)
         return f"place among {len(self.levels)} ordered levels, scaled to [0, 1]; {place}"
+
+    def trial_values(self) -> NDArray[Any]:
+        return _objects(["no such level", None, *self.levels])
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,7 +179,10 @@ class Category(Encoding):
     counted: tuple[str, ...]
     """Sorted levels of more than one training row, for the frequency channel; empty if there is no such channel."""
     counts: NDArray[np.int64]
-    has_levels: ClassVar[bool] = True
+
+    @property
+    def has_levels(self) -> bool:
+        return True
 
     def knows(self, texts: Sequence[str]) -> list[bool]:
         known = {*self.levels, *self.counted}
@@ -232,8 +204,12 @@ class Category(Encoding):
         kept = tuple(levels[i] for i in np.sort(frequent))
         return cls(kept, True, missing, tuple(levels[i] for i in repeated), counts[repeated].astype(np.int64))
 
+    def covered(self) -> int:
+        """Return the number of training rows whose level has a channel, if there are more than ``max_categories``."""
+        return int(self.counts[[_find(self.counted, level, -1) for level in self.levels]].sum())
+
     def encode(self, column: RawColumn) -> Array:
-        levels = read_levels(column.values)
+        levels = read_levels(column.values, {*self.levels, *self.counted})
         slots = len(self.levels) + self.other + self.missing
         unknown = len(self.levels) if self.other else slots
         slot = np.array([_find(self.levels, text, unknown) for text in levels.texts], dtype=np.intp)
@@ -252,9 +228,9 @@ class Category(Encoding):
         names = [f"{name}={level}" for level in self.levels]
         names += [f"{name}__other"] * self.other + [f"{name}__missing"] * self.missing
         if len(names) == 2:
-            return [_flag(names[1], block[:, 0], weights, ""), *[Channel(f"{name}__frequency")] * self.other]
+            return [flag_channel(names[1], block[:, 0], weights), *[Channel(f"{name}__frequency")] * self.other]
         shares = weights @ block[:, : len(names)] / weights.sum()
-        scale = float(np.sqrt(max((shares * (1 - shares)).sum(), 2 / _FARTHEST)))
+        scale = float(np.sqrt(max((shares * (1 - shares)).sum(), 2 / FARTHEST)))
         hot = [Channel(each, float(share), scale) for each, share in zip(names, shares, strict=True)]
         return hot + [Channel(f"{name}__frequency")] * self.other
 
@@ -263,6 +239,9 @@ class Category(Encoding):
         if self.other:
             return f"the {len(self.levels)} most frequent levels one-hot, the rest as other, frequency{gone}"
         return f"{len(self.levels)} levels one-hot{gone}"
+
+    def trial_values(self) -> NDArray[Any]:
+        return _objects(["no such level", None, *self.counted[:1], *self.levels])
 
 
 def finite_numbers(column: RawColumn) -> Array:
@@ -289,7 +268,7 @@ def _turns(instants: NDArray[Any]) -> list[tuple[Array, int]]:
 
 
 def _places(column: RawColumn, order: tuple[str, ...]) -> Array:
-    levels = read_levels(column.values)
+    levels = read_levels(column.values, order)
     last = max(len(order) - 1, 1)
     known = {level: i / last for i, level in enumerate(order)}
     return levels.map([known.get(text, np.nan) for text in levels.texts], np.nan)
@@ -300,11 +279,5 @@ def _find(ordered: tuple[str, ...], level: str, default: int) -> int:
     return at if at < len(ordered) and ordered[at] == level else default
 
 
-def _flag(name: str, values: Array, weights: Array, suffix: str = "__missing") -> Channel:
-    share = float(weights @ values / weights.sum())
-    scale = float(np.sqrt(max(share * (1 - share), 1 / _FARTHEST)))
-    return Channel(name + suffix, share, scale, indicator=bool(suffix))
-
-
-def _filled(by: str, indicator: bool) -> str:
-    return f"missing: {by}" + (" and an indicator" if indicator else "")
+def _objects(values: list[Any]) -> NDArray[Any]:
+    return np.fromiter(values, dtype=object, count=len(values))

@@ -23,6 +23,10 @@ from gramian.tables.scaling import Array, Scaler
 from gramian.tables.types import TableLike
 
 Names = NDArray[Any]
+NUMERIC = ("number", "money", "percent", "quantity", "formatted number")
+"""Kinds of columns that hold numbers in units of their own."""
+NOT_USED = "not used, because its values are codes that differ in every row"
+"""Words by which a filter knows the warning of columns that are dropped as identifiers."""
 _FAR, _LOST = 6.0, 1e-10
 """Standard deviations of an entry that may be far from the others, and between the quartiles of a column then."""
 
@@ -67,6 +71,7 @@ class TableReader:
         else:
             validate_data(check, X, skip_check_array=True)
             rows = fitted.fit_transform(X, sample_weight=weights)
+            _warn_of_identifiers(fitted)
         return cls(owner, int(check.n_features_in_), getattr(check, "feature_names_in_", None), fitted), rows
 
     def encode(self, X: TableLike) -> Array:
@@ -129,7 +134,7 @@ class Preprocessing:
         encoder = self.reader.encoder
         if encoder is not None:
             encoded = tuple(str(name) for name in encoder.get_feature_names_out())
-            numeric = tuple(kind == "number" for kind in encoder.kinds_)
+            numeric = tuple(kind in NUMERIC for kind in encoder.kinds_)
             return ColumnMap(tuple(map(str, encoder.columns_)), encoded, np.asarray(encoder.groups_), numeric)
         called, d = self.reader.feature_names, self.n_columns
         names = tuple(f"x{j}" for j in range(d)) if called is None else tuple(str(name) for name in called)
@@ -212,6 +217,15 @@ def table_tags(tags: Tags) -> Tags:
 def _input_check(owner: str) -> Any:
     # scikit-learn's messages contain the class name of the object that is validated.
     return type(owner, (_InputCheck,), {})()
+
+
+def _warn_of_identifiers(encoder: TableEncoder) -> None:
+    dropped = [repr(record.name) for record in encoder.records_ if record.kind == "identifier"]
+    if dropped:
+        warnings.warn(
+            f"column {', '.join(dropped)} is {NOT_USED}: leave the column out to avoid this warning",
+            stacklevel=9,
+        )
 
 
 def _new_encoder(encoder: str | TableEncoder, X: TableLike) -> TableEncoder | None:

@@ -1,16 +1,16 @@
 """Values of one column: recognition of their type, and reading as numbers, instants or levels.
 
-Missing values are NaN, None, ``pd.NA``, ``NaT``, null, a string that is empty or blank, and the strings that only a
-missing value is printed as (``nan``, ``NaN``, ``NAN``, ``<NA>``, ``NaT``). "None" and "NA" are levels: the first is a
-common answer, the second a country.
+Missing values are NaN, None, ``pd.NA``, ``NaT``, null, a string that is empty or blank, and the strings that
+``pandas.read_csv`` reads as missing (``nan``, ``NA``, ``N/A``, ``null``, ``None``, …; see
+:mod:`gramian.tables.plain_texts`), so that a table has the same missing values however it was read. In a category that
+a frame declares, such words are levels.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 import numbers
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Container
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import repeat
@@ -21,13 +21,19 @@ from numpy.typing import NDArray
 
 from gramian.tables.microseconds import UnreadableError as UnreadableError
 from gramian.tables.microseconds import in_microseconds
+from gramian.tables.plain_texts import (
+    NA_WORDS,
+    is_gap,
+    parse_all,
+    parse_boolean,
+    parse_float,
+    parse_instants,
+    parse_number,
+)
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.intp]
 
-_MISSING_TEXTS = {"", "nan", "NaN", "NAN", "<NA>", "NaT"}
-_BOOLEANS = {"True": 1.0, "False": 0.0, "true": 1.0, "false": 0.0, "TRUE": 1.0, "FALSE": 0.0}
-_ISO = re.compile(r"\d{4}-\d\d(-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?)?")
 _MICROSECONDS_PER_DAY = 86_400_000_000
 _LONGEST = dt.timedelta(microseconds=2**63 - 1)
 _NUMPY_KINDS = {"b": "boolean", "i": "number", "u": "number", "f": "number", "M": "date", "m": "duration"}
@@ -79,12 +85,12 @@ def recognise(values: Values, parse: bool = True) -> tuple[str, Any]:
             return "duration", read_numbers(values)
         if found == {"date"}:
             return "date", read_instants(values)
-        values = read_levels(values)
+        values = read_levels(values, () if parse else NA_WORDS)
     if not values.texts:
         return "empty", values
     if parse:
-        for name, parser in (("boolean", _booleans), ("number", _floats), ("date", _instants)):
-            parsed = parser(values.texts)
+        for name, parser in (("boolean", parse_boolean), ("number", parse_float), ("date", None)):
+            parsed = parse_instants(values.texts) if parser is None else parse_all(values.texts, parser)
             if parsed is not None:
                 return name, values.map(parsed, np.datetime64("NaT") if name == "date" else np.nan)
     return "text", values
@@ -127,9 +133,9 @@ def read_numbers(values: Values) -> Array:
         if found == {"duration"}:
             return _typed(_object_durations(values))
         values = read_levels(values)
-    parsed = _all(values.texts, _number)
+    parsed = parse_all(values.texts, parse_number)
     if parsed is None:
-        raise UnreadableError(f"the value {next(x for x in values.texts if _all([x], _number) is None)!r}")
+        raise UnreadableError(f"the value {next(x for x in values.texts if parse_all([x], parse_number) is None)!r}")
     return values.map(parsed, np.nan)
 
 
@@ -150,14 +156,16 @@ def read_instants(values: Values) -> NDArray[Any]:
         if not found <= {"date", "text"}:
             raise UnreadableError("numbers")
         values = read_levels(values)
-    instants = _instants(values.texts)
+    instants = parse_instants(values.texts)
     if instants is None:
-        raise UnreadableError(f"the value {next(x for x in values.texts if _instants([x]) is None)!r}")
+        raise UnreadableError(f"the value {next(x for x in values.texts if parse_instants([x]) is None)!r}")
     return values.map(instants, np.datetime64("NaT"))
 
 
-def read_levels(values: Values) -> Levels:
+def read_levels(values: Values, levels: Container[str] = ()) -> Levels:
     """Read text as codes into the sorted distinct texts, −1 where missing; whole numbers have no trailing ``.0``.
+
+    A word such as NA is a text and not missing if it is one of the ``levels`` of the column.
 
     >>> read_levels(np.array(["b", None, "a", 1.0], dtype=object))
     Levels(codes=array([ 2, -1,  1,  0]), texts=['1', 'a', 'b'])
@@ -169,11 +177,11 @@ def read_levels(values: Values) -> Levels:
         distinct, inverse = np.unique(values, return_inverse=True)
         gone = missing_in(distinct)
         listed = [None if gone[i] else text_of(value) for i, value in enumerate(distinct)]
-        levels = read_levels(np.fromiter(listed, dtype=object, count=len(listed)))
-        return Levels(levels.codes[inverse.ravel()], levels.texts)
+        found = read_levels(np.fromiter(listed, dtype=object, count=len(listed)))
+        return Levels(found.codes[inverse.ravel()], found.texts)
     if not set(map(type, listed)) <= {str, type(None)}:
         listed = [None if _is_missing(value) else text_of(value) for value in listed]
-    texts = sorted(text for text in set(listed) if text is not None and text.strip() not in _MISSING_TEXTS)
+    texts = sorted(text for text in set(listed) if text is not None and not is_gap(text, levels))
     code = {text: i for i, text in enumerate(texts)}
     return Levels(np.fromiter(map(code.get, listed, repeat(-1)), dtype=np.intp, count=len(listed)), texts)
 
@@ -306,44 +314,3 @@ def _object_durations(values: NDArray[Any]) -> NDArray[Any]:
         return value
 
     return np.fromiter(map(length, values), dtype=object, count=len(values)).astype("m8[us]")
-
-
-# ---- text: parsers of distinct levels; the result is None if one of them cannot be parsed ----------------------------
-
-
-def _all(levels: Sequence[str], parser: Callable[[str], Any]) -> list[Any] | None:
-    try:
-        return [parser(level) for level in levels]
-    except (KeyError, OverflowError, ValueError):  # a date of the year 1 may have no instant in UTC
-        return None
-
-
-def _booleans(levels: Sequence[str]) -> list[float] | None:
-    return _all(levels, _BOOLEANS.__getitem__)
-
-
-def _floats(levels: Sequence[str]) -> list[float] | None:
-    return _all(levels, _float)
-
-
-def _float(level: str) -> float:
-    found = float(level)
-    if found != found:
-        raise ValueError(level)
-    return found
-
-
-def _number(level: str) -> float:
-    return _BOOLEANS[level] if level in _BOOLEANS else _float(level)
-
-
-def _instants(levels: Sequence[str]) -> NDArray[Any] | None:
-    def parse(level: str) -> dt.datetime:
-        text = level.strip()
-        if not _ISO.fullmatch(text):
-            raise ValueError(level)
-        found = dt.datetime.fromisoformat(text if len(text) > len("2024-02") else text + "-01")
-        return found if found.tzinfo is None else found.astimezone(dt.UTC).replace(tzinfo=None)
-
-    found = _all(levels, parse)
-    return None if found is None else np.array(found, dtype="M8[us]")

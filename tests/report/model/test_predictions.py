@@ -14,7 +14,7 @@ def test_without_rows_the_scores_are_those_of_holdout_rows(tmp_path):
     model = RFMRegressor(preset="fast", n_rounds=1).fit(X, y)
     _, checked = read(model, tmp_path)
     assert "90 training rows, each predicted by a fit to other folds; kernels and rounds were selected" in checked.text
-    assert "The examples are training rows" in checked.text
+    assert "These are training rows" in checked.text
     assert "Training rows with the largest influence" in checked.text
     found = predictions_for(model.model_)
     assert found.y.shape == (90, 1)
