@@ -62,6 +62,12 @@ def compression(model: FittedRFM) -> Compression:
     return model.compression
 
 
+def fitted_rows(model: FittedRFM) -> int:
+    """Return the number of rows for which the final model was solved: all, those not held out, or a part of them."""
+    found = model.history.fitted_rows
+    return model.history.plan.n if found is None else found
+
+
 def training_rows(model: FittedRFM) -> Array:
     """Return the standardised training rows of a single kernel machine, in the columns in use."""
     rows: Array = _single_machine(model).X.cpu().numpy().copy()  # the model itself cannot be changed through it

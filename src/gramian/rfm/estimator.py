@@ -25,7 +25,15 @@ from gramian.features import Update
 from gramian.files import write
 from gramian.kernels import Kernel
 from gramian.rfm import explain as explanations
-from gramian.rfm.attributes import FittedAttribute, compression, dual_coef, feature_names, storable, training_rows
+from gramian.rfm.attributes import (
+    FittedAttribute,
+    compression,
+    dual_coef,
+    feature_names,
+    fitted_rows,
+    storable,
+    training_rows,
+)
 from gramian.rfm.compression import compress
 from gramian.rfm.model import FittedRFM
 from gramian.rfm.options import (
@@ -97,6 +105,7 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
     rounds_ = FittedAttribute(lambda model: model.history.rounds, "One record per round of the selected candidate.")
     best_round_ = FittedAttribute(lambda model: model.history.best_round, "The selected round.")
     evolution_ = FittedAttribute(lambda model: model.history.evolution, "M of each round in small.")
+    fitted_rows_ = FittedAttribute(fitted_rows, "Number of rows for which the final model was solved.")
     feature_matrix_ = FittedAttribute(lambda model: model.features.matrix, "The learned M (d, d).")
     support_ = FittedAttribute(lambda model: model.features.support, "Columns in use, bool (d,).")
     components_ = FittedAttribute(lambda model: model.features.eigen[1], "Eigenvectors (k, d) of M.")

@@ -96,7 +96,11 @@ class Ensemble:
 
 @dataclass(frozen=True, eq=False)
 class FitHistory:
-    """The plan of a fit, the records of the selected run's rounds, and what was selected."""
+    """The plan of a fit, the records of the selected run's rounds, and what was selected.
+
+    ``fitted_rows`` is the number of rows of the table for which the coefficients of the final model were solved; None
+    in a record that does not say so.
+    """
 
     plan: Plan
     rounds: Rounds
@@ -104,6 +108,7 @@ class FitHistory:
     update: Update
     ridge: float
     evolution: Evolution | None = None
+    fitted_rows: int | None = None
 
 
 @dataclass(frozen=True)

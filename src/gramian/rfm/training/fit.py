@@ -152,11 +152,21 @@ def _package(options: FitOptions, prepared: Prepared, plan: Plan, trained: Train
             update=trained.candidate.update,
             ridge=trained.ridge,
             evolution=trained.evolution,
+            fitted_rows=_count_rows(prepared, trained.solved),
         ),
         row_index=index,
         held_out=_holdout(prepared, plan, trained),
         n_threads=threads_for(trained.ensemble.best.n, options.n_threads, options.compute.n_jobs),
     )
+
+
+def _count_rows(prepared: Prepared, rows: Int[Tensor, " s"] | None) -> int:
+    """Return how many rows of the user's table these training rows (None: all) stand for; equal rows are merged."""
+    source = prepared.source
+    copies = source.rows.copies if isinstance(source, MemoryRows) else None
+    if copies is None:
+        return source.n_rows if rows is None else len(rows)
+    return int(copies.sum() if rows is None else copies[rows.to(copies.device)].sum())
 
 
 def _holdout(prepared: Prepared, plan: Plan, trained: Trained) -> HoldoutPredictions | None:

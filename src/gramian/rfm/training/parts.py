@@ -34,11 +34,15 @@ from gramian.solvers import SolveInfo, StreamedSystem, Workspace
 
 @dataclass(frozen=True, eq=False)
 class _Final:
-    """The final machine, the record of its round, and which rows are its centres (None: all)."""
+    """The final machine, the record of its round, and which rows are its centres (None: all).
+
+    ``solved`` are the rows for which its coefficients were solved (None: all).
+    """
 
     machine: KernelMachine | TreeMachine
     record: Round
     rows: Int[Tensor, " m"] | None
+    solved: Int[Tensor, " s"] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +92,9 @@ class PartsLearner:
                 final = self.screened_model(rest, screened, TimeLimitReached())
         context.tick()
         outputs = final.machine.predict(holdout.X, batch_invariant=False)
-        rows = torch.arange(rest.n_rows) if final.rows is None else final.rows.cpu()
+        rows, solved = (
+            torch.arange(rest.n_rows) if part is None else part.cpu() for part in (final.rows, final.solved)
+        )
         return Refitted(
             ensemble=Ensemble((final.machine,), (1.0,)),
             metric=metric if support is not None else final.machine.metric,
@@ -96,6 +102,7 @@ class PartsLearner:
             support=support,
             record=replace(final.record, score=mean_error(outputs, holdout, self.loss)),
             rows=rest.index[rows] if isinstance(rest, SelectedRows) else rows,
+            solved=rest.index[solved] if isinstance(rest, SelectedRows) else solved,
             holdout_outputs=None if held_out is None else outputs,
         )
 
@@ -151,7 +158,7 @@ class PartsLearner:
         rows = f"{len(screened)} of {self.source.n_rows} rows"
         warnings.warn(f"{self.context.clock.reason(why)}: the model is fitted to {rows}", stacklevel=3)
         at = torch.searchsorted(rest.index, screened) if isinstance(rest, SelectedRows) else screened
-        return _Final(self.run.machines[self.member.round], self.run.records[self.member.round], at)
+        return _Final(self.run.machines[self.member.round], self.run.records[self.member.round], at, at)
 
     def solve_thresholded(self, rest: RowSource, support: Bool[Tensor, " d"]) -> _Final:
         """Fit the base kernel to the selected columns (RFM-T)."""
@@ -175,7 +182,7 @@ class PartsLearner:
         if rows is not None:  # leaves are missing: the checkpoint is still needed
             self.context.interrupted = True
         record = make_record(self.member.round, params, metric, info, time.perf_counter() - begin)
-        return _Final(machine, record, rows)
+        return _Final(machine, record, rows, rows)
 
     @property
     def screened_weight(self) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -41,7 +42,8 @@ class Refitted:
     ``support (d,)`` are the columns in use, if not all; ``record`` replaces the record of the selected round;
     ``rows`` are the training rows that are centres, if not all; ``holdout_outputs`` are its own predictions of
     held-out rows, where the screened models' predictions do not describe it. ``records`` and ``metrics`` are those of
-    the best member's rounds on all rows, where they were repeated.
+    the best member's rounds on all rows, where they were repeated. ``solved`` are the training rows for which the
+    coefficients were solved, if not all; of several members those of the one with the fewest.
     """
 
     ensemble: Ensemble
@@ -53,14 +55,25 @@ class Refitted:
     holdout_outputs: Float[Tensor, "m c"] | None = None
     records: tuple[Round, ...] = ()
     metrics: tuple[Metric, ...] = ()
+    solved: Int[Tensor, " s"] | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Refit:
-    """The machines of a member's rounds, and the records of those that were repeated on all rows."""
+    """The machines of a member's rounds, and the records of those that were repeated on all rows.
+
+    ``solved`` are the rows for which the last of them was solved; None for all.
+    """
 
     machines: tuple[KernelMachine, ...]
     records: tuple[Round, ...]
+    solved: Int[Tensor, " s"] | None = None
+
+
+def fewest_rows(refits: Sequence[Refit]) -> Int[Tensor, " s"] | None:
+    """Return the rows of the member that was solved for the fewest rows; None where all were solved for all rows."""
+    parts = [refit.solved for refit in refits if refit.solved is not None]
+    return min(parts, key=len, default=None)
 
 
 def select_columns(diagonal: Float[Tensor, " d"], threshold: float) -> Bool[Tensor, " d"]:
@@ -150,7 +163,7 @@ class _RefitTask:
         fitted = f"{len(self.split.train)} of {len(data)} rows"
         warnings.warn(f"{self.context.clock.reason(error)}: the model is fitted to {fitted}", stacklevel=2)
         machine = run.machines[member.round].embedded(data.X, self.split.train, data.weights)
-        return Refit((*run.machines[: member.round], machine), ())
+        return Refit((*run.machines[: member.round], machine), (), self.split.train)
 
     def repeated(self, candidate: Candidate, tuner: RoundTuner, run: Run, name: str) -> list[Step]:
         """Repeat all rounds on all rows."""

@@ -27,6 +27,7 @@ from gramian.rfm.training.plan import Plan
 from gramian.rfm.training.refit import (
     Refit,
     Refitted,
+    fewest_rows,
     refit_on_all_rows,
     select_columns,
     solve_selected_fully,
@@ -128,7 +129,8 @@ class Trained:
     """The result of :func:`train`, in the scaled units of the targets.
 
     ``holdout`` are predictions for held-out training rows; ``evaluated (m, c)`` those for the evaluation set;
-    ``rows (k,)`` the training rows that are centres, where these are not all rows.
+    ``rows (k,)`` the training rows that are centres, where these are not all rows; ``solved (s,)`` those for which the
+    coefficients were solved, where these are not all rows.
     """
 
     ensemble: Ensemble
@@ -142,6 +144,7 @@ class Trained:
     evaluated: Float[Tensor, "m c"] | None
     evolution: Evolution
     rows: Int[Tensor, " k"] | None = None
+    solved: Int[Tensor, " s"] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -280,6 +283,7 @@ def _refit(
             ridge,
             records=refits[0].records,
             metrics=tuple(m.metric for m in refits[0].machines),
+            solved=fewest_rows(refits),
         )
     # A predictor of round 0 has learned no features, but it has gradients.
     support = select_columns(machine.metric.diagonal() if best.round else machine.agop_diagonal, task.feature_threshold)
@@ -339,6 +343,7 @@ def _package(
         evaluated=evaluated,
         evolution=Evolution.of(metrics, refitted.metric),
         rows=refitted.rows,
+        solved=refitted.solved,
     )
 
 
