@@ -32,5 +32,5 @@ def test_a_share_of_the_limit_is_used_up_first():
 
 
 def test_the_reason_names_the_limit_or_the_interrupt():
-    assert Clock(2.5).reason(TimeLimitReached()) == "time_limit=2.5"
+    assert Clock(2.5).reason(TimeLimitReached()) == "the time limit of 2.5 s was too short"
     assert Clock().reason(KeyboardInterrupt()) == "interrupted"

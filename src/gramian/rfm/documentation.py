@@ -77,8 +77,7 @@ _ATTRIBUTES = """model_ : FittedRFM
         What was done with this number of rows, and why.
     fitted_rows_ : int
         Number of rows of the table for which the final model was solved: all of them, without those that a large fit
-        holds out, or a part where ``time_limit`` or Ctrl-C ended the fit. Equal rows count each, and a whole weight of 2
-        counts as two rows.
+        holds out, or a part where ``time_limit`` or Ctrl-C ended the fit. Equal rows count each, a weight of 2 twice.
     feature_matrix_ : ndarray (d, d)
         The learned M, in the coordinates of the standardised columns.
     agop_ : ndarray (d, d)

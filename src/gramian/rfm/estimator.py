@@ -19,6 +19,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
+from gramian.core.clock import Clock
 from gramian.core.splits import SplitBy
 from gramian.core.version import __version__
 from gramian.features import Update
@@ -152,6 +153,7 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
 
     def _fit(self, X: TableLike, y: TargetLike, weights: WeightsLike, eval_set: EvalSet, by: SplitBy | None) -> None:
         options = FitOptions.resolve(self.get_params(deep=False))
+        clock = Clock(options.time_limit)
         observer = FitObserver()
         if getattr(self, "_skl_callbacks", None):
             observer = SklearnCallbacks(self, X, y, weights)
@@ -164,7 +166,7 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         with open_table(X, y, weights, eval_set, reading, self, by, stream=stream, folder=folder) as prepared:
             if isinstance(observer, SklearnCallbacks):
                 observer.snapshot = self._snapshots(options, prepared)
-            model = fit_model(options, prepared, observer, self._identity(prepared))
+            model = fit_model(options, prepared, observer, self._identity(prepared), clock)
         self.__dict__.pop("selected_columns_", None)
         self.model_ = model
         observer.end()

@@ -33,6 +33,7 @@ from gramian.core.selection import RoundPredictions
 from gramian.files import ModelFileError, fingerprint, read, write
 from gramian.rfm.machine import KernelMachine
 from gramian.rfm.training.rounds import Candidate, Step
+from gramian.rfm.training.time_limit import Pace
 from gramian.rfm.training.tuning import RoundParams
 from gramian.solvers import Workspace
 from gramian.tables.types import TableLike, TargetLike, WeightsLike
@@ -52,6 +53,9 @@ except ImportError:
 __all__ = ["CallbackSupportMixin", "Checkpoint", "FitContext", "FitObserver", "SklearnCallbacks", "with_callbacks"]
 
 log = logging.getLogger(__name__)
+
+_SPLIT_END = 0.6
+"""Share of the time limit after which splits that are running end: the rest is for the final model."""
 
 Snapshot = Callable[[Candidate, Sequence[Step], Tensor | None], dict[str, object]]
 """The attributes of an estimator whose fit had ended with the last of these rounds, on some of the rows (None: all)."""
@@ -254,7 +258,7 @@ class FitContext:
     """Time limit, workspace, progress, callbacks, checkpoint and worker pool of one fit.
 
     ``interrupted`` is True once Ctrl-C or the time limit has ended a stage early, ``stopped`` once a callback has,
-    ``splits_cancelled`` once the splits that are still running are to end.
+    ``splits_cancelled`` once the splits that are still running are to end. ``pace`` forecasts the time of solves.
     """
 
     clock: Clock = field(default_factory=Clock)
@@ -267,6 +271,7 @@ class FitContext:
     interrupted: bool = False
     stopped: bool = False
     splits_cancelled: bool = False
+    pace: Pace = field(default_factory=Pace)
 
     @contextmanager
     def steps(self, count: int, part: Int[Tensor, " p"] | None) -> Iterator[None]:
@@ -296,9 +301,10 @@ class FitContext:
         return stop
 
     def split_round(self) -> None:
-        """Count a finished round of a split; once splits are cancelled, those in other threads end here."""
+        """Count a finished round of a split; splits end here once they are cancelled or most of the time is used."""
         if self.splits_cancelled:
             raise TimeLimitReached
+        self.clock.check(_SPLIT_END)
         self.tick()
         self.observer.after_split_round()
 

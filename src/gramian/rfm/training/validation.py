@@ -118,7 +118,7 @@ class _Advance:
         if self.stop.is_set() or before > candidate.n_rounds or self.is_over(job):
             return
         pool = context.pool if context.pool.remote else None
-        coming = rounds(candidate, self.data, job.recorder, context.own_workspace(), job.steps[:], pool)
+        coming = rounds(candidate, self.data, job.recorder, context.own_workspace(), job.steps[:], pool, context.clock)
         for step in itertools.islice(coming, before, None):
             if self.stop.is_set():
                 return
@@ -190,6 +190,8 @@ def repeat_on_splits(
     try:
         for _ in range(task.rounds * len(found)):
             context.split_round()
+        if missing and not context.clock.allows(sum(r.seconds for run in runs for r in run.records), share):
+            raise TimeLimitReached
         with context.side_by_side() as local:
             pool = context.pool if remote else local
             for at, result in pool.run(run_split, task, [splits[i] for i in missing]):
