@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Callable
 from typing import Generic, Protocol, TypeVar, overload, runtime_checkable
 
+from gramian.core.warn import warn
 from gramian.rfm.machine import KernelMachine
 from gramian.rfm.model import Compression, FittedRFM
 from gramian.tables.preprocessing import Names
@@ -93,5 +93,5 @@ def storable(estimator: E) -> E:
     vars(saved).pop("_skl_callbacks", None)
     if callable(vars(saved)["metric"]):
         vars(saved)["metric"] = "auto"
-        warnings.warn("the metric is a function and is not saved: the loaded model has metric='auto'", stacklevel=3)
+        warn("the metric is a function and is not saved: the loaded model has metric='auto'")
     return saved

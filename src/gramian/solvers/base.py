@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
@@ -13,6 +12,7 @@ from torch import Tensor
 
 from gramian.core.clock import Clock
 from gramian.core.options import Options
+from gramian.core.warn import warn
 from gramian.kernels import KernelOperator
 from gramian.solvers.system import RidgeSystem, StreamedSystem
 
@@ -151,4 +151,4 @@ def relative_residual(R: Float[Tensor, "n c"], Y: Float[Tensor, "n c"]) -> Float
 
 def warn_numbers(message: str) -> None:
     """Warn of a numerical problem; the message contains the numbers."""
-    warnings.warn(message, ConvergenceWarning, stacklevel=2)
+    warn(message, ConvergenceWarning)

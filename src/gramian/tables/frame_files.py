@@ -7,7 +7,6 @@ import gzip
 import importlib
 import io
 import re
-import warnings
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from gramian.core.atomic import atomic_file, atomic_write
 from gramian.core.paths import check_exists, did_you_mean
+from gramian.core.warn import warn
 from gramian.tables.formulas import escape_formula
 from gramian.tables.text_encoding import text_encoding
 
@@ -129,7 +129,7 @@ def _read_text(pandas: ModuleType, path: Path, suffix: str) -> pd.DataFrame:
             raise
         encoding = "cp1252"
         frame = pandas.read_csv(path, encoding=encoding, **options)
-        warnings.warn(f"{path} is not in UTF-8: its letters are read as Windows-1252 (Western Europe)", stacklevel=2)
+        warn(f"{path} is not in UTF-8: its letters are read as Windows-1252 (Western Europe)")
     # pandas renames the second of two equal names, so the first line is read once more as it is.
     names = pandas.read_csv(path, encoding=encoding, header=None, nrows=1, **options).iloc[0]
     _check_names(path, [name.strip() for name in names if isinstance(name, str)])

@@ -14,7 +14,6 @@ import logging
 import os
 import shutil
 import threading
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -30,6 +29,7 @@ from gramian.core.pool import Pool, Serial, side_by_side
 from gramian.core.progress import Tick, progress
 from gramian.core.rows import Rows
 from gramian.core.selection import RoundPredictions
+from gramian.core.warn import warn
 from gramian.files import ModelFileError, fingerprint, read, write
 from gramian.rfm.machine import KernelMachine
 from gramian.rfm.training.rounds import Candidate, Step
@@ -217,7 +217,7 @@ class Checkpoint:
         try:
             return read(path)
         except ModelFileError as error:
-            warnings.warn(f"a checkpoint cannot be used, and its work is repeated: {error}", stacklevel=2)
+            warn(f"a checkpoint cannot be used, and its work is repeated: {error}")
             path.unlink()
             return None
 
@@ -228,11 +228,10 @@ class Checkpoint:
             try:
                 write(value, path, "checkpoint")
             except OSError as error:
-                warnings.warn(
+                warn(
                     f"the checkpoint of {name.replace('-', ' ')} is not saved ({error.strerror or error}: {path}): the "
                     "fit goes on, and would repeat this part after an interruption. Free some space, or choose another "
-                    "folder as checkpoint",
-                    stacklevel=2,
+                    "folder as checkpoint"
                 )
 
     def _path(self, name: str) -> Path | None:

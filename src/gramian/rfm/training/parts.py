@@ -7,7 +7,6 @@ compare the candidates, and then measure the error of the final model.
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -18,6 +17,7 @@ from torch import Tensor
 from gramian.core.clock import Clock, TimeLimitReached
 from gramian.core.rows import Rows, RowSource, SelectedColumns, SelectedRows
 from gramian.core.selection import Member, RowLoss, mean_error, squared_loss
+from gramian.core.warn import warn
 from gramian.kernels import Identity, Kernel, Metric
 from gramian.rfm.machine import KernelMachine
 from gramian.rfm.model import Ensemble
@@ -158,7 +158,7 @@ class PartsLearner:
             features = f"round {index}"
             if index == 0:
                 metric, features = self.run.machines[last].metric, f"the screening, on {self.plan.screen_rows:,} rows"
-            warnings.warn(f"{context.clock.reason(error)}: the features are those of {features}", stacklevel=2)
+            warn(f"{context.clock.reason(error)}: the features are those of {features}")
         return metric
 
     def replayed_params(self, metric: Metric, growth: float) -> RoundParams:
@@ -234,13 +234,13 @@ class PartsLearner:
         used = f"the model uses {found.size:,} of {self.source.n_rows:,} rows"
         if isinstance(self.plan.solver, Nystrom):
             used = f"the model uses {found.size:,} instead of {most:,} centres"
-        warnings.warn(f"{why}: {used}", stacklevel=2)
+        warn(f"{why}: {used}")
 
     def screened_model(self, rest: RowSource, screened: Int[Tensor, " p"], why: BaseException) -> _Final:
         """Return the model of the screening, for a fit that ends in its last round."""
         self.context.interrupted = True
         used = f"the model uses {len(screened):,} of {self.source.n_rows:,} rows"
-        warnings.warn(f"{self.context.clock.reason(why)}: {used}", stacklevel=3)
+        warn(f"{self.context.clock.reason(why)}: {used}")
         at = torch.searchsorted(rest.index, screened) if isinstance(rest, SelectedRows) else screened
         return _Final(self.run.machines[self.member.round], self.run.records[self.member.round], at, at)
 

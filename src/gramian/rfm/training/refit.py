@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -15,6 +14,7 @@ from gramian.core.clock import Clock, TimeLimitReached
 from gramian.core.rows import Rows
 from gramian.core.selection import Member, Selection
 from gramian.core.splits import RowSplit
+from gramian.core.warn import warn
 from gramian.kernels import Metric
 from gramian.rfm.machine import KernelMachine
 from gramian.rfm.model import Ensemble
@@ -127,7 +127,7 @@ def refit_on_all_rows(
     if fewest.ended is not None and fewest.solved is not None:
         context.interrupted = True
         used = f"the model uses {len(fewest.solved):,} of {len(data):,} rows"
-        warnings.warn(f"{context.clock.reason(fewest.ended)}: {used}", stacklevel=2)
+        warn(f"{context.clock.reason(fewest.ended)}: {used}")
     return refits
 
 
@@ -295,7 +295,7 @@ def solve_selected_fully(
         except (KeyboardInterrupt, TimeLimitReached) as error:
             context.interrupted = True
             left = f"{run.records[at].residual:.2g}, not solved to the end"
-            warnings.warn(f"{context.clock.reason(error)}: the model has a relative residual of {left}", stacklevel=2)
+            warn(f"{context.clock.reason(error)}: the model has a relative residual of {left}")
             return runs
         records, machines = list(run.records), list(run.machines)
         records[at], machines[at] = step

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import threading
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
@@ -17,6 +16,7 @@ from gramian.core.rows import Rows
 from gramian.core.selection import RoundPredictions, RowLoss, RunComparison, held_out_errors, race, squared_loss
 from gramian.core.splits import RowSplit
 from gramian.core.statistics import within_standard_error
+from gramian.core.warn import warn
 from gramian.kernels import Kernel
 from gramian.rfm.machine import KernelMachine
 from gramian.rfm.training.context import Checkpoint, FitContext, SplitResult
@@ -95,7 +95,7 @@ def screen(
         done = sum(len(job.steps) for job in jobs)
         possible = sum(job.candidate.n_rounds + 1 for job in jobs)
         screened = f"{done} of {possible} rounds of {len(jobs)} candidate{'s' if len(jobs) > 1 else ''} were screened"
-        warnings.warn(f"{context.clock.reason(error)}: {screened}", stacklevel=2)
+        warn(f"{context.clock.reason(error)}: {screened}")
     return [job.run(held_out) for job in jobs if job.steps]
 
 
@@ -204,7 +204,7 @@ def repeat_on_splits(
     except (KeyboardInterrupt, TimeLimitReached) as error:
         context.interrupted = context.splits_cancelled = True
         done = f"candidates are compared on {1 + len(found)} of {1 + len(splits)} splits"
-        warnings.warn(f"{context.clock.reason(error)}: {done}", stacklevel=2)
+        warn(f"{context.clock.reason(error)}: {done}")
     return [found[i] for i in sorted(found)]
 
 
