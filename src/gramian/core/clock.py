@@ -1,9 +1,12 @@
-"""A time limit, and the time used so far."""
+"""A time limit, the time used so far, and forecasts of the time of further work."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+
+_LEAST_SECONDS = 0.01
+"""Shorter measurements are left out: they are mostly overhead."""
 
 
 class TimeLimitReached(Exception):
@@ -92,3 +95,26 @@ class Clock:
         """Name the cause of an early end, for a warning: the time limit or an interrupt."""
         late = isinstance(error, TimeLimitReached)
         return f"the time limit of {self.limit:g} s was too short" if late else "interrupted"
+
+
+class Pace:
+    """The ratio of measured to nominal seconds of the latest solve of a fit.
+
+    >>> pace = Pace()
+    >>> pace.measure(nominal=2.0, seconds=3.0)
+    >>> pace.seconds(10.0)
+    15.0
+    """
+
+    def __init__(self) -> None:
+        self.ratio = 1.0
+        self.measured = False
+
+    def measure(self, nominal: float, seconds: float) -> None:
+        """Take the measured time of a solve into account, unless it is too short to tell anything."""
+        if seconds >= _LEAST_SECONDS and nominal > 0:
+            self.ratio, self.measured = seconds / nominal, True
+
+    def seconds(self, nominal: float) -> float:
+        """Forecast the time of a solve."""
+        return self.ratio * nominal

@@ -321,6 +321,7 @@ class FitOptions:
             on_cluster=self.compute.on_cluster,
             sample_rows=sample_rows,
             seed=self.seed,
+            max_bytes=self.compute.max_bytes,
         )
 
 

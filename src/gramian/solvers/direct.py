@@ -259,12 +259,8 @@ class Direct(Solver):
                         f"solved with {jitter:.3g} added to its diagonal, relative residual {residual:.2g}"
                     )
                     status = f"solved in {dtype} with jitter {jitter:.3g}"
-                    used = ridge + jitter
-                    return (
-                        alpha,
-                        SolveInfo("direct", status, steps, residual, used, jitter, dtype, need),
-                        matrix,
-                    )
+                    info = SolveInfo("direct", status, steps, residual, ridge + jitter, jitter, dtype, need)
+                    return alpha, info, matrix
             jitter *= 10
         raise SingularKernelError(_singular(ridge))
 

@@ -18,13 +18,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from gramian.core.clock import Clock, TimeLimitReached
+from gramian.core.clock import Clock, Pace, TimeLimitReached
 from gramian.core.pool import Pool, Serial, side_by_side
 from gramian.core.progress import Tick, progress
 from gramian.core.rows import Rows
@@ -33,21 +33,29 @@ from gramian.core.warn import warn
 from gramian.files import ModelFileError, fingerprint, read, write
 from gramian.rfm.machine import KernelMachine
 from gramian.rfm.training.rounds import Candidate, Step
-from gramian.rfm.training.time_limit import Pace
 from gramian.rfm.training.tuning import RoundParams
 from gramian.solvers import Workspace
 from gramian.tables.types import TableLike, TargetLike, WeightsLike
 
 try:
-    from sklearn.callback import CallbackSupportMixin, with_callbacks
+    from sklearn.callback import CallbackSupportMixin
+    from sklearn.callback import with_callbacks as _with_callbacks
 except ImportError:
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
         """A stand-in for scikit-learn's class of that name, which older versions do not have."""
 
-    def with_callbacks(method: Any) -> Any:
-        """Return a method unchanged."""
+    def _with_callbacks(method: Any) -> Any:
         return method
+
+
+Method = TypeVar("Method", bound=Callable[..., object])
+
+
+def with_callbacks(method: Method) -> Method:
+    """Let callbacks observe a method, as scikit-learn's decorator of that name does; its type stays known."""
+    decorated: Method = _with_callbacks(method)
+    return decorated
 
 
 __all__ = ["CallbackSupportMixin", "Checkpoint", "FitContext", "FitObserver", "SklearnCallbacks", "with_callbacks"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -12,10 +13,11 @@ from jaxtyping import Int
 from torch import Tensor
 
 from gramian.core import threads
-from gramian.core.clock import Clock
+from gramian.core.clock import Clock, Pace
 from gramian.core.pool import Pool, Serial, Threads
 from gramian.core.rows import MemoryRows, RowSource
 from gramian.core.selection import squared_loss
+from gramian.core.version import __version__
 from gramian.kernels import Identity, Kernel
 from gramian.rfm.machine import KernelMachine, LearnedFeatures
 from gramian.rfm.model import Ensemble, FitHistory, FittedRFM
@@ -23,14 +25,13 @@ from gramian.rfm.options import FitOptions, resolve_updates
 from gramian.rfm.training.context import Checkpoint, FitContext, FitObserver
 from gramian.rfm.training.plan import HOLDOUT_ROWS, SCREEN_ROWS, Plan, Validation, threads_for
 from gramian.rfm.training.rounds import Candidate, Rounds, Step, rounds, solve_round
-from gramian.rfm.training.time_limit import Pace
 from gramian.rfm.training.train import Task, Trained, train
 from gramian.rfm.training.tuning import FixedParams
 from gramian.rfm.uncertainty.holdout import HoldoutPredictions, leave_one_out
 from gramian.solvers import Direct, Workspace
 from gramian.solvers.base import warn_numbers
 from gramian.tables.prepare import Prepared
-from gramian.tables.row_losses import describe_loss, selection_loss
+from gramian.tables.row_losses import describe_loss, metric_identity, selection_loss
 from gramian.tables.scaling import Array
 from gramian.tables.targets import ClassTarget, NumericTarget, Target
 
@@ -39,6 +40,37 @@ _KERNEL_ROWS = 20_000
 """Number of rows, at most, that a kernel is fitted to."""
 _PROBE_ROWS = 1000
 """Rows of the solve that measures the pace of a fit with a time limit."""
+
+_NOT_IN_ROUNDS = {"checkpoint", "cluster", "encoder", "max_memory", "n_jobs", "n_threads", "time_limit", "verbose"}
+"""Arguments that do not change the rounds, or whose effect is in the rows or in the plan."""
+
+
+@runtime_checkable
+class HasParams(Protocol):
+    """An estimator of scikit-learn."""
+
+    def get_params(self, deep: bool = True) -> dict[str, object]:
+        """Return the arguments of the constructor by name."""
+
+
+def identity_of(estimator: HasParams, prepared: Prepared) -> tuple[object, ...]:
+    """Return the version, the class, the arguments and the rows of a fit; nothing where it stores no checkpoint.
+
+    >>> from gramian import RFMRegressor
+    >>> X = np.arange(8.0).reshape(4, 2)
+    >>> model = RFMRegressor()
+    >>> identity_of(model, model.prepare(X, X[:, 0]))
+    ()
+    """
+    params = estimator.get_params(deep=False)
+    if params["checkpoint"] is None:
+        return ()
+    seed = params["random_state"]
+    if not isinstance(seed, int | np.integer):
+        raise ValueError(f"checkpoint needs an integer as random_state to go on from, got {seed!r}")
+    used = {name: value for name, value in params.items() if name not in _NOT_IN_ROUNDS}
+    used["metric"] = metric_identity(params["metric"])
+    return __version__, type(estimator).__name__, used, prepared.identity
 
 
 def fit_model(

@@ -28,7 +28,7 @@ from gramian.rfm.training.plan import PROBE_ROWS, Plan
 from gramian.rfm.training.refit import Refitted, select_columns
 from gramian.rfm.training.rounds import Candidate, Round, Run, make_record, next_metric, solve_round
 from gramian.rfm.training.solver_choice import PART_ROWS, choose_part_solvers, leaf_solver
-from gramian.rfm.training.time_limit import SolvedPart, check_solved, largest_size, solve_within
+from gramian.rfm.training.time_limit import check_solved, largest_size, solve_within
 from gramian.rfm.training.tuning import ReplayedParams, RoundParams, RoundTuner, with_median_bandwidth
 from gramian.rfm.tree import TreeMachine
 from gramian.solvers import Direct, EigenPro, Nystrom, SolveInfo, Solver, StreamedSystem, Workspace
@@ -190,8 +190,10 @@ class PartsLearner:
         found = solve_within(clock, pace, most, nominal, solve)
         if found is None:
             raise TimeLimitReached
-        self.warn_of_part(found, most, rest)
-        return found.result
+        final, size = found
+        if size < most or final.solved is not None:
+            self.warn_of_part(size, most)
+        return final
 
     def solve_size(self, size: int, rest: RowSource, metric: Metric, params: RoundParams) -> _Final:
         """Solve for this many centres (Nyström) or rows, the first ones in the random order."""
@@ -225,16 +227,13 @@ class PartsLearner:
         solver = choose_part_solvers(size, self.plan.dtype, self.plan.part_bytes, d, outputs)[1]
         return solver.seconds_needed(size, d, outputs)
 
-    def warn_of_part(self, found: SolvedPart[_Final], most: int, rest: RowSource) -> None:
-        """Warn where the time limit made the last solve smaller than the plan has it."""
-        if found.size == most and found.result.solved is None:
-            return
+    def warn_of_part(self, size: int, most: int) -> None:
+        """Warn that the time limit made the last solve smaller than the plan has it."""
         self.context.interrupted = True
-        why = self.context.clock.reason(TimeLimitReached())
-        used = f"the model uses {found.size:,} of {self.source.n_rows:,} rows"
+        used = f"the model uses {size:,} of {self.source.n_rows:,} rows"
         if isinstance(self.plan.solver, Nystrom):
-            used = f"the model uses {found.size:,} instead of {most:,} centres"
-        warn(f"{why}: {used}")
+            used = f"the model uses {size:,} instead of {most:,} centres"
+        warn(f"{self.context.clock.reason(TimeLimitReached())}: {used}")
 
     def screened_model(self, rest: RowSource, screened: Int[Tensor, " p"], why: BaseException) -> _Final:
         """Return the model of the screening, for a fit that ends in its last round."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -15,7 +15,7 @@ from gramian.core.rows import Rows
 from gramian.core.selection import Member, Selection
 from gramian.core.splits import RowSplit
 from gramian.core.warn import warn
-from gramian.kernels import Metric
+from gramian.kernels import Kernel, Metric
 from gramian.rfm.machine import KernelMachine
 from gramian.rfm.model import Ensemble
 from gramian.rfm.training.context import FitContext
@@ -33,7 +33,7 @@ from gramian.rfm.training.rounds import (
 )
 from gramian.rfm.training.solver_choice import choose_part_solvers
 from gramian.rfm.training.time_limit import check_solved, solve_within
-from gramian.rfm.training.tuning import ReplayedParams, RoundParams
+from gramian.rfm.training.tuning import ReplayedParams, RoundParams, RoundTuner
 from gramian.solvers import SolveInfo, Solver
 
 _GROWTH = 2.5
@@ -233,10 +233,10 @@ class _RefitTask:
             return self.solver(candidate, size).seconds_needed(size, *self.shape)
 
         found = solve_within(self.clock, pace, len(data), nominal, solve)
-        if found is None or found.size <= len(self.split.train):
+        if found is None or found[1] <= len(self.split.train):
             raise TimeLimitReached
-        machine, info, params = found.result
-        solved = None if found.size == len(data) else order[: found.size].sort().values
+        (machine, info, params), size = found
+        solved = None if size == len(data) else order[:size].sort().values
         if solved is not None:
             machine = machine.embedded(data.X, solved, data.weights)
         record = make_record(last, params, metric, info, time.perf_counter() - begin)
@@ -277,6 +277,43 @@ class _RefitTask:
     def shape(self) -> tuple[int, int]:
         """Columns and outputs."""
         return self.data.X.shape[1], self.data.Y.shape[1]
+
+
+def refit_thresholded(
+    candidate: Candidate,
+    metric: Metric,
+    support: Bool[Tensor, " d"],
+    data: Rows,
+    tuner: Callable[[Kernel], RoundTuner],
+    plan: Plan,
+    context: FitContext,
+) -> Refitted | None:
+    """Fit the base kernel to the columns that the metric selects (RFM-T); None, with a warning, without time for it."""
+    n, d, outputs = len(data), int(support.sum()), data.Y.shape[1]
+    few = replace(data, X=data.X[:, support])
+    candidate = replace(candidate, n_rounds=0, kernel=candidate.kernel.at_columns(support))
+    order = torch.randperm(n, generator=torch.Generator().manual_seed(candidate.seed)).to(data.X.device)
+
+    def solver(size: int) -> Solver:
+        return candidate.solver if size == n else choose_part_solvers(size, plan.dtype, plan.part_bytes, d, outputs)[0]
+
+    def solve(size: int) -> Step:
+        part = few if size == n else few[order[:size].sort().values]
+        return next(rounds(replace(candidate, solver=solver(size)), part, tuner(candidate.kernel), context.workspace))
+
+    found = solve_within(
+        context.clock, context.pace, n, lambda size: solver(size).seconds_needed(size, d, outputs), solve
+    )
+    why = context.clock.reason(TimeLimitReached())
+    if found is None:
+        warn(f"{why}: the model uses all columns, since there was no time to fit it to the selected ones")
+        return None
+    (record, machine), size = found
+    solved = None if size == n else order[:size].sort().values
+    if solved is not None:
+        warn(f"{why}: the model uses {size:,} of {n:,} rows")
+    context.interrupted = context.interrupted or solved is not None
+    return Refitted(Ensemble((machine,), (1.0,)), metric, record.ridge, support, rows=solved, solved=solved)
 
 
 def solve_selected_fully(

@@ -8,10 +8,9 @@ short costs the rows of the last attempt, not the limit.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import TypeVar
 
-from gramian.core.clock import Clock, TimeLimitReached
+from gramian.core.clock import Clock, Pace, TimeLimitReached
 from gramian.solvers import SolveInfo
 
 T = TypeVar("T")
@@ -21,47 +20,16 @@ _SURE, _FIRST, _SAFE = 0.25, 0.15, 0.7
 up to the third a solve is begun at all."""
 _WORTH = 1.25
 """Factor by which a further solve must have more rows than the one before."""
-_LEAST_SECONDS = 0.01
-"""Shorter measurements are left out: they are mostly overhead."""
 _ROUGH = 0.05
 """Relative residual up to which the iterate of a solver that the time limit has stopped is used."""
 
 
-class Pace:
-    """The ratio of measured to nominal seconds of the latest solve of a fit.
-
-    >>> pace = Pace()
-    >>> pace.measure(nominal=2.0, seconds=3.0)
-    >>> pace.seconds(10.0)
-    15.0
-    """
-
-    def __init__(self) -> None:
-        self.ratio = 1.0
-        self.measured = False
-
-    def measure(self, nominal: float, seconds: float) -> None:
-        """Take the measured time of a solve into account, unless it is too short to tell anything."""
-        if seconds >= _LEAST_SECONDS and nominal > 0:
-            self.ratio, self.measured = seconds / nominal, True
-
-    def seconds(self, nominal: float) -> float:
-        """Forecast the time of a solve."""
-        return self.ratio * nominal
-
-
-@dataclass(frozen=True)
-class SolvedPart(Generic[T]):
-    """The result of a solve, and the number of rows (or centres) that it was for."""
-
-    result: T
-    size: int
-
-
 def solve_within(
     clock: Clock, pace: Pace, size: int, nominal: Callable[[int], float], solve: Callable[[int], T]
-) -> SolvedPart[T] | None:
+) -> tuple[T, int] | None:
     """Solve for all of ``size`` rows, or for as many as the time left allows; None where no solve ended in time.
+
+    The second value is the number of rows (or centres) of the result.
 
     Where all rows may take more than a quarter of the time left, a smaller part is solved first: its time makes the
     forecast for more rows exact, and its result remains if a larger solve does not end in time.
@@ -79,16 +47,16 @@ def solve_within(
         Number of rows → result; it may raise :class:`TimeLimitReached`.
 
     >>> solve_within(Clock(), Pace(), 1000, lambda n: n**2, lambda n: f"{n} rows")
-    SolvedPart(result='1000 rows', size=1000)
+    ('1000 rows', 1000)
     """
-    found: SolvedPart[T] | None = None
+    found: tuple[T, int] | None = None
     while not clock.passed:
         count = _next_size(clock, pace, size, nominal, first=found is None)
-        if count < 1 or (found is not None and count < _WORTH * found.size and count < size):
+        if count < 1 or (found is not None and count < _WORTH * found[1] and count < size):
             break
         begin = clock.seconds
         try:
-            found = SolvedPart(solve(count), count)
+            found = solve(count), count
         except TimeLimitReached:
             break
         pace.measure(nominal(count), clock.seconds - begin)

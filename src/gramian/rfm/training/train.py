@@ -29,11 +29,12 @@ from gramian.rfm.training.refit import (
     Refitted,
     fewest_rows,
     refit_on_all_rows,
+    refit_thresholded,
     select_columns,
     solve_selected_fully,
     weight_growth,
 )
-from gramian.rfm.training.rounds import Candidate, Evolution, Round, rounds
+from gramian.rfm.training.rounds import Candidate, Evolution, Round
 from gramian.rfm.training.tuning import FixedParams, LeaveOneOutTuner, RoundTuner
 from gramian.rfm.training.validation import ComparedRuns, compare_on_splits, screen
 from gramian.solvers import Solver
@@ -276,21 +277,15 @@ def _refit(
     ensemble = _average_members(selection, compared, machines)
     machine, ridge = ensemble.machines[0], (growth or 1.0) * run.records[best.round].ridge
     assert isinstance(machine, KernelMachine)
+    metrics = tuple(m.metric for m in refits[0].machines)
+    whole = Refitted(
+        ensemble, machine.metric, ridge, records=refits[0].records, metrics=metrics, solved=fewest_rows(refits)
+    )
     if task.feature_threshold is None:
-        return Refitted(
-            ensemble,
-            machine.metric,
-            ridge,
-            records=refits[0].records,
-            metrics=tuple(m.metric for m in refits[0].machines),
-            solved=fewest_rows(refits),
-        )
+        return whole
     # A predictor of round 0 has learned no features, but it has gradients.
     support = select_columns(machine.metric.diagonal() if best.round else machine.agop_diagonal, task.feature_threshold)
-    few = replace(data, X=data.X[:, support])
-    candidate = replace(run.candidate, n_rounds=0, kernel=run.candidate.kernel.at_columns(support))
-    (record, plain), *_ = rounds(candidate, few, task.tuner(candidate.kernel), context.workspace)
-    return Refitted(Ensemble((plain,), (1.0,)), machine.metric, record.ridge, support)
+    return refit_thresholded(run.candidate, machine.metric, support, data, task.tuner, plan, context) or whole
 
 
 def _average_members(selection: Selection, compared: ComparedRuns, machines: list[KernelMachine]) -> Ensemble:
