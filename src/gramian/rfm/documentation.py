@@ -69,7 +69,8 @@ _PARAMETERS = """preset : "fast", "default" or "best", default="default"
     random_state : int, RandomState or None, default=0
         Seed of folds and samples. The same data gives the same model unless you pass another seed.
     verbose : int, default=0
-        1 shows a progress bar, on a terminal and in a notebook."""
+        1 shows a progress bar on a terminal and in a notebook, and a line at its end; elsewhere each round logs a line,
+        to the handlers of :mod:`logging` or, without any, to the standard error. 2 logs the lines in any case."""
 
 _ATTRIBUTES = """model_ : FittedRFM
         The fitted model as a value: preprocessing, target coding, ensemble, features, history, holdout predictions.

@@ -25,6 +25,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from gramian.core.clock import Clock, Pace, TimeLimitReached
+from gramian.core.log_lines import line_logger
 from gramian.core.pool import Pool, Serial, side_by_side
 from gramian.core.progress import Tick, progress
 from gramian.core.rows import Rows
@@ -273,17 +274,24 @@ class FitContext:
     observer: FitObserver = field(default_factory=FitObserver)
     checkpoint: Checkpoint = field(default_factory=Checkpoint)
     pool: Pool = field(default_factory=Serial)
-    show_progress: bool = False
+    verbose: int = 0
     tick: Tick = field(default_factory=Tick)
     interrupted: bool = False
     stopped: bool = False
     splits_cancelled: bool = False
     pace: Pace = field(default_factory=Pace)
+    lines: logging.Logger = field(default_factory=lambda: line_logger("gramian.fit"))
+
+    def say(self, text: str, least: int = 1) -> None:
+        """Log a line, with the seconds so far, if ``verbose`` is at least ``least`` and no bar shows the same."""
+        if self.verbose >= least and (self.verbose > 1 or not self.tick.visible):
+            self.lines.info("%s, %.0f s", text, self.clock.seconds)
 
     @contextmanager
     def steps(self, count: int, part: Int[Tensor, " p"] | None) -> Iterator[None]:
         """Show a progress bar of ``count`` steps and notify the observer that they begin."""
-        with progress("fitting", count, self.show_progress) as self.tick:
+        with progress("fitting", count, self.verbose > 0) as self.tick:
+            self.lines = line_logger("gramian.fit")
             self.observer.begin(count, part)
             yield
 
@@ -306,6 +314,13 @@ class FitContext:
         stop = self.observer.after_round(candidate, steps)
         self.stopped = self.stopped or stop
         return stop
+
+    def conclude(self, text: str) -> None:
+        """Log the last line of a fit, or leave it behind where the bar was."""
+        if self.verbose:
+            self.say(text)
+            if self.tick.visible and self.verbose == 1:
+                self.tick.leave(f"{text}, {self.clock.seconds:.0f} s")
 
     def split_round(self) -> None:
         """Count a finished round of a split; splits end here once they are cancelled or most of the time is used."""

@@ -99,7 +99,7 @@ def fit_model(
         if options.checkpoint is not None:  # another plan draws other rows, so its rounds are of no use
             stages = (plan.validation, plan.n_splits, plan.screen_rows, plan.holdout_rows, plan.refit)
             checkpoint = Checkpoint.open(options.checkpoint, (*identity, stages))
-        context = FitContext(clock, Workspace(), observer, checkpoint, pool, options.show_progress, pace=pace)
+        context = FitContext(clock, Workspace(), observer, checkpoint, pool, options.verbose, pace=pace)
         trained = train(task, plan, source, context)
         model = _package(options, prepared, plan, trained)
     if isinstance(model.target, ClassTarget):  # calibrated now, so that predictions change nothing

@@ -64,6 +64,10 @@ class Refitted:
     metrics: tuple[Metric, ...] = ()
     solved: Int[Tensor, " s"] | None = None
 
+    def describe(self, n: int) -> str:
+        """Say for how many of n rows the model was solved."""
+        return f"fitted to {n if self.solved is None else len(self.solved):,} of {n:,} rows"
+
 
 @dataclass(frozen=True, eq=False)
 class Refit:

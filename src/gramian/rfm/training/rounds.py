@@ -173,6 +173,12 @@ class Candidate:
     max_bytes: int
     seed: int
 
+    @property
+    def name(self) -> str:
+        """Kernel and update in words."""
+        diagonal = " diagonal" if self.update.get_params().get("diagonal") else ""
+        return f"{type(self.kernel).__name__} {type(self.update).__name__}{diagonal}".lower()
+
 
 Step = tuple[Round, KernelMachine]
 """The record and the fitted function of one round."""

@@ -207,7 +207,9 @@ def train(task: Task, plan: Plan, source: RowSource, context: FitContext) -> Tra
         selection = _select(task, plan, compared, source if holdout is None else MemoryRows(holdout))
         if not plan.large and solver != plan.solver and holdout is not None:
             compared = replace(compared, runs=solve_selected_fully(selection, runs, data, plan.final_solver, context))
+        context.say(f"{len(selection.members)} models are selected, and refitted")
         refitted = _refit(task, plan, selection, compared, source, data, parts, holdout, context)
+        context.conclude(refitted.describe(source.n_rows))
     context.close()
     return _package(task, source, parts, selection, compared, refitted)
 
@@ -278,9 +280,8 @@ def _refit(
     machine, ridge = ensemble.machines[0], (growth or 1.0) * run.records[best.round].ridge
     assert isinstance(machine, KernelMachine)
     metrics = tuple(m.metric for m in refits[0].machines)
-    whole = Refitted(
-        ensemble, machine.metric, ridge, records=refits[0].records, metrics=metrics, solved=fewest_rows(refits)
-    )
+    solved, records = fewest_rows(refits), refits[0].records
+    whole = Refitted(ensemble, machine.metric, ridge, records=records, metrics=metrics, solved=solved)
     if task.feature_threshold is None:
         return whole
     # A predictor of round 0 has learned no features, but it has gradients.

@@ -13,7 +13,15 @@ from torch import Tensor
 
 from gramian.core.clock import TimeLimitReached
 from gramian.core.rows import Rows
-from gramian.core.selection import RoundPredictions, RowLoss, RunComparison, held_out_errors, race, squared_loss
+from gramian.core.selection import (
+    RoundPredictions,
+    RowLoss,
+    RunComparison,
+    held_out_errors,
+    mean_error,
+    race,
+    squared_loss,
+)
 from gramian.core.splits import RowSplit
 from gramian.core.statistics import within_standard_error
 from gramian.core.warn import warn
@@ -123,8 +131,10 @@ class _Advance:
             if self.stop.is_set():
                 return
             self.add(job, step)
+            over = self.is_over(job)
+            context.say(f"round {len(job.steps) - 1} of {self.describe(job)}")
             context.clock.check(self.share)
-            if self.is_over(job):
+            if over:
                 return
 
     def is_over(self, job: _Screening) -> bool:
@@ -136,6 +146,13 @@ class _Advance:
             job.outputs.append(machine.predict(out.X, batch_invariant=False))
         errors = [held_out_errors(outputs, out, self.loss) for outputs in job.outputs]
         return any(not within_standard_error(after, before, out.shares) for before, after in itertools.pairwise(errors))
+
+    def describe(self, job: _Screening) -> str:
+        """Describe the candidate of a job, and the error of its last round on held-out rows."""
+        what = f"{job.candidate.n_rounds}, candidate {job.candidate.name}"
+        if self.held_out is None or not job.outputs:
+            return what
+        return f"{what}, error {mean_error(job.outputs[-1], self.held_out, self.loss):.3g}"
 
     def add(self, job: _Screening, step: Step) -> None:
         """Add a finished round."""
@@ -187,6 +204,7 @@ def repeat_on_splits(
     checkpoint = Checkpoint() if context.interrupted or context.stopped else context.checkpoint
     found = {i: split for i in range(len(splits)) if (split := checkpoint.split(i, data)) is not None}
     missing = [i for i in range(len(splits)) if i not in found]
+    context.say(f"{len(runs)} of the candidates are compared on {len(missing)} further splits")
     try:
         for _ in range(task.rounds * len(found)):
             context.split_round()
@@ -196,6 +214,7 @@ def repeat_on_splits(
             pool = context.pool if remote else local
             for at, result in pool.run(run_split, task, [splits[i] for i in missing]):
                 found[missing[at]] = result
+                context.say(f"split {1 + len(found)} of {1 + len(splits)}", least=2)
                 checkpoint.store_split(missing[at], result, data)
                 for _ in range(task.rounds if remote else 0):
                     context.split_round()
