@@ -9,19 +9,14 @@ from __future__ import annotations
 
 import logging
 import sys
-from typing import TextIO
 
 
-class _StandardError(logging.StreamHandler[TextIO]):
+class _StandardError(logging.Handler):
     """Writes to what is the standard error at the time: a progress bar or a test may replace it."""
 
-    @property
-    def stream(self) -> TextIO:
-        return sys.stderr
-
-    @stream.setter
-    def stream(self, value: object) -> None:
-        """Ignore the stream that the base class sets."""
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write the record as one line."""
+        sys.stderr.write(f"{self.format(record)}\n")
 
 
 def line_logger(name: str) -> logging.Logger:
@@ -34,7 +29,5 @@ def line_logger(name: str) -> logging.Logger:
     log = logging.Logger(name, logging.INFO)
     log.parent = logging.getLogger(name.rpartition(".")[0])
     if not log.parent.hasHandlers():
-        handler = _StandardError()
-        handler.setFormatter(logging.Formatter("%(message)s"))
-        log.addHandler(handler)
+        log.addHandler(_StandardError())
     return log

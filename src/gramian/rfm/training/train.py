@@ -207,7 +207,7 @@ def train(task: Task, plan: Plan, source: RowSource, context: FitContext) -> Tra
         selection = _select(task, plan, compared, source if holdout is None else MemoryRows(holdout))
         if not plan.large and solver != plan.solver and holdout is not None:
             compared = replace(compared, runs=solve_selected_fully(selection, runs, data, plan.final_solver, context))
-        context.say(f"{len(selection.members)} models are selected, and refitted")
+        context.say(f"models selected for the refit: {len(selection.members)}")
         refitted = _refit(task, plan, selection, compared, source, data, parts, holdout, context)
         context.conclude(refitted.describe(source.n_rows))
     context.close()
