@@ -308,15 +308,17 @@ def refit_thresholded(
     found = solve_within(
         context.clock, context.pace, n, lambda size: solver(size).seconds_needed(size, d, outputs), solve
     )
-    why = context.clock.reason(TimeLimitReached())
+    size = 0 if found is None else found[1]
+    if size < n:
+        context.interrupted = True
+        used = (
+            f"{size:,} of {n:,} rows" if size else "all columns, since there was no time to fit it to the selected ones"
+        )
+        warn(f"{context.clock.reason(TimeLimitReached())}: the model uses {used}")
     if found is None:
-        warn(f"{why}: the model uses all columns, since there was no time to fit it to the selected ones")
         return None
-    (record, machine), size = found
+    record, machine = found[0]
     solved = None if size == n else order[:size].sort().values
-    if solved is not None:
-        warn(f"{why}: the model uses {size:,} of {n:,} rows")
-    context.interrupted = context.interrupted or solved is not None
     return Refitted(Ensemble((machine,), (1.0,)), metric, record.ridge, support, rows=solved, solved=solved)
 
 
