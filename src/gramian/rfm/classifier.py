@@ -123,6 +123,7 @@ class RFMClassifier(ClassifierMixin, BaseRFM):  # type: ignore[misc]
         X : array or frame (n, d)
             Numbers, booleans, dates, text, categories; entries may be missing. A NumPy memory map, a Parquet or Arrow
             file (its path, or a Dataset) or a Dask collection need not fit into memory.
+            A scipy.sparse matrix is made dense where that fits into ``max_memory``.
         y : array (n,)
             Labels of any kind; at least two different ones. Or the name of a column of a file or Dask frame.
         sample_weight : array (n,), optional

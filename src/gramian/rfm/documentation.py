@@ -49,7 +49,10 @@ _PARAMETERS = """preset : "fast", "default" or "best", default="default"
     bagging : bool or "auto", default="auto"
         Average each selected model with its copies from the folds; only ``preset="best"`` does so by default.
     time_limit : float, optional
-        Seconds after which nothing new is tried. Round 0 of the first candidate is always finished.
+        Seconds for ``fit``, reading of the table included; predictions and pages are extra. A solve begins only where
+        the forecast of its time fits into the limit, else a part of the rows is solved: a warning and ``fitted_rows_``
+        say how many. Only reading the table and round 0 of the first candidate, on at most 4,000 rows where the limit
+        is short, are always finished.
     checkpoint : path, optional
         A folder for finished rounds. The same fit, started again after an interrupt or a crash, continues from them and
         gives the same model; they are deleted once it is complete. One folder serves any number of fits.

@@ -220,9 +220,8 @@ def test_no_solve_of_a_fit_begins_after_the_limit(kind, limit, monkeypatch):
 def test_rounds_on_all_rows_become_a_large_fit_where_they_take_too_long(validation, monkeypatch):
     monkeypatch.setattr(fitting, "SCREEN_ROWS", 40)
     data = make_rows(100)
-    task = make_task(
-        n_rounds=0, select_last=True, evaluation=data[torch.arange(20)] if validation == "evaluation set" else None
-    )
+    evaluation = data[torch.arange(20)] if validation == "evaluation set" else None
+    task = make_task(n_rounds=0, select_last=True, evaluation=evaluation)
     plan = make_plan(data, task)
     assert plan.validation == validation
     time = FakeTime()

@@ -311,9 +311,7 @@ def refit_thresholded(
     size = 0 if found is None else found[1]
     if size < n:
         context.interrupted = True
-        used = (
-            f"{size:,} of {n:,} rows" if size else "all columns, since there was no time to fit it to the selected ones"
-        )
+        used = f"{size:,} of {n:,} rows" if size else "all columns, without time to fit it to the selected ones"
         warn(f"{context.clock.reason(TimeLimitReached())}: the model uses {used}")
     if found is None:
         return None
