@@ -242,6 +242,7 @@ def test_a_short_limit_uses_a_part_of_the_rows_and_says_so(monkeypatch):
     """The tree would take longer than the limit: a part of the rows is solved exactly."""
     monkeypatch.setattr(parts, "tree_seconds", lambda *args: 1e6)
     monkeypatch.setattr(parts, "PART_ROWS", 120)
+    monkeypatch.setattr("gramian.rfm.training.plan.SCREEN_ROWS", 40)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 3))
     model = RFMRegressor(preset="fast", n_rounds=0, solver=TreePartition(leaf_rows=80), time_limit=1000)

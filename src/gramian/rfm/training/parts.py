@@ -46,13 +46,15 @@ _TREE_SHARE = 0.7
 class _Final:
     """The final machine, the record of its round, and which rows are its centres (None: all).
 
-    ``solved`` are the rows for which its coefficients were solved (None: all).
+    ``solved`` are the rows for which its coefficients were solved (None: all); ``short`` says in what a time limit made
+    the solve smaller than the plan has it.
     """
 
     machine: KernelMachine | TreeMachine
     record: Round
     rows: Int[Tensor, " m"] | None
     solved: Int[Tensor, " s"] | None = None
+    short: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,11 +103,18 @@ class PartsLearner:
             final, support, holdout = self.screened_model(rest, screened, error), None, whole
         outputs = final.machine.predict(holdout.X, batch_invariant=False)
         # A solve of a part of the rows, or without enough time, may be worse than the screened model.
-        short = context.clock.left == 0 or (context.clock.limit is not None and context.interrupted)
-        short = short and support is None and final.machine is not self.run.machines[last]
-        if short and mean_error(outputs, holdout, self.loss) > screened_error:
+        short = bool(final.short) or context.clock.left == 0
+        if (
+            short
+            and support is None
+            and final.machine is not self.run.machines[last]
+            and mean_error(outputs, holdout, self.loss) > screened_error
+        ):
             final = self.screened_model(rest, screened, TimeLimitReached())
             outputs = final.machine.predict(holdout.X, batch_invariant=False)
+        if final.short:
+            context.interrupted = True
+            warn(f"{context.clock.reason(TimeLimitReached())}: {final.short}")
         context.tick()
         rows, solved = (
             torch.arange(rest.n_rows) if part is None else part.cpu() for part in (final.rows, final.solved)
@@ -192,9 +201,11 @@ class PartsLearner:
         if found is None or (found[1] < min(most, self.plan.screen_rows) and not isinstance(solver, Nystrom)):
             raise TimeLimitReached
         final, size = found
-        if size < most or final.solved is not None:
-            self.warn_of_part(size, most)
-        return final
+        if size == most and final.solved is None:
+            return final
+        if isinstance(solver, Nystrom):
+            return replace(final, short=f"the model uses {size:,} instead of {most:,} centres")
+        return replace(final, short=f"the model uses {size:,} of {self.source.n_rows:,} rows")
 
     def solve_size(self, size: int, rest: RowSource, metric: Metric, params: RoundParams) -> _Final:
         """Solve for this many centres (Nyström) or rows, the first ones in the random order."""
@@ -228,14 +239,6 @@ class PartsLearner:
         d, outputs = self.source.n_columns, self.source.n_outputs
         solver = choose_part_solvers(size, self.plan.dtype, self.plan.part_bytes, d, outputs)[1]
         return solver.seconds_needed(size, d, outputs)
-
-    def warn_of_part(self, size: int, most: int) -> None:
-        """Warn that the time limit made the last solve smaller than the plan has it."""
-        self.context.interrupted = True
-        used = f"the model uses {size:,} of {self.source.n_rows:,} rows"
-        if isinstance(self.plan.solver, Nystrom):
-            used = f"the model uses {size:,} instead of {most:,} centres"
-        warn(f"{self.context.clock.reason(TimeLimitReached())}: {used}")
 
     def screened_model(self, rest: RowSource, screened: Int[Tensor, " p"], why: BaseException) -> _Final:
         """Return the model of the screening, for a fit that ends in its last round."""
