@@ -107,3 +107,22 @@ class Stops:
 
         self.restore = lambda: monkeypatch.setattr(module, name, real)
         monkeypatch.setattr(module, name, counted)
+
+
+class FakeTime:
+    """A time that passes only where a test says so: pass it to ``Clock(limit, now=...)``."""
+
+    def __init__(self):
+        self.now = 0.0
+
+    def __call__(self):
+        return self.now
+
+    def advancing(self, function, seconds):
+        """Return a function that takes this many seconds, or ``seconds(*args)``."""
+
+        def slow(*args, **kwargs):
+            self.now += seconds(*args, **kwargs) if callable(seconds) else seconds
+            return function(*args, **kwargs)
+
+        return slow

@@ -18,6 +18,7 @@ HOMES = {
     "Monitor": "gramian.nets.monitor",
     "RFMClassifier": "gramian.rfm.classifier",
     "RFMRegressor": "gramian.rfm.regressor",
+    "RFMSearch": "gramian.rfm.search.search",
     "compare": "gramian.nets.compare",
     "inspect": "gramian.nets.inspection",
     "load": "gramian.rfm.serialization",

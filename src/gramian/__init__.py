@@ -16,18 +16,28 @@ from gramian.core.version import __version__
 
 if TYPE_CHECKING:
     from gramian.nets import FeatureReport, Monitor, compare, inspect
-    from gramian.rfm import RFMClassifier, RFMRegressor, load
+    from gramian.rfm import RFMClassifier, RFMRegressor, RFMSearch, load
 else:
     __getattr__, __dir__ = lazily(
         __name__,
         {
             "gramian.nets": ["FeatureReport", "Monitor", "compare", "inspect"],
-            "gramian.rfm": ["RFMClassifier", "RFMRegressor", "load"],
+            "gramian.rfm": ["RFMClassifier", "RFMRegressor", "RFMSearch", "load"],
         },
         subpackages=["concepts", "features", "files", "kernels", "nets", "rfm", "solvers", "tables"],
     )
 
-__all__ = ["FeatureReport", "Monitor", "RFMClassifier", "RFMRegressor", "__version__", "compare", "inspect", "load"]
+__all__ = [
+    "FeatureReport",
+    "Monitor",
+    "RFMClassifier",
+    "RFMRegressor",
+    "RFMSearch",
+    "__version__",
+    "compare",
+    "inspect",
+    "load",
+]
 
 # The packages below look these modules up by the third-party package they are for, instead of importing upwards.
 register_plugin("dask", "gramian.distributed")

@@ -20,7 +20,7 @@ from gramian.rfm.training.context import FitContext
 from gramian.rfm.training.grow_tree import fit_tree
 from gramian.rfm.tree import TreeMachine
 from gramian.solvers import Direct
-from small_training import Stops, exact_machine, make_plan, make_rows, make_task, naive_coef, train_on
+from small_training import FakeTime, Stops, exact_machine, make_plan, make_rows, make_task, naive_coef, train_on
 
 N, D, C, RIDGE = 60, 3, 2, 0.05
 PAIRS = [
@@ -160,17 +160,17 @@ def test_one_leaf_is_the_exact_machine(kernel, metric_name):
 @ALL
 @pytest.mark.parametrize("why", ["Ctrl-C", "time limit"])
 def test_an_interrupt_falls_back_to_a_model_that_exists(kernel, metric_name, why, monkeypatch):
-    data, clock = make_rows(N, D, C), Clock(1e9)
+    data, time = make_rows(N, D, C), FakeTime()
 
     class LeavesHaveNoTime(Tick):
         def expect(self, steps):
-            clock.limit = 0.0
+            time.now = 1e9
 
     if why == "Ctrl-C":
         Stops(monkeypatch, grow_tree, "_fit_released", 2)
         context = FitContext()
     else:
-        context = FitContext(clock, tick=LeavesHaveNoTime())
+        context = FitContext(Clock(1000.0, time), tick=LeavesHaveNoTime())
     with pytest.warns(UserWarning, match=r"leaves fall back to a model fitted to 10 random rows"):
         tree, info, rows, spare = fit(kernel, make_metric(metric_name), data=data, context=context)
     assert info.status.startswith("stopped early, 1 of")
@@ -238,7 +238,7 @@ class TestWholeFit:
         assert torch.isfinite(trained.ensemble.predict(data.X)).all()
 
     def test_a_time_limit_gives_a_model(self):
-        with pytest.warns(UserWarning, match="time_limit=1e-09"):
+        with pytest.warns(UserWarning, match="time limit of 1e-09 s was too short"):
             trained, data = self.train(TreePartition(leaf_rows=40), FitContext(Clock(1e-9)), n=150)
         assert torch.isfinite(trained.ensemble.predict(data.X)).all()
 

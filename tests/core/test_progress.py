@@ -89,6 +89,18 @@ def test_a_notebook_shows_one_bar_with_an_estimate_and_leaves_nothing(monkeypatc
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.parametrize("seconds", [0.1, 30.0])
+def test_a_text_remains_in_a_notebook_where_the_work_leaves_one(monkeypatch, clock, seconds):
+    notebook = Notebook(monkeypatch)
+    with progress("fitting", 2, show=True) as tick:
+        for _ in range(2):
+            clock.seconds += seconds
+            tick()
+        tick.leave("fitted to 9 of 10 rows <b>")
+        assert tick.visible
+    assert notebook.shown[-1] == "<div>fitted to 9 of 10 rows &lt;b&gt;</div>"
+
+
 def test_a_notebook_is_not_flooded(monkeypatch, clock):
     notebook = Notebook(monkeypatch)
     count(clock, 1000, 0.01, total=1000)

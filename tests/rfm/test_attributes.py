@@ -1,13 +1,14 @@
 """Attributes of an estimator: functions of its fitted model that do not exist before a fit."""
 
 import inspect
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 from sklearn.kernel_ridge import KernelRidge
 
-from gramian import RFMClassifier, RFMRegressor
+from gramian import RFMClassifier, RFMRegressor, load
 from gramian.kernels import Gaussian
 from gramian.rfm.attributes import FittedAttribute
 from gramian.rfm.options import TreePartition
@@ -114,3 +115,40 @@ def test_the_attributes_of_a_compressed_copy_are_those_of_its_model():
     assert small.compression_.n_centers == len(small.row_index_) <= 10
     with pytest.raises(AttributeError, match="the model is not compressed"):
         model.compression_  # noqa: B018
+
+
+class TestFittedRows:
+    """The number of rows for which the final model was solved, in rows of the user's table."""
+
+    def rows(self, n, seed=0):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(n, 3))
+        return X, X[:, 0] + 0.1 * rng.normal(size=n)
+
+    def test_all_rows_count_where_the_refit_uses_all_of_them(self):
+        X, y = self.rows(60)
+        assert RFMRegressor(preset="fast", n_rounds=1).fit(X, y).fitted_rows_ == 60
+
+    def test_equal_rows_count_each(self):
+        X, y = self.rows(40)
+        twice = RFMRegressor(preset="fast", n_rounds=1).fit(np.repeat(X, 2, axis=0), np.repeat(y, 2))
+        assert twice.fitted_rows_ == 80
+        assert twice.machine_.n == 40
+
+    def test_rows_that_a_large_fit_holds_out_do_not_count(self):
+        X, y = self.rows(200)
+        model = RFMRegressor(preset="fast", n_rounds=0, solver=Nystrom(centers=30)).fit(X, y)
+        assert model.fitted_rows_ == 200 - model.plan_.holdout_rows
+        assert model.machine_.n == 30
+
+    def test_a_file_keeps_the_number(self, tmp_path):
+        X, y = self.rows(50)
+        model = RFMRegressor(preset="fast", n_rounds=1).fit(X, y)
+        model.save(tmp_path / "m.gramian")
+        assert load(tmp_path / "m.gramian").fitted_rows_ == 50
+
+    def test_a_record_without_the_number_stands_for_all_rows(self):
+        X, y = self.rows(50)
+        model = RFMRegressor(preset="fast", n_rounds=1).fit(X, y)
+        model.model_ = replace(model.model_, history=replace(model.model_.history, fitted_rows=None))
+        assert model.fitted_rows_ == 50

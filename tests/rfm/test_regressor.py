@@ -51,7 +51,9 @@ def test_targets_that_cannot_be_transformed_are_refused_in_words():
 
 
 def test_a_time_limit_ends_the_fit_with_what_is_finished():
-    with pytest.warns(UserWarning, match=r"time_limit=1e-09: 1 of 25 rounds of 5 candidates were screened"):
+    with pytest.warns(
+        UserWarning, match=r"time limit of 1e-09 s was too short: 1 of 25 rounds of 5 candidates were screened"
+    ):
         model = RFMRegressor(time_limit=1e-9).fit(X[:160], Y[:160])
     assert len(model.rounds_) == 1
     assert np.isfinite(model.predict(X)).all()

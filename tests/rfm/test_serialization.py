@@ -1,10 +1,14 @@
 """Files of fitted models: what may be in them, and what ``load`` refuses. Files in general: tests/files."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 import torch
 
 import gramian
+from gramian import RFMRegressor
 from gramian.files import ModelFileError, read, registered, write
 from gramian.kernels import Gaussian, Laplace
 from gramian.rfm import serialization
@@ -92,3 +96,29 @@ def test_a_device_that_is_asked_for_becomes_an_argument_of_the_model(path, devic
 
 def test_the_types_of_a_model_are_registered():
     assert {KernelMachine, TreeMachine, FittedRFM, Plan, HoldoutPredictions} <= set(registered().values())
+
+
+class TestSkops:
+    """skops stores no tensors of torch; it is told what to use instead."""
+
+    def test_a_fitted_model_is_refused_in_words(self):
+        X = np.random.default_rng(0).normal(size=(30, 2))
+        model = RFMRegressor(preset="fast", n_rounds=0).fit(X, X[:, 0])
+        with pytest.raises(
+            TypeError, match=r"write it with model\.save\(path\) and open it with gramian\.load\(path\)"
+        ):
+            model.model_.__reduce__()
+
+    def test_skops_itself_shows_the_message(self):
+        skops = pytest.importorskip("skops.io")
+        X = np.random.default_rng(0).normal(size=(30, 2))
+        with pytest.raises(TypeError, match=r"model\.save"):
+            skops.dumps(RFMRegressor(preset="fast", n_rounds=0).fit(X, X[:, 0]))
+
+    @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+    def test_pickles_and_copies_are_not_concerned(self, protocol):
+        X = np.random.default_rng(0).normal(size=(30, 2))
+        model = RFMRegressor(preset="fast", n_rounds=0).fit(X, X[:, 0])
+        for same in (pickle.loads(pickle.dumps(model, protocol)), copy.deepcopy(model), copy.copy(model)):
+            np.testing.assert_array_equal(same.predict(X), model.predict(X))
+        assert len(repr(model.model_)) < 100

@@ -12,7 +12,6 @@ from gramian.tables import prepare
 from gramian.tables.blocks import ArrayBlocks
 from gramian.tables.labels import encode_labels, read_target
 from gramian.tables.prepare import (
-    RawTarget,
     ReadingOptions,
     TargetReader,
     open_table,
@@ -20,6 +19,7 @@ from gramian.tables.prepare import (
     prepare_table,
     working_dtype,
 )
+from gramian.tables.raw_target import RawTarget
 from gramian.tables.targets import ClassTarget, NumericTarget, TargetTransform
 
 OPTIONS = ReadingOptions(

@@ -15,6 +15,7 @@ import torch
 from joblib import effective_n_jobs
 
 from gramian.core.hardware import threads
+from gramian.core.warn import on_behalf_of_caller
 
 
 @runtime_checkable
@@ -62,7 +63,8 @@ class Threads:
         """See :meth:`Pool.run`."""
         pool = ThreadPoolExecutor(self.workers)
         try:
-            places = {pool.submit(function, shared, item): i for i, item in enumerate(items)}
+            work = on_behalf_of_caller(function)
+            places = {pool.submit(work, shared, item): i for i, item in enumerate(items)}
             for future in as_completed(places):
                 yield places[future], future.result()
         finally:

@@ -1,4 +1,4 @@
-"""Progress bars with a time estimate, on a terminal and in a notebook only."""
+"""Progress bars with a time estimate, on a terminal and in a notebook; elsewhere lines are logged."""
 
 from __future__ import annotations
 
@@ -30,19 +30,29 @@ class Tick:
     >>> tick()
     """
 
+    visible = False
+    """A bar is shown: lines of a log would repeat it."""
+    left_behind = ""
+    """Text that remains when the bar is removed."""
+
     def __call__(self) -> None:
         """Count one finished step."""
 
     def expect(self, steps: int) -> None:
         """Add steps to the total."""
 
+    def leave(self, text: str) -> None:
+        """Let a text remain where the bar was."""
+        self.left_behind = text
+
 
 @contextmanager
 def progress(what: str, total: int | None, show: bool) -> Iterator[Tick]:
     """Yield a :class:`Tick` to call after each of ``total`` steps (None: unknown); it draws a bar if ``show``.
 
-    The bar is rich's on a terminal and plain HTML, without widgets, in a notebook; it is removed at the end. Nothing is
-    written to a pipe or a file, and work inside of shown work has no bar of its own.
+    The bar is rich's on a terminal and plain HTML, without widgets, in a notebook; it is removed at the end, and the
+    text of :meth:`Tick.leave` remains. Nothing is written to a pipe or a file, and work inside of shown work has no bar
+    of its own.
 
     >>> with progress("counting", 2, show=False) as tick:
     ...     tick()
@@ -84,11 +94,16 @@ def _bar(what: str, total: int | None) -> Iterator[Tick]:
         return
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
     with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=console, transient=True) as shown:
-        yield _TerminalBar(what, total, shown)
+        terminal = _TerminalBar(what, total, shown)
+        yield terminal
+    if terminal.left_behind:
+        console.print(terminal.left_behind, highlight=False, markup=False)
 
 
 class _TerminalBar(Tick):
     """Progress bar of rich."""
+
+    visible = True
 
     def __init__(self, what: str, total: int | None, bar: Progress) -> None:
         self.bar, self.total = bar, total
@@ -115,6 +130,8 @@ def _notebook() -> Any:
 class _NotebookBar(Tick):
     """Progress bar in the output of a cell, redrawn in place."""
 
+    visible = True
+
     def __init__(self, what: str, total: int | None, display: Any) -> None:
         self.what, self.total, self.display = what, total, display
         self.done, self.begin, self.last = 0, time.monotonic(), 0.0
@@ -138,9 +155,12 @@ class _NotebookBar(Tick):
             self.total += steps
 
     def close(self) -> None:
-        """Remove the bar."""
+        """Remove the bar, and leave its text behind."""
+        html = self.display.HTML(f"<div>{escape(self.left_behind)}</div>" if self.left_behind else "")
         if self.place is not None:
-            self.place.update(self.display.HTML(""))
+            self.place.update(html)
+        elif self.left_behind:
+            self.display.display(html, display_id=True)
 
     def html(self, passed: float) -> str:
         """Return the bar with the time used, and an estimate of the time left at the same pace."""

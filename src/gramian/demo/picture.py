@@ -34,6 +34,7 @@ def _known_answer(part: Any, seed: int, n: int = 1000) -> str:
     data = hermite_index(n=n, seed=seed)
     model = RFMRegressor(update="agop", random_state=seed).fit(data.X, data.y)
     M = model.feature_matrix_
+    assert data.egop is not None, "the truth of this task is known"
     pair = ((data.egop, "truth: E[∇f ∇fᵀ]"), (M, "learned: M"))
     for ax, (matrix, title) in zip(part.subplots(1, 2), pair, strict=True):
         plot_feature_matrix(matrix, ax, scale_bar=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -14,6 +13,7 @@ from torch import Tensor, nn
 from torch.nn.utils import parametrize
 
 from gramian.core.progress import progress
+from gramian.core.warn import warn
 from gramian.nets.batches import batches, can_repeat
 from gramian.nets.capture import Capture
 from gramian.nets.checkpoints.opening import CheckpointLike
@@ -215,28 +215,25 @@ def _parts(layers: Sequence[Layer], size: int | None, data: object) -> list[froz
 
 def _warn_about_projections(collector: Collector) -> None:
     if collector.projected_from:
-        warnings.warn(
+        warn(
             f"{collector.projected_from} outputs were sampled with {sum(collector.projections)} random projections; "
-            "the column agop_error gives the relative error (pass outputs=<number> to choose)",
-            stacklevel=3,
+            "the column agop_error gives the relative error (pass outputs=<number> to choose)"
         )
 
 
 def _warn_about_masked_labels(collector: Collector) -> None:
     if collector.undecomposed:
-        warnings.warn(
+        warn(
             "loss='model' with labels of -100 in several batches: every batch divides by its own number of labels, so "
-            "FACT is left out and eNFA weights samples by their batch; pass all samples as one batch",
-            stacklevel=3,
+            "FACT is left out and eNFA weights samples by their batch; pass all samples as one batch"
         )
 
 
 def _warn_about_few_samples(few: Mapping[str, int], samples: int) -> None:
     if few:
-        warnings.warn(
+        warn(
             f"{samples} samples for up to {max(few.values())} features in {len(few)} layers: any target is "
-            "linear in at least as many features as samples, so target_linearity and nc1 say little (use more data)",
-            stacklevel=3,
+            "linear in at least as many features as samples, so target_linearity and nc1 say little (use more data)"
         )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from gramian.core import pearson, wide_dtype
+from gramian.core.warn import warn
 from gramian.features import vcs_from_moments
 from gramian.nets.batches import can_repeat
 from gramian.nets.collect import Outputs
@@ -251,7 +251,7 @@ class Monitor:
                 resolve_decay(self.optimizer, name, layer.weight())
         except ValueError as error:
             self._decay_unknown = True
-            warnings.warn(f"{error}; the monitor continues without FACT", stacklevel=4)
+            warn(f"{error}; the monitor continues without FACT")
             return None
         return self.optimizer
 

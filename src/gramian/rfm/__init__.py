@@ -2,7 +2,8 @@
 
 ``classifier`` and ``regressor`` are scikit-learn's contract over ``estimator``; a fit reads the table
 (:mod:`gramian.tables`), plans and trains (``training``), and stores a frozen ``FittedRFM`` (``model``). Explanations
-(``explain``), intervals and probabilities (``uncertainty``), ``compression`` and files take that value.
+(``explain``), intervals and probabilities (``uncertainty``), ``compression`` and files take that value. ``search``
+tries other parameters.
 
 May import ``core``, ``display``, ``kernels``, ``solvers``, ``features``, ``tables`` and ``files``.
 
@@ -19,6 +20,7 @@ from gramian.rfm.machine import KernelMachine
 from gramian.rfm.model import FittedRFM
 from gramian.rfm.options import TreePartition
 from gramian.rfm.regressor import RFMRegressor
+from gramian.rfm.search import RFMSearch
 from gramian.rfm.serialization import load
 from gramian.rfm.training.plan import Plan
 from gramian.rfm.training.rounds import Candidate, Round, rounds
@@ -32,6 +34,7 @@ __all__ = [
     "Plan",
     "RFMClassifier",
     "RFMRegressor",
+    "RFMSearch",
     "Round",
     "Rows",
     "TreePartition",

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Callable
 from typing import Generic, Protocol, TypeVar, overload, runtime_checkable
 
+from gramian.core.warn import warn
 from gramian.rfm.machine import KernelMachine
 from gramian.rfm.model import Compression, FittedRFM
 from gramian.tables.preprocessing import Names
@@ -62,6 +62,12 @@ def compression(model: FittedRFM) -> Compression:
     return model.compression
 
 
+def fitted_rows(model: FittedRFM) -> int:
+    """Return the number of rows for which the final model was solved: all, those not held out, or a part of them."""
+    found = model.history.fitted_rows
+    return model.history.plan.n if found is None else found
+
+
 def training_rows(model: FittedRFM) -> Array:
     """Return the standardised training rows of a single kernel machine, in the columns in use."""
     rows: Array = _single_machine(model).X.cpu().numpy().copy()  # the model itself cannot be changed through it
@@ -87,5 +93,5 @@ def storable(estimator: E) -> E:
     vars(saved).pop("_skl_callbacks", None)
     if callable(vars(saved)["metric"]):
         vars(saved)["metric"] = "auto"
-        warnings.warn("the metric is a function and is not saved: the loaded model has metric='auto'", stacklevel=3)
+        warn("the metric is a function and is not saved: the loaded model has metric='auto'")
     return saved

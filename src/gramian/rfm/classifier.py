@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,7 +23,7 @@ from gramian.rfm.uncertainty.regions import class_sets
 from gramian.rfm.uncertainty.reliability import Reliability, reliability
 from gramian.tables import TableEncoder, encode_labels, label_codes
 from gramian.tables.blocks import Blocks
-from gramian.tables.prepare import RawTarget
+from gramian.tables.raw_target import RawTarget
 from gramian.tables.row_losses import ClassMetric, MetricFunction
 from gramian.tables.scaling import Array
 from gramian.tables.split_columns import split_condition
@@ -106,7 +106,7 @@ class RFMClassifier(ClassifierMixin, BaseRFM):  # type: ignore[misc]
     ) -> None:
         self._store_params(locals())
 
-    @with_callbacks  # type: ignore[untyped-decorator]
+    @with_callbacks
     def fit(
         self,
         X: TableLike,
@@ -115,7 +115,7 @@ class RFMClassifier(ClassifierMixin, BaseRFM):  # type: ignore[misc]
         eval_set: EvalSet = None,
         groups: ArrayLike | None = None,
         time: ArrayLike | None = None,
-    ) -> RFMClassifier:
+    ) -> Self:
         """Fit to rows X (n, d) and labels y (n,).
 
         Parameters
@@ -123,6 +123,7 @@ class RFMClassifier(ClassifierMixin, BaseRFM):  # type: ignore[misc]
         X : array or frame (n, d)
             Numbers, booleans, dates, text, categories; entries may be missing. A NumPy memory map, a Parquet or Arrow
             file (its path, or a Dataset) or a Dask collection need not fit into memory.
+            A scipy.sparse matrix is made dense where that fits into ``max_memory``.
         y : array (n,)
             Labels of any kind; at least two different ones. Or the name of a column of a file or Dask frame.
         sample_weight : array (n,), optional

@@ -49,7 +49,10 @@ _PARAMETERS = """preset : "fast", "default" or "best", default="default"
     bagging : bool or "auto", default="auto"
         Average each selected model with its copies from the folds; only ``preset="best"`` does so by default.
     time_limit : float, optional
-        Seconds after which nothing new is tried. Round 0 of the first candidate is always finished.
+        Seconds for ``fit``, reading of the table included; predictions and pages are extra. A solve begins only where
+        the forecast of its time fits into the limit, else a part of the rows is solved: a warning and ``fitted_rows_``
+        say how many. Only reading the table and round 0 of the first candidate, on at most 4,000 rows where the limit
+        is short, are always finished.
     checkpoint : path, optional
         A folder for finished rounds. The same fit, started again after an interrupt or a crash, continues from them and
         gives the same model; they are deleted once it is complete. One folder serves any number of fits.
@@ -69,12 +72,16 @@ _PARAMETERS = """preset : "fast", "default" or "best", default="default"
     random_state : int, RandomState or None, default=0
         Seed of folds and samples. The same data gives the same model unless you pass another seed.
     verbose : int, default=0
-        1 shows a progress bar, on a terminal and in a notebook."""
+        1 shows a progress bar on a terminal and in a notebook, and a line at its end; elsewhere each round logs a line,
+        to the handlers of :mod:`logging` or, without any, to the standard error. 2 logs the lines in any case."""
 
 _ATTRIBUTES = """model_ : FittedRFM
         The fitted model as a value: preprocessing, target coding, ensemble, features, history, holdout predictions.
     plan_ : Plan
         What was done with this number of rows, and why.
+    fitted_rows_ : int
+        Number of rows of the table for which the final model was solved: all of them, without those that a large fit
+        holds out, or a part where ``time_limit`` or Ctrl-C ended the fit. Equal rows count each, a weight of 2 twice.
     feature_matrix_ : ndarray (d, d)
         The learned M, in the coordinates of the standardised columns.
     agop_ : ndarray (d, d)

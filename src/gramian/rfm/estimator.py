@@ -19,13 +19,21 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
+from gramian.core.clock import Clock
 from gramian.core.splits import SplitBy
-from gramian.core.version import __version__
 from gramian.features import Update
 from gramian.files import write
 from gramian.kernels import Kernel
 from gramian.rfm import explain as explanations
-from gramian.rfm.attributes import FittedAttribute, compression, dual_coef, feature_names, storable, training_rows
+from gramian.rfm.attributes import (
+    FittedAttribute,
+    compression,
+    dual_coef,
+    feature_names,
+    fitted_rows,
+    storable,
+    training_rows,
+)
 from gramian.rfm.compression import compress
 from gramian.rfm.model import FittedRFM, index_labels
 from gramian.rfm.options import (
@@ -40,21 +48,19 @@ from gramian.rfm.options import (
     nested_params,
 )
 from gramian.rfm.training.context import CallbackSupportMixin, FitObserver, SklearnCallbacks, Snapshot
-from gramian.rfm.training.fit import fit_model, fit_stages, make_task_and_plan, snapshot
+from gramian.rfm.training.fit import fit_model, fit_stages, identity_of, make_task_and_plan, snapshot
 from gramian.rfm.training.plan import ENCODER_ROWS, streams, threads_for
 from gramian.rfm.training.rounds import Candidate, Step
 from gramian.solvers import Workspace
 from gramian.tables import TableEncoder
 from gramian.tables.blocks import Blocks
-from gramian.tables.prepare import Prepared, RawTarget, ReadingOptions, open_table, prepare_table
+from gramian.tables.prepare import Prepared, ReadingOptions, open_table, prepare_table
 from gramian.tables.preprocessing import table_tags
-from gramian.tables.row_losses import MetricLike, metric_identity
+from gramian.tables.raw_target import RawTarget
+from gramian.tables.row_losses import MetricLike
 from gramian.tables.scaling import Array
 from gramian.tables.targets import Target
 from gramian.tables.types import EvalSet, Label, TableLike, TargetLike, WeightsLike
-
-_NOT_IN_ROUNDS = {"checkpoint", "cluster", "encoder", "max_memory", "n_jobs", "n_threads", "time_limit", "verbose"}
-"""Arguments that do not change the rounds, or whose effect is in the rows or in the plan."""
 
 
 class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
@@ -97,6 +103,7 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
     rounds_ = FittedAttribute(lambda model: model.history.rounds, "One record per round of the selected candidate.")
     best_round_ = FittedAttribute(lambda model: model.history.best_round, "The selected round.")
     evolution_ = FittedAttribute(lambda model: model.history.evolution, "M of each round in small.")
+    fitted_rows_ = FittedAttribute(fitted_rows, "Number of rows for which the final model was solved.")
     feature_matrix_ = FittedAttribute(lambda model: model.features.matrix, "The learned M (d, d).")
     support_ = FittedAttribute(lambda model: model.features.support, "Columns in use, bool (d,).")
     components_ = FittedAttribute(lambda model: model.features.eigen[1], "Eigenvectors (k, d) of M.")
@@ -143,6 +150,7 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
 
     def _fit(self, X: TableLike, y: TargetLike, weights: WeightsLike, eval_set: EvalSet, by: SplitBy | None) -> None:
         options = FitOptions.resolve(self.get_params(deep=False))
+        clock = Clock(options.time_limit)
         observer = FitObserver()
         if getattr(self, "_skl_callbacks", None):
             observer = SklearnCallbacks(self, X, y, weights)
@@ -155,7 +163,7 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         with open_table(X, y, weights, eval_set, reading, self, by, stream=stream, folder=folder) as prepared:
             if isinstance(observer, SklearnCallbacks):
                 observer.snapshot = self._snapshots(options, prepared)
-            model = fit_model(options, prepared, observer, self._identity(prepared))
+            model = fit_model(options, prepared, observer, identity_of(self, prepared), clock)
         self.__dict__.pop("selected_columns_", None)
         self.model_ = replace(model, row_labels=index_labels(X, model.row_index))
         observer.end()
@@ -171,16 +179,6 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
 
     def _reading_options(self, options: FitOptions) -> ReadingOptions:
         return options.reading(type(self).__name__, self.encoder, self._scales_target, ENCODER_ROWS)
-
-    def _identity(self, prepared: Prepared) -> tuple[object, ...]:
-        """Return everything the rounds depend on besides the plan, for the name of a checkpoint."""
-        if self.checkpoint is None:
-            return ()
-        if not isinstance(self.random_state, int | np.integer):
-            raise ValueError(f"checkpoint needs an integer as random_state to go on from, got {self.random_state!r}")
-        params = {name: value for name, value in self.get_params(deep=False).items() if name not in _NOT_IN_ROUNDS}
-        params["metric"] = metric_identity(self.metric)
-        return __version__, type(self).__name__, params, prepared.identity
 
     def prepare(self, X: TableLike, y: TargetLike, sample_weight: WeightsLike = None) -> Prepared:
         """Read, encode, merge and standardise a table in memory once, for several fits; see :meth:`stages`."""
@@ -212,7 +210,9 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         return "model_" in vars(self)
 
     def __sklearn_tags__(self) -> Tags:
-        return table_tags(super().__sklearn_tags__())
+        tags = table_tags(super().__sklearn_tags__())
+        tags.input_tags.sparse = True
+        return tags
 
     def transform(self, X: TableLike) -> Array:
         """Return rows in learned coordinates (n, k): one column per learned direction, largest eigenvalue first.

@@ -6,10 +6,11 @@ and replace it at the end of a fit.
 
 from __future__ import annotations
 
+import copyreg
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Never, SupportsIndex
 
 import numpy as np
 import torch
@@ -111,7 +112,11 @@ class Ensemble:
 
 @dataclass(frozen=True, eq=False)
 class FitHistory:
-    """The plan of a fit, the records of the selected run's rounds, and what was selected."""
+    """The plan of a fit, the records of the selected run's rounds, and what was selected.
+
+    ``fitted_rows`` is the number of rows of the table for which the coefficients of the final model were solved; None
+    in a record that does not say so.
+    """
 
     plan: Plan
     rounds: Rounds
@@ -119,6 +124,7 @@ class FitHistory:
     update: Update
     ridge: float
     evolution: Evolution | None = None
+    fitted_rows: int | None = None
 
 
 @dataclass(frozen=True)
@@ -305,8 +311,22 @@ class FittedRFM:
         X = self.machine.X
         return torch.from_numpy(Z[:, self.features.support]).to(X.device, X.dtype)
 
+    def __repr__(self) -> str:
+        name, kept = type(self.target).__name__, self.history
+        return f"FittedRFM({name}, {len(self.ensemble.machines)} of {self.machine.n} centres, round {kept.best_round})"
+
     def __getstate__(self) -> dict[str, object]:
         return {name: self.__dict__[name] for name in self.__dataclass_fields__}
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[object, ...]:
+        return copyreg.__newobj__, (type(self),), self.__getstate__()  # type: ignore[attr-defined]
+
+    def __reduce__(self) -> Never:
+        # pickle and copy call the method above; skops calls this one, and fails at the first tensor.
+        raise TypeError(
+            "a fitted model holds tensors of torch, which skops does not store: write it with model.save(path) and "
+            "open it with gramian.load(path), which runs no code of the file either"
+        )
 
 
 def index_labels(X: TableLike, rows: NDArray[np.intp]) -> NDArray[Any] | None:

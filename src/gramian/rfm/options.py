@@ -243,7 +243,7 @@ class FitOptions:
     checkpoint: Path | None
     n_threads: int | None
     seed: int
-    show_progress: bool
+    verbose: int
     compute: Compute
 
     @classmethod
@@ -275,6 +275,8 @@ class FitOptions:
         for name in ("standardize", "fit_intercept"):
             if not isinstance(params[name], bool | np.bool_):
                 raise ValueError(f"{name} must be True or False, got {params[name]!r}")
+        if not (is_integer(params["verbose"]) or isinstance(params["verbose"], bool)) or params["verbose"] < 0:
+            raise ValueError(f"verbose must be 0, 1 or 2, got {params['verbose']!r}")
         folder = params["checkpoint"]
         if folder is not None and (folder == "" or not isinstance(folder, str | os.PathLike)):
             raise ValueError(f"checkpoint must be the path of a folder, got {folder!r}")
@@ -296,7 +298,7 @@ class FitOptions:
             checkpoint=None if folder is None else Path(folder),
             n_threads=None if n_threads is None else int(n_threads),
             seed=resolve_seed(params["random_state"]),
-            show_progress=bool(params["verbose"]),
+            verbose=int(params["verbose"]),
             compute=Compute.resolve(
                 params["device"], params["dtype"], params["max_memory"], params["n_jobs"], params["cluster"]
             ),
@@ -321,6 +323,7 @@ class FitOptions:
             on_cluster=self.compute.on_cluster,
             sample_rows=sample_rows,
             seed=self.seed,
+            max_bytes=self.compute.max_bytes,
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Literal, get_args
+from typing import Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,7 +24,7 @@ from gramian.rfm.training.target_scale import FittedScale, LossName, choose_scal
 from gramian.rfm.uncertainty.regions import interval_reach
 from gramian.tables import TableEncoder, read_target
 from gramian.tables.blocks import Blocks
-from gramian.tables.prepare import RawTarget
+from gramian.tables.raw_target import RawTarget
 from gramian.tables.row_losses import MetricFunction, NumberMetric
 from gramian.tables.scaling import Array
 from gramian.tables.split_columns import split_condition
@@ -111,7 +111,7 @@ class RFMRegressor(RegressorMixin, BaseRFM):  # type: ignore[misc]
     ) -> None:
         self._store_params(locals())
 
-    @with_callbacks  # type: ignore[untyped-decorator]
+    @with_callbacks
     def fit(
         self,
         X: TableLike,
@@ -120,7 +120,7 @@ class RFMRegressor(RegressorMixin, BaseRFM):  # type: ignore[misc]
         eval_set: EvalSet = None,
         groups: ArrayLike | None = None,
         time: ArrayLike | None = None,
-    ) -> RFMRegressor:
+    ) -> Self:
         """Fit to rows X (n, d) and targets y (n,) or (n, c).
 
         Parameters
@@ -128,6 +128,7 @@ class RFMRegressor(RegressorMixin, BaseRFM):  # type: ignore[misc]
         X : array or frame (n, d)
             Numbers, booleans, dates, text, categories; entries may be missing. A NumPy memory map, a Parquet or Arrow
             file (its path, or a Dataset) or a Dask collection need not fit into memory.
+            A scipy.sparse matrix is made dense where that fits into ``max_memory``.
         y : array (n,) or (n, c)
             Or the name of a column of a file or Dask frame.
         sample_weight : array (n,), optional

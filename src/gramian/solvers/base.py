@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
@@ -13,8 +12,23 @@ from torch import Tensor
 
 from gramian.core.clock import Clock
 from gramian.core.options import Options
+from gramian.core.warn import warn
 from gramian.kernels import KernelOperator
 from gramian.solvers.system import RidgeSystem, StreamedSystem
+
+FLOP_SECONDS = 2e-11
+"""Time of a multiplication and addition inside a matrix product in float32, on the core that it was measured on."""
+_ENTRY_SECONDS, _COLUMN_SECONDS = 6e-9, 5e-11
+"""Time of an entry of a kernel matrix on that core, and of each column of the rows besides."""
+
+
+def entry_seconds(columns: int) -> float:
+    """Return the nominal time of one entry of a kernel matrix of rows with this many columns.
+
+    >>> round(1e9 * entry_seconds(100))
+    11
+    """
+    return _ENTRY_SECONDS + _COLUMN_SECONDS * columns
 
 
 class SingularKernelError(ValueError):
@@ -100,12 +114,20 @@ class Solver(Options, ABC):
         workspace : Workspace, optional
             Memory to reuse.
         clock : Clock, optional
-            Time limit, for solvers that can stop early; the others ignore it.
+            Time limit. Iterative solvers return what they have by then, with a status that says so; work without a
+            result so far raises :class:`gramian.core.clock.TimeLimitReached`.
         """
 
     @abstractmethod
     def bytes_needed(self, n: int, dtype: torch.dtype, outputs: int = 1) -> int:
         """Peak memory of a solve with n rows, besides the rows themselves."""
+
+    def seconds_needed(self, n: int, columns: int, outputs: int = 1) -> float:
+        """Nominal time of a solve with n rows, on one core of the machine on which the constants were measured.
+
+        Only ratios of these numbers are of use: a fit measures how long its own solves take.
+        """
+        return n * n * entry_seconds(columns) + FLOP_SECONDS * n**3 / 3
 
     def last_resort_bytes(self, n: int) -> int:
         """Peak memory of the solve in the wide format that follows where the first one fails; 0 if there is none."""
@@ -129,4 +151,4 @@ def relative_residual(R: Float[Tensor, "n c"], Y: Float[Tensor, "n c"]) -> Float
 
 def warn_numbers(message: str) -> None:
     """Warn of a numerical problem; the message contains the numbers."""
-    warnings.warn(message, ConvergenceWarning, stacklevel=2)
+    warn(message, ConvergenceWarning)

@@ -18,13 +18,15 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from gramian.core.clock import Clock
+from gramian.core.clock import Clock, TimeLimitReached
 from gramian.kernels import KernelOperator
 from gramian.solvers.base import (
+    FLOP_SECONDS,
     Solution,
     SolveInfo,
     Solver,
     Workspace,
+    entry_seconds,
     relative_residual,
     warn_numbers,
 )
@@ -40,6 +42,9 @@ _ROUGH = 1e-3
 """From this ``tol`` on the true residual is computed with the narrow product, whose error is smaller than that."""
 _TRUSTED = 2e-4
 """Ratio by which the residual of the recursion may fall before the true one is computed: float32 drifts by 4e-5."""
+
+_USUAL_STEPS, _STEP_SECONDS = 40, 2e-10
+"""Steps of a usual solve, and the time of a step per entry of the matrix: see :meth:`Solver.seconds_needed`."""
 
 
 class Iteration(NamedTuple):
@@ -106,6 +111,13 @@ class ConjugateGradient(Solver):
         besides = int(n * m * (torch.finfo(dtype).bits // 8 + 8) + 3 * m * m * 8 + 6 * n * outputs * 8)
         return besides + (PackedMatrix.bytes_needed(n, dtype) if self.store_matrix else 0)
 
+    def seconds_needed(self, n: int, columns: int, outputs: int = 1) -> float:
+        """Nominal time: the matrix, the preconditioner, and a usual number of steps."""
+        m, entry = min(self.preconditioner_rank, n), n * n * entry_seconds(columns)
+        step = _STEP_SECONDS * n * n * max(1.0, outputs / 4)
+        matrix, step = (entry / 2, step) if self.store_matrix else (0.0, entry)
+        return matrix + 5 * FLOP_SECONDS * n * m * m + min(self.max_steps, _USUAL_STEPS) * step
+
     def last_resort_bytes(self, n: int) -> int:
         """Peak memory of a second attempt with twice the preconditioner, or of a direct solve after it."""
         more = replace(self, preconditioner_rank=2 * self.preconditioner_rank).bytes_needed(n, torch.float32)
@@ -119,7 +131,8 @@ class ConjugateGradient(Solver):
         workspace: Workspace | None = None,
         clock: Clock | None = None,
     ) -> Solution:
-        """See :meth:`Solver.solve`."""
+        """See :meth:`Solver.solve`; at the time limit the best iterate is the result, and no direct solve follows."""
+        clock = Clock() if clock is None else clock
         system = system.in_memory()
         operator, Y, ridge, weights = system.operator, system.Y, system.ridge, system.weights
         wide = operator.wide
@@ -127,20 +140,22 @@ class ConjugateGradient(Solver):
         one = 1.0 if root is None else root
         Yt = Y.to(wide).mT.contiguous() * one
         X = torch.zeros_like(Yt) if guess is None else guess.to(wide).mT.contiguous() / one
-        products = self._products(operator, ridge, root, workspace)
+        products = self._products(operator, ridge, root, workspace, clock)
         direct = Direct(tol=self.tol)
         fits = operator.max_bytes is None or direct.bytes_needed(operator.n, operator.dtype) <= operator.max_bytes
         tries, held, trouble = self._tries(operator, direct_fits=fits), 0, ""
         steps, run = 0, Iteration(X, 0, float("inf"), False)
         for rank in tries:
+            if steps == 0:
+                clock.check()  # later there is an iterate to return
             last_resort = rank == tries[-1] and not fits
             precondition: Product = lambda R: R  # noqa: E731
             if rank:
                 precondition = self._preconditioner(products, ridge, rank, wide)
                 held = max(held, precondition.bytes)
-            run = self._iterate(products, precondition, Yt, X, patient=last_resort)
+            run = self._iterate(products, precondition, Yt, X, clock, patient=last_resort)
             X, steps = run.X, steps + run.steps
-            if run.residual <= self.tol:
+            if run.residual <= self.tol or clock.passed:
                 break
             trouble += f"{'stalled' if run.stalled else 'stopped'} after {steps} steps at {run.residual:.2g}, "
         coef = (X * one).mT.contiguous()
@@ -151,11 +166,18 @@ class ConjugateGradient(Solver):
         )
         if run.residual <= self.tol:
             return Solution(operator, coef, info, weights)
+        if clock.passed:
+            status = f"{trouble}stopped by the time limit after {steps} steps at {run.residual:.2g} (relative residual)"
+            return Solution(operator, coef, replace(info, status=status), weights)
         trouble = f"{trouble.removesuffix(', ')} (relative residual)"
         if fits:
             warn_numbers(f"conjugate gradients {trouble}, tol={self.tol:.2g}: solved directly instead")
             del products, precondition  # their memory is needed
-            solution = direct.solve(system, workspace=workspace)
+            try:
+                solution = direct.solve(system, workspace=workspace, clock=clock)
+            except TimeLimitReached:
+                status = f"{trouble}, and the time limit ended the direct solve"
+                return Solution(operator, coef, replace(info, status=status), weights)
             status = f"conjugate gradients {trouble}, then {solution.info.status}"
             return replace(solution, info=replace(solution.info, status=status, steps=steps))
         warn_numbers(
@@ -175,7 +197,7 @@ class ConjugateGradient(Solver):
         return tries
 
     def _products(
-        self, operator: KernelOperator, ridge: float, root: Tensor | None, workspace: Workspace | None
+        self, operator: KernelOperator, ridge: float, root: Tensor | None, workspace: Workspace | None, clock: Clock
     ) -> Products:
         """Make the products, from a stored matrix if it fits into the budget."""
         size = PackedMatrix.bytes_needed(operator.n, operator.dtype, operator.tile)
@@ -184,7 +206,7 @@ class ConjugateGradient(Solver):
         multiply: Product = lambda Vt: operator.matmul(Vt.mT).mT  # noqa: E731
         columns: Product = operator.columns
         if stored:
-            packed = PackedMatrix(operator, Workspace() if workspace is None else workspace)
+            packed = PackedMatrix(operator, Workspace() if workspace is None else workspace, clock)
             multiply, columns = packed.matmul, packed.columns
 
         def product(Vt: Tensor) -> Tensor:
@@ -211,7 +233,9 @@ class ConjugateGradient(Solver):
         chosen = chosen.to(products.diagonal.device)
         return NystromPreconditioner(lambda: products.columns(chosen), chosen, products.diagonal, ridge, wide)
 
-    def _iterate(self, products: Products, precondition: Product, Y: Tensor, X: Tensor, *, patient: bool) -> Iteration:
+    def _iterate(
+        self, products: Products, precondition: Product, Y: Tensor, X: Tensor, clock: Clock, *, patient: bool
+    ) -> Iteration:
         """Run preconditioned conjugate gradients on the rows of Y; return the iterate with the smallest true residual.
 
         A guess is first multiplied by the best scalar: coefficients of another round have the right shape but rarely
@@ -229,7 +253,7 @@ class ConjugateGradient(Solver):
         best, best_error = X, _errors(R, Y)
         first, trusted, since, idle, step = best_error, best_error, 0, 0, 0
         stalled = False
-        while step < self.max_steps and bool((best_error > self.tol).any()) and not stalled:
+        while step < self.max_steps and bool((best_error > self.tol).any()) and not (stalled or clock.passed):
             live = (best_error > self.tol).squeeze(1).nonzero().squeeze(1)
             AP = torch.zeros_like(P)
             AP[live] = products.narrow(P[live])
@@ -243,6 +267,7 @@ class ConjugateGradient(Solver):
                 bool((errors[live] <= torch.maximum(_TRUSTED * trusted[live], _almost(self.tol))).all())
                 or since == self.refresh
                 or step == self.max_steps
+                or clock.passed
             ):
                 true = Y - check(X)
                 drifted = (true - R).norm(dim=1, keepdim=True) > 0.1 * true.norm(dim=1, keepdim=True)

@@ -16,6 +16,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from gramian.core import wide_dtype
+from gramian.core.clock import Clock
 from gramian.core.linalg import solve_factored
 from gramian.core.tiles import spans, upper_tiles
 from gramian.kernels.operator import add_tile
@@ -35,10 +36,13 @@ class Factor(ABC):
     ----------
     A : Tensor (n, n)
         The full symmetric matrix; it is overwritten.
+    clock : Clock, optional
+        Its limit ends a factorisation by blocks with :class:`TimeLimitReached`.
     """
 
-    def __init__(self, A: Float[Tensor, "n n"]) -> None:
+    def __init__(self, A: Float[Tensor, "n n"], clock: Clock | None = None) -> None:
         self.A = A
+        self.clock = clock
         self.diagonal = A.diagonal().clone()
         self.shift = 0.0
 
@@ -46,6 +50,11 @@ class Factor(ABC):
     def n(self) -> int:
         """Number of rows."""
         return self.A.shape[0]
+
+    def check_time(self) -> None:
+        """Raise :class:`TimeLimitReached` once the time limit is used up."""
+        if self.clock is not None:
+            self.clock.check()
 
     @abstractmethod
     def factorize(self, shift: float) -> bool:
@@ -100,8 +109,8 @@ class CholeskyFactor(BlockFactor):
     tensor([ 0.3750, -0.2500])
     """
 
-    def __init__(self, A: Float[Tensor, "n n"]) -> None:
-        super().__init__(A)
+    def __init__(self, A: Float[Tensor, "n n"], clock: Clock | None = None) -> None:
+        super().__init__(A, clock)
         self.block = _PANEL
         self._inverses: list[Tensor] = []
         self._clean = True
@@ -114,6 +123,7 @@ class CholeskyFactor(BlockFactor):
         A = self.A
         A.diagonal().copy_(self.diagonal + shift)
         for panel in spans(self.n, _PANEL):
+            self.check_time()
             column = A[panel.start :, panel]
             above = A[panel, panel].triu(1)  # entries of A, restored below
             if panel.start:
@@ -210,6 +220,6 @@ class SmallCholeskyFactor(Factor):
         return solved.square().sum(dim=0)
 
 
-def factor_of(A: Float[Tensor, "n n"]) -> Factor:
+def factor_of(A: Float[Tensor, "n n"], clock: Clock | None = None) -> Factor:
     """Return the factor for a matrix of this size, which is overwritten."""
-    return SmallCholeskyFactor(A) if len(A) <= SMALL_ROWS else CholeskyFactor(A)
+    return SmallCholeskyFactor(A, clock) if len(A) <= SMALL_ROWS else CholeskyFactor(A, clock)

@@ -95,7 +95,7 @@ class Direct(Solver):
         workspace: Workspace | None = None,
         clock: Clock | None = None,
     ) -> Solution:
-        """See :meth:`Solver.solve`."""
+        """See :meth:`Solver.solve`; a factor that is not finished at the time limit is dropped (TimeLimitReached)."""
         system = system.in_memory()
         operator, Y, ridge, weights = system.operator, system.Y, system.ridge, system.weights
         workspace = Workspace() if workspace is None else workspace
@@ -110,7 +110,7 @@ class Direct(Solver):
                     f"{_name(matrix.dtype)} needs {format_bytes(need)}, more than max_memory; raise ridge or max_memory"
                 )
                 break
-            factor = _factor(matrix, weights, workspace)
+            factor = _factor(matrix, weights, workspace, clock)
             if not factor.factorize(ridge):
                 del factor  # before the memory of the next attempt is allocated
                 continue
@@ -123,7 +123,7 @@ class Direct(Solver):
             if residual <= self.tol:
                 break
         if best is None or not best[1].residual <= max(self.tol, _ACCEPTABLE):
-            best = self._with_jitter(operator, Yw, ridge, weights, workspace)
+            best = self._with_jitter(operator, Yw, ridge, weights, workspace, clock)
         return Solution(best[2], _scaled(best[0], weights), best[1], weights)
 
     def path(
@@ -242,12 +242,13 @@ class Direct(Solver):
         ridge: float,
         weights: Tensor | None,
         workspace: Workspace,
+        clock: Clock | None,
     ) -> tuple[Tensor, SolveInfo, KernelOperator]:
         """Add ``n·eps`` times the mean diagonal, then ten times more, and so on, until the system can be solved."""
         need = self.bytes_needed(operator.n, operator.wide)
         matrix = operator.widened() if self._fits(operator, need) else operator
         need, dtype = self.bytes_needed(operator.n, matrix.dtype), _name(matrix.dtype)
-        factor = _factor(matrix, weights, workspace)
+        factor = _factor(matrix, weights, workspace, clock)
         jitter = operator.n * torch.finfo(matrix.dtype).eps * float(factor.diagonal.mean())
         for _ in range(_JITTERS):
             if factor.factorize(ridge + jitter):
@@ -258,12 +259,8 @@ class Direct(Solver):
                         f"solved with {jitter:.3g} added to its diagonal, relative residual {residual:.2g}"
                     )
                     status = f"solved in {dtype} with jitter {jitter:.3g}"
-                    used = ridge + jitter
-                    return (
-                        alpha,
-                        SolveInfo("direct", status, steps, residual, used, jitter, dtype, need),
-                        matrix,
-                    )
+                    info = SolveInfo("direct", status, steps, residual, ridge + jitter, jitter, dtype, need)
+                    return alpha, info, matrix
             jitter *= 10
         raise SingularKernelError(_singular(ridge))
 
@@ -281,11 +278,13 @@ def _fill(operator: KernelOperator, weights: Tensor | None, workspace: Workspace
     return A
 
 
-def _factor(operator: KernelOperator, weights: Tensor | None, workspace: Workspace) -> Factor:
+def _factor(
+    operator: KernelOperator, weights: Tensor | None, workspace: Workspace, clock: Clock | None = None
+) -> Factor:
     """Return the unfinished factor of ``√w K √w``: in strips where the wide format would need twice the memory."""
     if operator.dtype == torch.float64 and operator.n > _STRIP_ROWS:
-        return PackedFactor(operator, weights, workspace)
-    return factor_of(_fill(operator, weights, workspace))
+        return PackedFactor(operator, weights, workspace, clock)
+    return factor_of(_fill(operator, weights, workspace), clock)
 
 
 def _scaled(V: Tensor, weights: Tensor | None) -> Tensor:

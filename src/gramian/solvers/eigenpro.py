@@ -22,7 +22,7 @@ from torch import Tensor
 
 from gramian.core.clock import Clock
 from gramian.kernels import KernelOperator
-from gramian.solvers.base import Solution, SolveInfo, Solver, Workspace, warn_numbers
+from gramian.solvers.base import FLOP_SECONDS, Solution, SolveInfo, Solver, Workspace, entry_seconds, warn_numbers
 from gramian.solvers.system import RidgeSystem, StreamedSystem
 
 log = logging.getLogger(__name__)
@@ -69,6 +69,11 @@ class EigenPro(Solver):
         s = min(n, self.subsample)
         return int(4 * s * s * 8 + 4 * n * outputs * 8 + _BATCH * s * 12)
 
+    def seconds_needed(self, n: int, columns: int, outputs: int = 1) -> float:
+        """Nominal time: the eigenvectors of the subsample in the wide format, and one epoch."""
+        s = min(n, self.subsample)
+        return 20 * FLOP_SECONDS * s**3 + (s * s + n * (n + s)) * entry_seconds(columns)
+
     def solve(
         self,
         system: RidgeSystem | StreamedSystem,
@@ -86,6 +91,7 @@ class EigenPro(Solver):
         scaled = _System(operator, root, Y.to(operator.wide) * root, ridge)
         rng = torch.Generator().manual_seed(self.seed)
         chosen = torch.randperm(operator.n, generator=rng)[: self.subsample].sort().values.to(operator.X.device)
+        clock.check()
         leading = _leading(scaled, chosen, self.directions)
         # With weights the system is that of √w K √w, whose coefficients are α/√w.
         best = torch.zeros_like(scaled.target) if guess is None else guess.to(operator.wide) / root

@@ -25,11 +25,13 @@ from gramian.core.rows import Rows, RowSource
 from gramian.core.tiles import spans
 from gramian.kernels import KernelOperator
 from gramian.solvers.base import (
+    FLOP_SECONDS,
     SingularKernelError,
     Solution,
     SolveInfo,
     Solver,
     Workspace,
+    entry_seconds,
     warn_numbers,
 )
 from gramian.solvers.centers import choose_centers
@@ -37,6 +39,8 @@ from gramian.solvers.system import RidgeSystem, StreamedSystem
 
 _STRIP = 1024
 _JITTERS = 12
+_USUAL_STEPS = 12
+"""Passes over the rows of a usual solve."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +88,13 @@ class Nystrom(Solver):
         m, size = min(self.centers, n), torch.finfo(dtype).bits // 8
         return int(m * m * (8 + 8 + size) + _STRIP * m * 8 + _block_rows(m) * m * (2 * size + 8) + 8 * m * outputs * 8)
 
+    def seconds_needed(self, n: int, columns: int, outputs: int = 1) -> float:
+        """Nominal time: the factor of the sketch in the wide format, and a usual number of passes over the rows."""
+        m = min(self.centers, n)
+        rows = min(n, self.sketch * m)
+        factor = 2 * FLOP_SECONDS * (rows * m * m + m**3 / 3)
+        return factor + (m + rows + min(self.max_steps, _USUAL_STEPS) * n) * m * entry_seconds(columns)
+
     def n_centers(self, n: int) -> int:
         return min(n, self.centers)
 
@@ -101,13 +112,14 @@ class Nystrom(Solver):
         centers = choose_centers(kernel, metric, source, self.centers, self.choice, ridge, self.seed)
         operator = KernelOperator(kernel, centers.X, metric, system.max_bytes)
         corner = operator.dense()
-        factor, jitter = self._factor(operator, corner, source, ridge)
+        factor, jitter = self._factor(operator, corner, source, ridge, clock)
         normal = _NormalEquations(_Product(operator), corner, source, ridge, jitter)
         run = _iterate(normal, factor, source.n_outputs, self.tol, self.max_steps, clock)
         dtype = str(operator.dtype).removeprefix("torch.")
         status = f"{operator.n:,} centers for {source.n_rows:,} rows, "
-        status += f"{'converged' if run.error <= self.tol else 'stopped'} in {run.steps} steps"
-        if run.error > self.tol:
+        ended = "stopped by the time limit" if clock.passed else "stopped"
+        status += f"{'converged' if run.error <= self.tol else ended} in {run.steps} steps"
+        if run.error > self.tol and not clock.passed:
             warn_numbers(
                 f"Nyström regression stopped after {run.steps} steps at a relative error of {run.error:.2g}, "
                 f"tol={self.tol:.2g}: raise max_steps, sketch or ridge"
@@ -117,7 +129,7 @@ class Nystrom(Solver):
         return Solution(operator, run.coef, info, centers.weights, centers.index)
 
     def _factor(
-        self, operator: KernelOperator, corner: Float[Tensor, "m m"], source: RowSource, ridge: float
+        self, operator: KernelOperator, corner: Float[Tensor, "m m"], source: RowSource, ridge: float, clock: Clock
     ) -> tuple[Float[Tensor, "m m"], float]:
         """Compute the Cholesky factor of H, estimated from a sample of the rows, and the jitter that it needed."""
         n = source.n_rows
@@ -127,6 +139,7 @@ class Nystrom(Solver):
         H = torch.zeros(operator.n, operator.n, dtype=operator.wide, device=part.X.device)
         product = _Product(operator)
         for span in spans(len(part), _block_rows(operator.n)):
+            clock.check()
             C = product.block(part.X[span]).to(H.dtype)
             if part.weights is not None:
                 C.mul_(part.weights[span, None].sqrt())

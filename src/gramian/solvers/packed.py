@@ -12,6 +12,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from gramian.core.clock import Clock
 from gramian.core.jit import compiled, in_threads
 from gramian.core.tiles import spans
 from gramian.kernels import KernelOperator
@@ -34,6 +35,8 @@ class PackedMatrix:
     operator : KernelOperator
     workspace : Workspace
         Memory for the numbers.
+    clock : Clock, optional
+        Its limit ends the computation of the numbers with :class:`TimeLimitReached`.
 
     Attributes
     ----------
@@ -46,7 +49,7 @@ class PackedMatrix:
     tensor([[1.6065, 1.6065]], dtype=torch.float64)
     """
 
-    def __init__(self, operator: KernelOperator, workspace: Workspace) -> None:
+    def __init__(self, operator: KernelOperator, workspace: Workspace, clock: Clock | None = None) -> None:
         self.n, self.dtype, self._tile = operator.n, operator.dtype, operator.tile
         flat = workspace.flat(_count(operator.n, operator.tile), operator.X, operator.dtype)
         self.strips: list[tuple[slice, Tensor]] = []
@@ -58,6 +61,8 @@ class PackedMatrix:
         for rows, cols, tile in operator.tiles():
             strip = self.strips[rows.start // operator.tile][1]
             strip[:, cols.start - rows.start : cols.stop - rows.start] = tile
+            if clock is not None:
+                clock.check()
 
     @staticmethod
     def bytes_needed(n: int, dtype: torch.dtype, tile: int = 512) -> int:

@@ -10,6 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from gramian.core.clock import Clock
 from gramian.kernels import KernelOperator
 from gramian.solvers.base import Workspace
 from gramian.solvers.cholesky import BlockFactor
@@ -28,6 +29,8 @@ class PackedFactor(BlockFactor):
     weights : Tensor (n,) or None
     workspace : Workspace
         Memory for the strips.
+    clock : Clock, optional
+        See :class:`gramian.solvers.cholesky.Factor`.
 
     >>> from gramian.kernels import Gaussian
     >>> K = KernelOperator(Gaussian(1.0), torch.tensor([[0.0], [1.0]], dtype=torch.float64))
@@ -38,7 +41,14 @@ class PackedFactor(BlockFactor):
     tensor([ 0.7970, -0.3223], dtype=torch.float64)
     """
 
-    def __init__(self, operator: KernelOperator, weights: Float[Tensor, " n"] | None, workspace: Workspace) -> None:
+    def __init__(
+        self,
+        operator: KernelOperator,
+        weights: Float[Tensor, " n"] | None,
+        workspace: Workspace,
+        clock: Clock | None = None,
+    ) -> None:
+        self.clock = clock
         self._operator, self._workspace, self.block = operator, workspace, operator.tile
         self._root = None if weights is None else weights.sqrt().to(operator.dtype)
         diagonal = operator.diagonal().to(operator.dtype)
@@ -58,8 +68,9 @@ class PackedFactor(BlockFactor):
 
     def factorize(self, shift: float) -> bool:
         self.shift = shift
-        self._strips = PackedMatrix(self._operator, self._workspace).strips
+        self._strips = PackedMatrix(self._operator, self._workspace, self.clock).strips
         for at, (rows, strip) in enumerate(self._strips):
+            self.check_time()
             height = rows.stop - rows.start
             if self._root is not None:
                 strip.mul_(self._root[rows, None]).mul_(self._root[rows.start :])

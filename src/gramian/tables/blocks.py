@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from gramian.core.plugins import package_of, plugin
 from gramian.core.tiles import spans
@@ -101,8 +102,38 @@ class ArrayBlocks(Blocks):
             yield function(Block(np.array(self.X[part]), y, weights, part.start))
 
 
+@dataclass(frozen=True, eq=False)
+class SparseBlocks(Blocks):
+    """Blocks of a scipy.sparse matrix or array, each as a dense array, and of its targets and weights.
+
+    >>> from scipy.sparse import csr_array
+    >>> blocks = SparseBlocks(csr_array(np.eye(3)), size=2)
+    >>> [block.X.shape for block in blocks.each(lambda block: block)]
+    [(2, 3), (1, 3)]
+    """
+
+    X: Any
+    y: TargetLike = None
+    weights: Any = None
+    size: int = BLOCK_ROWS
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.X.shape[0])
+
+    @property
+    def n_columns(self) -> int:
+        return int(self.X.shape[1])
+
+    def each(self, function: Callable[[Block], Any]) -> Iterator[Any]:
+        rows = self.X.tocsr()  # other formats have no slices of rows
+        for part in spans(self.n_rows, self.size):
+            y, weights = (None if values is None else values[part] for values in (self.y, self.weights))
+            yield function(Block(rows[part].toarray(), y, weights, part.start))
+
+
 def as_blocks(X: TableLike, y: TargetLike = None, weights: Any = None) -> Blocks | None:
-    """Return the blocks of a table that is not in memory; None for a table that is.
+    """Return the blocks of a table that is not in memory, or sparse; None for a dense table in memory.
 
     NumPy memory maps, Parquet and Arrow (a path, or an object of pyarrow), and Dask arrays and frames are recognised.
     The target is an array with one entry per row, or the name of a column of X.
@@ -115,6 +146,8 @@ def as_blocks(X: TableLike, y: TargetLike = None, weights: Any = None) -> Blocks
             return None  # the validation of X raises the error
         check_rows(len(X), y, weights)
         return ArrayBlocks(X, y, weights)
+    if issparse(X):
+        return SparseBlocks(X, y, weights) if X.ndim == 2 else None
     if isinstance(X, str | os.PathLike):
         return _from_path(Path(X), y, weights)
     if package_of(X) == "pyarrow":

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
+from gramian.tables.columns import without_sparse
 from gramian.tables.types import TableLike
 
 Values = Float[np.ndarray, "*batch d"]
@@ -74,7 +76,7 @@ class ColumnMap:
 
     def select(self, X: TableLike, at: list[int]) -> Any:
         """Return the part of a table that holds some of the user's columns."""
-        called = getattr(X, "columns", None)
+        X, called = without_sparse(X), getattr(X, "columns", None)
         width = len(self.names)
         if (np.asarray(X).shape[1:] if called is None else (len(called),)) != (width,):
             raise ValueError(f"X must have the {width} columns of the training table")
@@ -103,6 +105,8 @@ def row_as_table(X: TableLike) -> Any:
         return X.to_frame().T.infer_objects()
     if hasattr(X, "columns"):
         return X
+    if issparse(X):
+        return np.atleast_2d(X.toarray())
     if not hasattr(X, "shape"):
         X = np.asarray(X, dtype=object)  # a list may contain numbers and text
     return X[None, :] if X.ndim == 1 else X

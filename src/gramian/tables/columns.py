@@ -62,7 +62,7 @@ def as_table(X: TableLike) -> Any:
     if hasattr(X, "iloc") and hasattr(X, "columns"):
         return X
     if scipy.sparse.issparse(X):
-        raise TypeError("Sparse data was passed for X, but dense data is required: use X.toarray()")
+        raise TypeError("Sparse data was passed for X, but a dense table is required here: use X.toarray()")
     if not isinstance(X, np.ndarray) and hasattr(X, "to_pandas"):
         return as_table(X.to_pandas())
     if isinstance(X, np.ma.MaskedArray):
@@ -120,10 +120,12 @@ def check_table(X: TableLike, expected: Sequence[str] | None = None) -> None:
 
 
 def without_sparse(X: TableLike) -> TableLike:
-    """Return a pandas frame with dense columns in the place of sparse ones, and anything else as it is.
+    """Return a sparse matrix, or a pandas frame with sparse columns, in dense form, and anything else as it is.
 
     scikit-learn takes a frame of sparse columns for a sparse matrix.
     """
+    if scipy.sparse.issparse(X) and X.ndim == 2:
+        return X.toarray()
     if not (hasattr(X, "iloc") and hasattr(X, "columns")):
         return X
     sparse = [j for j, kind in enumerate(X.dtypes) if hasattr(kind, "subtype") and hasattr(kind, "fill_value")]

@@ -7,7 +7,6 @@ import importlib
 import io
 import re
 import sys
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from gramian.core.atomic import atomic_file, atomic_write
 from gramian.core.paths import check_exists
+from gramian.core.warn import warn
 from gramian.tables.formats import (
     EXCEL,
     JSON_LINES,
@@ -137,9 +137,7 @@ def _read_text(pandas: ModuleType, path: Path, suffix: str, header: bool) -> pd.
             raise
         encoding = "cp1252"
         frame = read(encoding, header=first)
-        warnings.warn(
-            f"{_named(path)} is not in UTF-8: its letters are read as Windows-1252 (Western Europe)", stacklevel=3
-        )
+        warn(f"{_named(path)} is not in UTF-8: its letters are read as Windows-1252 (Western Europe)")
     if header:
         with opened() as file:
             doubt = header_doubt(file, encoding, separator)
@@ -147,7 +145,7 @@ def _read_text(pandas: ModuleType, path: Path, suffix: str, header: bool) -> pd.
         names = read(encoding, header=None, nrows=1).iloc[0]
         _check_different(path, [name.strip() for name in names if isinstance(name, str)], doubt)
         if doubt:
-            warnings.warn(f"{_named(path)}: {doubt}", stacklevel=3)
+            warn(f"{_named(path)}: {doubt}")
     else:
         frame.columns = numbered_names(frame.shape[1])
     if separator == ";":

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -15,30 +15,20 @@ from numpy.typing import NDArray
 from gramian.core import resolve_dtype, wide_dtype
 from gramian.core.rows import MemoryRows, Rows, RowSource
 from gramian.core.splits import SplitBy
-from gramian.tables.blocks import Blocks, as_blocks, take_rows
-from gramian.tables.columns import as_table, check_lengths, check_table
+from gramian.tables.blocks import Blocks, SparseBlocks, as_blocks, check_rows, take_rows
+from gramian.tables.columns import as_table, check_lengths, check_table, without_sparse
 from gramian.tables.encoder import TableEncoder
 from gramian.tables.merging import check_weights, merge_rows
 from gramian.tables.preprocessing import Preprocessing, TableReader
+from gramian.tables.raw_target import RawTarget
 from gramian.tables.scaling import Array, Scaler
+from gramian.tables.sparse import check_sparse
 from gramian.tables.streaming import PrepareBlock, positive_weights, prepared_rows, sum_columns
 from gramian.tables.targets import Target
 from gramian.tables.types import EvalSet, TableLike, TargetLike, WeightsLike
 
 _CROWDED, _CROWD_ROWS = 1e-3, 2000
 """Standard deviations between the quartiles of a column below which float32 is too coarse; rows that are looked at."""
-
-
-@dataclass(frozen=True, eq=False)
-class RawTarget:
-    """Target as numbers, which merging of rows needs: values of a regression, or indices of ``classes``.
-
-    ``factors`` are the weights of the classes, if there are any.
-    """
-
-    values: NDArray[np.float64]
-    classes: NDArray[Any] | None = None
-    factors: Array | None = None
 
 
 @dataclass(frozen=True)
@@ -62,6 +52,8 @@ class ReadingOptions:
         Number of rows to which the encoder of a streamed table is fitted.
     seed : int
         Seed for the sample of rows.
+    max_bytes : int or None
+        Memory for a sparse table in dense form.
     """
 
     owner: str
@@ -75,6 +67,7 @@ class ReadingOptions:
     on_cluster: bool
     sample_rows: int
     seed: int
+    max_bytes: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,9 +149,10 @@ def open_table(
     is in ``folder``.
     """
     blocks = as_blocks(X, y, sample_weight)
-    if blocks is None:
+    if blocks is None or (isinstance(blocks, SparseBlocks) and not stream(blocks)):
         yield prepare_table(X, y, sample_weight, eval_set, options, targets, split_by)
     elif stream(blocks):
+        check_rows(blocks.n_rows, y, sample_weight)
         if split_by is not None:
             raise ValueError("groups and time need rows in memory: fit fewer rows, or raise max_memory")
         with prepare_blocks(blocks, eval_set, options, targets, folder) as prepared:
@@ -179,6 +173,7 @@ def prepare_table(
 ) -> Prepared:
     """Read, encode, merge and standardise a table that is in memory. Rows of weight 0 are dropped before all else."""
     check_table(X)
+    X = without_sparse(check_sparse(X, options.max_bytes))
     weights = None if sample_weight is None else check_weights(sample_weight, len(as_table(X)))
     present = None
     if weights is not None and not weights.all():

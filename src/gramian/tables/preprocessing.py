@@ -5,7 +5,6 @@ Complete columns of numbers are used as they are; all other tables pass through 
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,6 +15,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import validate_data
 
+from gramian.core.warn import warn
 from gramian.tables.column_map import ColumnMap
 from gramian.tables.columns import check_table, needs_encoding, without_sparse
 from gramian.tables.encoder import TableEncoder
@@ -148,10 +148,9 @@ class Preprocessing:
             names = self.reader.feature_names
             at = np.flatnonzero(gaps.any(axis=0))
             listed = ", ".join(str(j) if names is None else repr(names[j]) for j in at)
-            warnings.warn(
+            warn(
                 f"{int(gaps.sum())} entries of X are missing in column {listed}, where no training row has a missing "
-                "entry: the column's mean replaces them",
-                stacklevel=4,
+                "entry: the column's mean replaces them"
             )
             rows = np.where(gaps, self.column_means, rows)
         return rows
@@ -173,10 +172,9 @@ class Preprocessing:
         lost = far[(half > 0) & (half < _LOST)]
         if len(lost):
             names = ", ".join(repr(self.columns.encoded[j]) for j in lost[:5])
-            warnings.warn(
+            warn(
                 f"column {names} has an entry so far from the others that their differences are lost in rounding: "
-                "correct the entry, or make it missing",
-                stacklevel=8,
+                "correct the entry, or make it missing"
             )
 
     def __getstate__(self) -> dict[str, object]:

@@ -218,7 +218,7 @@ class TestResumed:
     def test_after_a_time_limit_a_longer_one_goes_on(self, tmp_path):
         data, task = make_rows(60), make_task(n_rounds=2)
         checkpoint = Checkpoint.open(tmp_path, "a fit")
-        with pytest.warns(UserWarning, match="time_limit=1e-09"):
+        with pytest.warns(UserWarning, match="time limit of 1e-09 s was too short"):
             train_on(data, task, context=FitContext(Clock(1e-9), checkpoint=checkpoint))
         assert list(tmp_path.glob("*/run-0-round-0.gramian"))
         same(train_on(data, task), train_on(data, task, context=FitContext(Clock(1e9), checkpoint=checkpoint)))

@@ -158,7 +158,7 @@ def test_ctrl_c_in_the_last_round_keeps_the_screened_model(tmp_path, monkeypatch
 
     real = PartsLearner.solve_last_round
     monkeypatch.setattr(PartsLearner, "solve_last_round", interrupted)
-    with pytest.warns(UserWarning, match="interrupted: the model is fitted to 200 of 1500 rows"):
+    with pytest.warns(UserWarning, match="interrupted: the model uses 200 of 1,500 rows"):
         model = RFMRegressor(checkpoint=tmp_path / "c", **options()).fit(X, y)
     assert len(model.row_index_) == len(model.machine_.X) == 200
     assert model.score(X, y) > 0.5

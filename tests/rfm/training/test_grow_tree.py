@@ -16,7 +16,7 @@ from gramian.rfm.options import TreePartition
 from gramian.rfm.training import grow_tree
 from gramian.rfm.training.context import FitContext
 from gramian.rfm.training.grow_tree import fit_tree, grow
-from small_training import Stops, exact_machine, make_rows
+from small_training import FakeTime, Stops, exact_machine, make_rows
 
 
 def fit_leaf(rows):
@@ -151,18 +151,21 @@ class Counted(Tick):
 class LeavesHaveNoTime(Tick):
     """The time limit is reached when the first leaf is finished, and not before."""
 
-    def __init__(self, clock):
-        self.clock = clock
+    def __init__(self, time):
+        self.time = time
 
     def expect(self, steps):
-        self.clock.limit = 0.0
+        self.time.now = 1e9
 
 
 class TestInterrupted:
     def test_leaves_without_time_fall_back_to_the_spare_model(self, source):
-        clock = Clock(1e9)
-        with pytest.warns(UserWarning, match=r"time_limit=0: \d of \d leaves fall back to a model .* 40 random rows"):
-            machine, info, rows, spare = fit(source, FitContext(clock, tick=LeavesHaveNoTime(clock)))
+        passing = FakeTime()
+        with pytest.warns(
+            UserWarning,
+            match=r"time limit of 1000 s was too short: \d of \d leaves fall back to a model .* 40 random rows",
+        ):
+            machine, info, rows, spare = fit(source, FitContext(Clock(1000.0, passing), tick=LeavesHaveNoTime(passing)))
         assert sum(leaf is spare[0] for leaf in machine.leaves) == len(machine.leaves) - 1
         assert info.status.startswith("stopped early, 1 of")
         torch.testing.assert_close(machine.X, source.rows.X[rows])
@@ -176,7 +179,7 @@ class TestInterrupted:
         assert info.status.startswith("stopped early, 1 of")
 
     def test_a_tree_without_time_to_grow_is_the_spare_model(self, source):
-        with pytest.warns(UserWarning, match="time_limit=0: 1 of 1 leaves"):
+        with pytest.warns(UserWarning, match="time limit of 0 s was too short: 1 of 1 leaves"):
             machine, _, rows, spare = fit(source, FitContext(Clock(0.0)))
         assert machine is spare[0]
         assert torch.equal(rows, spare[1])

@@ -20,7 +20,7 @@ from gramian.rfm.training.rounds import next_metric, solve_round
 from gramian.rfm.training.tuning import FixedParams, RoundParams, median_distance
 from gramian.rfm.tree import TreeMachine
 from gramian.solvers import Nystrom, Workspace
-from small_training import Stops, make_candidate, make_plan, make_rows, make_run, make_task, naive_coef
+from small_training import FakeTime, Stops, make_candidate, make_plan, make_rows, make_run, make_task, naive_coef
 
 NYSTROM = importlib.import_module("gramian.solvers.nystrom")
 SCREENED = torch.arange(20, 60)
@@ -101,11 +101,15 @@ class TestMetric:
         learning = learner(data, sizes=[40, 90], context=context)
         if why == "Ctrl-C":
             Stops(monkeypatch, parts, "solve_round", 2)
-        reason, round_ = {"Ctrl-C": ("interrupted", 1), "time limit": ("time_limit=0", 0)}[why]
-        with pytest.warns(UserWarning, match=f"{reason}: the features are those of round {round_}"):
+        expected = {
+            "Ctrl-C": "interrupted: the features are those of round 1",
+            "time limit": "time limit of 0 s was too short: the features are those of the screening, on 40 rows",
+        }[why]
+        with pytest.warns(UserWarning, match=expected):
             metric = learning.learn_metric()
         assert context.interrupted
-        torch.testing.assert_close(metric.matrix(), naive_metric(data, learning.order, [40]).matrix())
+        learned = {"Ctrl-C": naive_metric(data, learning.order, [40]), "time limit": learning.run.machines[2].metric}
+        torch.testing.assert_close(metric.matrix(), learned[why].matrix())
 
     def test_features_of_finished_rounds_are_found_in_the_checkpoint(self, tmp_path, monkeypatch):
         data = make_rows(150)
@@ -154,18 +158,20 @@ class TestRefit:
         data = make_rows(150)
         Stops(monkeypatch, NYSTROM.Nystrom, "solve", 1)
         learning = learner(data)
-        with pytest.warns(UserWarning, match="interrupted: the model is fitted to 40 of 150 rows"):
+        with pytest.warns(UserWarning, match="interrupted: the model uses 40 of 150 rows"):
             found = self.refit(learning, data)
         assert found.ensemble.best is learning.run.machines[2]
         assert torch.equal(found.rows, SCREENED)
         assert learning.context.interrupted
 
     @pytest.mark.parametrize(("error", "falls_back"), [(0.0, True), (1e9, False)])
-    def test_a_solve_that_had_no_time_is_used_only_where_it_is_better(self, error, falls_back):
+    def test_a_solve_that_ends_late_is_used_only_where_it_is_better(self, error, falls_back, monkeypatch):
         data = make_rows(150)
-        learning = learner(data, n_rounds=0, context=FitContext(Clock(1e-9)))
+        time = FakeTime()
+        monkeypatch.setattr(NYSTROM, "_iterate", time.advancing(NYSTROM._iterate, 100.0))
+        learning = learner(data, n_rounds=0, context=FitContext(Clock(60.0, time)))
         if falls_back:
-            with pytest.warns(UserWarning, match="time_limit=1e-09: the model is fitted to 40 of 150 rows"):
+            with pytest.warns(UserWarning, match="time limit of 60 s was too short: the model uses 40 of 150 rows"):
                 found = self.refit(learning, data, error)
         else:
             found = self.refit(learning, data, error)

@@ -148,8 +148,8 @@ class TestAllRows:
         context = FitContext(Clock(0.0)) if why == "time limit" else FitContext()
         if why == "Ctrl-C":
             Stops(monkeypatch, ROUNDS, "solve_round", 2)
-        reason = {"Ctrl-C": "interrupted", "time limit": "time_limit=0"}[why]
-        with pytest.warns(UserWarning, match=f"{reason}: the model is fitted to 60 of 100 rows"):
+        reason = {"Ctrl-C": "interrupted", "time limit": "the time limit of 0 s was too short"}[why]
+        with pytest.warns(UserWarning, match=f"{reason}: the model uses 60 of 100 rows"):
             (found,) = refits(selected((0, 2)), [run], data, 1.0, context)
         assert context.interrupted
         assert found.records == ()

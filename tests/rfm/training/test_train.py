@@ -255,7 +255,7 @@ class TestSplits:
     def test_ctrl_c_in_the_refit_falls_back_to_the_screened_model(self, monkeypatch):
         data, task = make_rows(90), make_task(select_last=True, **TWO)
         Stops(monkeypatch, refit, "solve_round", 1)
-        with pytest.warns(UserWarning, match="interrupted: the model is fitted to 40 of 90 rows"):
+        with pytest.warns(UserWarning, match="interrupted: the model uses 40 of 90 rows"):
             trained = train_on(data, task, make_split_plan(data, task))
         assert int((trained.ensemble.best.coef == 0).all(dim=1).sum()) == 50
 

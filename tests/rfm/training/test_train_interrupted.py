@@ -63,13 +63,15 @@ def test_ctrl_c_in_the_splits_leaves_all_candidates_in_the_comparison(bagging, m
 
 def test_ctrl_c_in_the_refit_falls_back_to_the_models_of_the_first_split(monkeypatch):
     Stops(monkeypatch, refit, "rounds", 1)
-    with pytest.warns(UserWarning, match="interrupted: the model is fitted to 48 of 60 rows"):
+    with pytest.warns(UserWarning, match="interrupted: the model uses 48 of 60 rows"):
         trained = train_on(make_rows(60), make_task())
     assert int((trained.ensemble.best.coef == 0).all(dim=1).sum()) == 12
 
 
 def test_a_time_limit_gives_a_model_from_round_0():
-    with pytest.warns(UserWarning, match="time_limit=1e-09: 1 of 4 rounds of 2 candidates were screened"):
+    with pytest.warns(
+        UserWarning, match="time limit of 1e-09 s was too short: 1 of 4 rounds of 2 candidates were screened"
+    ):
         trained = train_on(make_rows(60), make_task(**TWO), context=FitContext(Clock(1e-9)))
     assert len(trained.records) == 1
 
@@ -89,7 +91,9 @@ class PassedFrom(Clock):
 def test_candidates_are_compared_and_refitted_after_the_time_for_screening_is_over():
     """The screening has a share of the time limit; what is left is there to compare what is finished."""
     data, context = make_rows(60), FitContext(PassedFrom(0.4))
-    with pytest.warns(UserWarning, match="time_limit=100: 1 of 4 rounds of 2 candidates were screened"):
+    with pytest.warns(
+        UserWarning, match="time limit of 100 s was too short: 1 of 4 rounds of 2 candidates were screened"
+    ):
         trained = train_on(data, make_task(**TWO), context=context)
     assert np.isfinite(trained.records[0].score)
     assert len(trained.holdout[0]) == 60
@@ -103,7 +107,7 @@ def test_the_selected_candidates_are_refitted_after_the_time_for_splits_is_over(
                 raise TimeLimitReached
 
     data, context = make_rows(60), FitContext(SplitsOver(1.0))
-    with pytest.warns(UserWarning, match="time_limit=100: candidates are compared on 2 of 5 splits"):
+    with pytest.warns(UserWarning, match="time limit of 100 s was too short: candidates are compared on 1 of 5 splits"):
         trained = train_on(data, make_task(**TWO), context=context)
     assert len(trained.records) == 2
     assert not bool((trained.ensemble.best.coef == 0).all(dim=1).any()), "fitted to all rows"
@@ -112,7 +116,7 @@ def test_the_selected_candidates_are_refitted_after_the_time_for_splits_is_over(
 def test_a_time_limit_gives_a_model_from_a_large_fit_too():
     data, task = make_rows(200), make_task()
     plan = make_plan(data, task, solver=Nystrom(centers=40))
-    with pytest.warns(UserWarning, match="time_limit=1e-09"):
+    with pytest.warns(UserWarning, match="time limit of 1e-09 s was too short"):
         trained = train_on(data, task, plan, FitContext(Clock(1e-9)))
     assert float((trained.ensemble.predict(data.X) - data.Y).square().mean()) < 0.8
 
@@ -121,7 +125,7 @@ def test_ctrl_c_in_the_last_solve_of_a_large_fit_falls_back_to_the_screened_mode
     data, task = make_rows(200), make_task(select_last=True)
     plan = make_plan(data, task, solver=Nystrom(centers=40), screen_rows=60)
     Stops(monkeypatch, importlib.import_module("gramian.solvers.nystrom").Nystrom, "solve", 1)
-    with pytest.warns(UserWarning, match="interrupted: the model is fitted to 60 of 200 rows"):
+    with pytest.warns(UserWarning, match="interrupted: the model uses 60 of 200 rows"):
         trained = train_on(data, task, plan)
     assert trained.ensemble.best.n == len(trained.rows) == 60
     torch.testing.assert_close(trained.ensemble.best.X, data.X[trained.rows])

@@ -227,7 +227,9 @@ class TestScreening:
     def test_the_time_limit_ends_the_screening_with_what_is_finished(self):
         context = FitContext(Clock(1e-9))
         candidates = [make_candidate(), make_candidate(update=DIAGONAL)]
-        with pytest.warns(UserWarning, match=r"time_limit=1e-09: 1 of 4 rounds of 2 candidates were screened"):
+        with pytest.warns(
+            UserWarning, match=r"time limit of 1e-09 s was too short: 1 of 4 rounds of 2 candidates were screened"
+        ):
             runs = screen(candidates, fixed, make_rows(30), context, 0.5)
         assert context.interrupted
         assert [len(run.records) for run in runs] == [1]
@@ -368,11 +370,15 @@ class TestSplits:
         with pytest.warns(UserWarning, match="interrupted: candidates are compared on 1 of 6 splits"):
             assert self.repeat([make_run(data)], data) == []
 
-    def test_the_time_limit_is_checked_after_each_split(self):
+    def test_no_split_begins_after_the_time_limit(self, monkeypatch):
+        begun = Stops(monkeypatch, validation, "run_split")
         data = make_rows(50)
         context = FitContext(Clock(1e-9))
-        with pytest.warns(UserWarning, match="time_limit=1e-09: candidates are compared on 2 of 6 splits"):
-            assert len(self.repeat([make_run(data)], data, context)) == 1
+        with pytest.warns(
+            UserWarning, match="time limit of 1e-09 s was too short: candidates are compared on 1 of 6 splits"
+        ):
+            assert self.repeat([make_run(data)], data, context) == []
+        assert begun.calls == 0
 
     def test_every_round_of_every_split_is_counted(self):
         class Count(FitObserver):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,8 +89,7 @@ class RFMSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     Examples
     --------
     >>> import numpy as np
-    >>> from gramian import RFMRegressor
-    >>> from gramian.rfm.search import RFMSearch
+    >>> from gramian import RFMRegressor, RFMSearch
     >>> X = np.random.default_rng(0).normal(size=(60, 3))
     >>> search = RFMSearch(RFMRegressor(preset="fast"), n_trials=3, n_rounds=1, cv=2).fit(X, X[:, 0] ** 2)
     >>> search.best_score_ >= search.own_score_
@@ -135,7 +134,7 @@ class RFMSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: TableLike, y: TargetLike, sample_weight: WeightsLike = None) -> RFMSearch:
+    def fit(self, X: TableLike, y: TargetLike, sample_weight: WeightsLike = None) -> Self:
         """Search on folds of X (n, d) and y, then fit the best parameters on all rows.
 
         Sample weights are used by fits, not by scores.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from jaxtyping import Int
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
+from gramian.core.warn import warn
 from gramian.rfm.estimator import BaseRFM
 from gramian.rfm.search.space import FIRST_TRIALS, Params, Space, published_space
 from gramian.solvers import Workspace
@@ -99,7 +99,7 @@ class SearchStudy:
             self.study.optimize(lambda trial: self._run_trial(trial, workspace), left, timeout)
         except KeyboardInterrupt:
             done = len(self.finished_trials)
-            warnings.warn(f"interrupted: the best of {done} finished trials is used", stacklevel=3)
+            warn(f"interrupted: the best of {done} finished trials is used")
 
     def _run_trial(self, trial: Trial, workspace: Workspace) -> float:
         """Run the rounds of one trial on all folds; report the mean score after each, and return the best of them."""

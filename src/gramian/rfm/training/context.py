@@ -14,22 +14,23 @@ import logging
 import os
 import shutil
 import threading
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from gramian.core.clock import Clock, TimeLimitReached
+from gramian.core.clock import Clock, Pace, TimeLimitReached
+from gramian.core.log_lines import line_logger
 from gramian.core.pool import Pool, Serial, side_by_side
 from gramian.core.progress import Tick, progress
 from gramian.core.rows import Rows
 from gramian.core.selection import RoundPredictions
+from gramian.core.warn import warn
 from gramian.files import ModelFileError, fingerprint, read, write
 from gramian.rfm.machine import KernelMachine
 from gramian.rfm.training.rounds import Candidate, Step
@@ -38,20 +39,32 @@ from gramian.solvers import Workspace
 from gramian.tables.types import TableLike, TargetLike, WeightsLike
 
 try:
-    from sklearn.callback import CallbackSupportMixin, with_callbacks
+    from sklearn.callback import CallbackSupportMixin
+    from sklearn.callback import with_callbacks as _with_callbacks
 except ImportError:
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
         """A stand-in for scikit-learn's class of that name, which older versions do not have."""
 
-    def with_callbacks(method: Any) -> Any:
-        """Return a method unchanged."""
+    def _with_callbacks(method: Any) -> Any:
         return method
+
+
+Method = TypeVar("Method", bound=Callable[..., object])
+
+
+def with_callbacks(method: Method) -> Method:
+    """Let callbacks observe a method, as scikit-learn's decorator of that name does; its type stays known."""
+    decorated: Method = _with_callbacks(method)
+    return decorated
 
 
 __all__ = ["CallbackSupportMixin", "Checkpoint", "FitContext", "FitObserver", "SklearnCallbacks", "with_callbacks"]
 
 log = logging.getLogger(__name__)
+
+_SPLIT_END = 0.6
+"""Share of the time limit after which splits that are running end: the rest is for the final model."""
 
 Snapshot = Callable[[Candidate, Sequence[Step], Tensor | None], dict[str, object]]
 """The attributes of an estimator whose fit had ended with the last of these rounds, on some of the rows (None: all)."""
@@ -213,7 +226,7 @@ class Checkpoint:
         try:
             return read(path)
         except ModelFileError as error:
-            warnings.warn(f"a checkpoint cannot be used, and its work is repeated: {error}", stacklevel=2)
+            warn(f"a checkpoint cannot be used, and its work is repeated: {error}")
             path.unlink()
             return None
 
@@ -224,11 +237,10 @@ class Checkpoint:
             try:
                 write(value, path, "checkpoint")
             except OSError as error:
-                warnings.warn(
+                warn(
                     f"the checkpoint of {name.replace('-', ' ')} is not saved ({error.strerror or error}: {path}): the "
                     "fit goes on, and would repeat this part after an interruption. Free some space, or choose another "
-                    "folder as checkpoint",
-                    stacklevel=2,
+                    "folder as checkpoint"
                 )
 
     def _path(self, name: str) -> Path | None:
@@ -254,7 +266,7 @@ class FitContext:
     """Time limit, workspace, progress, callbacks, checkpoint and worker pool of one fit.
 
     ``interrupted`` is True once Ctrl-C or the time limit has ended a stage early, ``stopped`` once a callback has,
-    ``splits_cancelled`` once the splits that are still running are to end.
+    ``splits_cancelled`` once the splits that are still running are to end. ``pace`` forecasts the time of solves.
     """
 
     clock: Clock = field(default_factory=Clock)
@@ -262,16 +274,24 @@ class FitContext:
     observer: FitObserver = field(default_factory=FitObserver)
     checkpoint: Checkpoint = field(default_factory=Checkpoint)
     pool: Pool = field(default_factory=Serial)
-    show_progress: bool = False
+    verbose: int = 0
     tick: Tick = field(default_factory=Tick)
     interrupted: bool = False
     stopped: bool = False
     splits_cancelled: bool = False
+    pace: Pace = field(default_factory=Pace)
+    lines: logging.Logger = field(default_factory=lambda: line_logger("gramian.fit"))
+
+    def say(self, text: str, least: int = 1) -> None:
+        """Log a line, with the seconds so far, if ``verbose`` is at least ``least`` and no bar shows the same."""
+        if self.verbose >= least and (self.verbose > 1 or not self.tick.visible):
+            self.lines.info("%s, %.0f s", text, self.clock.seconds)
 
     @contextmanager
     def steps(self, count: int, part: Int[Tensor, " p"] | None) -> Iterator[None]:
         """Show a progress bar of ``count`` steps and notify the observer that they begin."""
-        with progress("fitting", count, self.show_progress) as self.tick:
+        with progress("fitting", count, self.verbose > 0) as self.tick:
+            self.lines = line_logger("gramian.fit")
             self.observer.begin(count, part)
             yield
 
@@ -295,10 +315,18 @@ class FitContext:
         self.stopped = self.stopped or stop
         return stop
 
+    def conclude(self, text: str) -> None:
+        """Log the last line of a fit, or leave it behind where the bar was."""
+        if self.verbose:
+            self.say(text)
+            if self.tick.visible and self.verbose == 1:
+                self.tick.leave(f"{text}, {self.clock.seconds:.0f} s")
+
     def split_round(self) -> None:
-        """Count a finished round of a split; once splits are cancelled, those in other threads end here."""
+        """Count a finished round of a split; splits end here once they are cancelled or most of the time is used."""
         if self.splits_cancelled:
             raise TimeLimitReached
+        self.clock.check(_SPLIT_END)
         self.tick()
         self.observer.after_split_round()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -12,36 +13,80 @@ from jaxtyping import Int
 from torch import Tensor
 
 from gramian.core import threads
-from gramian.core.clock import Clock
+from gramian.core.clock import Clock, Pace
 from gramian.core.pool import Pool, Serial, Threads
 from gramian.core.rows import MemoryRows, RowSource
 from gramian.core.selection import squared_loss
-from gramian.kernels import Kernel
+from gramian.core.version import __version__
+from gramian.kernels import Identity, Kernel
 from gramian.rfm.machine import KernelMachine, LearnedFeatures
 from gramian.rfm.model import Ensemble, FitHistory, FittedRFM
 from gramian.rfm.options import FitOptions, resolve_updates
 from gramian.rfm.training.context import Checkpoint, FitContext, FitObserver
-from gramian.rfm.training.plan import Plan, threads_for
-from gramian.rfm.training.rounds import Candidate, Rounds, Step, rounds
+from gramian.rfm.training.plan import HOLDOUT_ROWS, SCREEN_ROWS, Plan, Validation, threads_for
+from gramian.rfm.training.rounds import Candidate, Rounds, Step, rounds, solve_round
 from gramian.rfm.training.train import Task, Trained, train
+from gramian.rfm.training.tuning import FixedParams
 from gramian.rfm.uncertainty.holdout import HoldoutPredictions, leave_one_out
-from gramian.solvers import Workspace
+from gramian.solvers import Direct, Workspace
 from gramian.solvers.base import warn_numbers
 from gramian.tables.prepare import Prepared
-from gramian.tables.row_losses import describe_loss, selection_loss
+from gramian.tables.row_losses import describe_loss, metric_identity, selection_loss
 from gramian.tables.scaling import Array
 from gramian.tables.targets import ClassTarget, NumericTarget, Target
 
 log = logging.getLogger(__name__)
 _KERNEL_ROWS = 20_000
 """Number of rows, at most, that a kernel is fitted to."""
+_PROBE_ROWS = 1000
+"""Rows of the solve that measures the pace of a fit with a time limit."""
+
+_NOT_IN_ROUNDS = {"checkpoint", "cluster", "encoder", "max_memory", "n_jobs", "n_threads", "time_limit", "verbose"}
+"""Arguments that do not change the rounds, or whose effect is in the rows or in the plan."""
+
+
+@runtime_checkable
+class HasParams(Protocol):
+    """An estimator of scikit-learn."""
+
+    def get_params(self, deep: bool = True) -> dict[str, object]:
+        """Return the arguments of the constructor by name."""
+
+
+def identity_of(estimator: HasParams, prepared: Prepared) -> tuple[object, ...]:
+    """Return the version, the class, the arguments and the rows of a fit; nothing where it stores no checkpoint.
+
+    >>> from gramian import RFMRegressor
+    >>> X = np.arange(8.0).reshape(4, 2)
+    >>> model = RFMRegressor()
+    >>> identity_of(model, model.prepare(X, X[:, 0]))
+    ()
+    """
+    params = estimator.get_params(deep=False)
+    if params["checkpoint"] is None:
+        return ()
+    seed = params["random_state"]
+    if not isinstance(seed, int | np.integer):
+        raise ValueError(f"checkpoint needs an integer as random_state to go on from, got {seed!r}")
+    used = {name: value for name, value in params.items() if name not in _NOT_IN_ROUNDS}
+    used["metric"] = metric_identity(params["metric"])
+    return __version__, type(estimator).__name__, used, prepared.identity
 
 
 def fit_model(
-    options: FitOptions, prepared: Prepared, observer: FitObserver, identity: tuple[object, ...] = ()
+    options: FitOptions,
+    prepared: Prepared,
+    observer: FitObserver,
+    identity: tuple[object, ...] = (),
+    clock: Clock | None = None,
 ) -> FittedRFM:
-    """Plan the fit, train, and package the result; ``identity`` is what a checkpoint depends on besides the plan."""
+    """Plan the fit, train, and package the result.
+
+    ``identity`` is what a checkpoint depends on besides the plan; ``clock`` runs since the table was begun to be read.
+    """
+    clock, pace = Clock(options.time_limit) if clock is None else clock, Pace()
     task, plan = make_task_and_plan(options, prepared)
+    plan = plan_within(task, plan, prepared.source, clock, pace)
     if plan.forced:
         warn_numbers(f"{plan.n} rows: {plan.why}")
     log.info("solver %s", plan.why)
@@ -50,12 +95,11 @@ def fit_model(
         pool = Threads(plan.workers)
     with threads(threads_for(plan.n, options.n_threads, options.compute.n_jobs)):
         source = _on_workers(prepared.source, pool) if plan.large else prepared.source
-        clock = Clock(options.time_limit)
         checkpoint = Checkpoint()
         if options.checkpoint is not None:  # another plan draws other rows, so its rounds are of no use
             stages = (plan.validation, plan.n_splits, plan.screen_rows, plan.holdout_rows, plan.refit)
             checkpoint = Checkpoint.open(options.checkpoint, (*identity, stages))
-        context = FitContext(clock, Workspace(), observer, checkpoint, pool, options.show_progress)
+        context = FitContext(clock, Workspace(), observer, checkpoint, pool, options.verbose, pace=pace)
         trained = train(task, plan, source, context)
         model = _package(options, prepared, plan, trained)
     if isinstance(model.target, ClassTarget):  # calibrated now, so that predictions change nothing
@@ -106,6 +150,28 @@ def make_task_and_plan(options: FitOptions, prepared: Prepared) -> tuple[Task, P
     return replace(task, updates=resolve_updates(options.update, options.preset, d, plan.agop_rows)), plan
 
 
+def plan_within(task: Task, plan: Plan, source: RowSource, clock: Clock, pace: Pace) -> Plan:
+    """Return the plan of a large fit where rounds of all candidates on all rows may take longer than a time limit.
+
+    That concerns fits whose screening uses all rows: with an evaluation set, or with nothing to compare. At worst each
+    solve is iterative and then direct.
+    """
+    n, d, outputs = plan.n, plan.d, plan.outputs
+    if clock.limit is None or plan.large or plan.n_splits or n <= SCREEN_ROWS:
+        return plan
+    few = source.take(torch.arange(min(n, _PROBE_ROWS)))
+    params = FixedParams(1e-2, task.seed).tune(0, task.kernels[0], Identity(d, few.X.device), few, Workspace())
+    begin = clock.seconds
+    solve_round(Direct(), None, few, params, Identity(d, few.X.device), None, Workspace())
+    pace.measure(Direct().seconds_needed(len(few), d, outputs), clock.seconds - begin)
+    both = plan.final_solver.seconds_needed(n, d, outputs) + Direct().seconds_needed(n, d, outputs)
+    if clock.allows(pace.seconds(both) * len(task.pairs) * (task.n_rounds + 1), plan.screen_time_share):
+        return plan
+    held = 0 if plan.validation == "evaluation set" else min(HOLDOUT_ROWS, n // 10)
+    validation: Validation = "holdout" if held else "evaluation set"
+    return replace(plan, validation=validation, holdout_rows=held, screen_rows=SCREEN_ROWS, refit="growing parts")
+
+
 def _is_robust(target: Target) -> bool:
     return isinstance(target, NumericTarget) and target.bound is not None
 
@@ -152,11 +218,21 @@ def _package(options: FitOptions, prepared: Prepared, plan: Plan, trained: Train
             update=trained.candidate.update,
             ridge=trained.ridge,
             evolution=trained.evolution,
+            fitted_rows=_count_rows(prepared, trained.solved),
         ),
         row_index=index,
         held_out=_holdout(prepared, plan, trained),
         n_threads=threads_for(trained.ensemble.best.n, options.n_threads, options.compute.n_jobs),
     )
+
+
+def _count_rows(prepared: Prepared, rows: Int[Tensor, " s"] | None) -> int:
+    """Return how many rows of the user's table these training rows (None: all) stand for; equal rows are merged."""
+    source = prepared.source
+    copies = source.rows.copies if isinstance(source, MemoryRows) else None
+    if copies is None:
+        return source.n_rows if rows is None else len(rows)
+    return int(copies.sum() if rows is None else copies[rows.to(copies.device)].sum())
 
 
 def _holdout(prepared: Prepared, plan: Plan, trained: Trained) -> HoldoutPredictions | None:

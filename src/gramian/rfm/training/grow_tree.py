@@ -9,7 +9,6 @@ rows, linear in n.
 from __future__ import annotations
 
 import logging
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
@@ -23,6 +22,7 @@ from gramian.core.linalg import psd_eigh
 from gramian.core.pool import Pool, side_by_side
 from gramian.core.rows import Rows, RowSource
 from gramian.core.tiles import rowwise_matmul, spans
+from gramian.core.warn import warn
 from gramian.kernels import Metric
 from gramian.rfm.machine import KernelMachine
 from gramian.rfm.options import TreePartition
@@ -90,10 +90,9 @@ def fit_tree(
     except (KeyboardInterrupt, TimeLimitReached) as error:
         left = sum(leaf is None for leaf in leaves)
         if left:
-            warnings.warn(
+            warn(
                 f"{context.clock.reason(error)}: {left} of {len(leaves)} leaves fall back to a model fitted to "
-                f"{fallback[0].n} random rows",
-                stacklevel=2,
+                f"{fallback[0].n} random rows"
             )
     info = _worst(infos, parts)
     if splits is None:

@@ -7,7 +7,6 @@ compare the candidates, and then measure the error of the final model.
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -15,31 +14,48 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from gramian.core.clock import TimeLimitReached
+from gramian.core.clock import Clock, TimeLimitReached
 from gramian.core.freed_memory import return_freed_memory
 from gramian.core.rows import Rows, RowSource, SelectedColumns, SelectedRows
 from gramian.core.selection import Member, RowLoss, mean_error, squared_loss
+from gramian.core.warn import warn
 from gramian.kernels import Identity, Kernel, Metric
 from gramian.rfm.machine import KernelMachine
 from gramian.rfm.model import Ensemble
-from gramian.rfm.options import TreePartition
+from gramian.rfm.options import AnySolver, TreePartition
 from gramian.rfm.training.context import FitContext
 from gramian.rfm.training.grow_tree import fit_tree
-from gramian.rfm.training.plan import Plan
+from gramian.rfm.training.plan import PROBE_ROWS, Plan
 from gramian.rfm.training.refit import Refitted, select_columns
 from gramian.rfm.training.rounds import Candidate, Round, Run, make_record, next_metric, solve_round
+from gramian.rfm.training.solver_choice import PART_ROWS, choose_part_solvers, leaf_solver
+from gramian.rfm.training.time_limit import check_solved, largest_size, solve_within
 from gramian.rfm.training.tuning import ReplayedParams, RoundParams, RoundTuner, with_median_bandwidth
 from gramian.rfm.tree import TreeMachine
-from gramian.solvers import SolveInfo, StreamedSystem, Workspace
+from gramian.solvers import Direct, EigenPro, Nystrom, SolveInfo, Solver, StreamedSystem, Workspace
+from gramian.solvers.base import entry_seconds
+
+_FEATURE_SHARE = 0.5
+"""Share of a time limit after which no further features are learned: the rest is for the last solve."""
+_WITH_GRADIENTS = 1.5
+"""Time of a round that learns M, as a multiple of that of its solve."""
+_TREE_SHARE = 0.7
+"""Share of the time left up to which the forecast of a tree may go; beyond it a part of the rows is solved exactly."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Final:
-    """The final machine, the record of its round, and which rows are its centres (None: all)."""
+    """The final machine, the record of its round, and which rows are its centres (None: all).
+
+    ``solved`` are the rows for which its coefficients were solved (None: all); ``short`` says in what a time limit made
+    the solve smaller than the plan has it.
+    """
 
     machine: KernelMachine | TreeMachine
     record: Round
     rows: Int[Tensor, " m"] | None
+    solved: Int[Tensor, " s"] | None = None
+    short: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,32 +81,46 @@ class PartsLearner:
     ) -> Refitted:
         """Learn the features, solve the last round, and fall back to the screened model where that is better.
 
-        ``screened_error`` is the error of the screened model on the rows ``holdout``.
+        Within a time limit the last solve uses as many rows as the forecast of its time allows. ``screened_error`` is
+        the error of the screened model on the rows ``holdout``.
         """
         context, last = self.context, self.member.round
         rest = self.source if held_out is None else SelectedRows(self.source, self.order.sort().values)
-        metric, support = self.learn_metric(), None
+        if not context.pace.measured:
+            context.pace.measure(self.nominal_part(len(screened)), self.run.records[last].seconds)
+        metric, support, whole = self.learn_metric(), None, holdout
         context.workspace = Workspace()  # the parts' matrix is freed before all rows are solved for
         return_freed_memory()
         context.tick()
         try:
             if self.feature_threshold is None:
                 growth = _total_weight(rest) / self.screened_weight if self.ridge_grows else 1.0
-                final = self.solve_last_round(rest, metric, self.replayed_params(metric, growth))
+                final = self.solve_last_round(rest, metric, self.replayed_params(metric, growth), len(holdout))
             else:
                 basis = metric.diagonal() if last else self.run.machines[0].agop_diagonal
                 support = select_columns(basis, self.feature_threshold)
-                final = self.solve_thresholded(rest, support)
+                final = self.solve_thresholded(rest, support, len(holdout))
                 holdout = Rows(holdout.X[:, support], holdout.Y, holdout.weights)
-        except KeyboardInterrupt as error:
-            final, support = self.screened_model(rest, screened, error), None
-        if context.clock.left == 0 and support is None:  # a solve without time may be worse than the screened model
-            outputs = final.machine.predict(holdout.X, batch_invariant=False)
-            if mean_error(outputs, holdout, self.loss) > screened_error:
-                final = self.screened_model(rest, screened, TimeLimitReached())
-        context.tick()
+        except (KeyboardInterrupt, TimeLimitReached) as error:
+            final, support, holdout = self.screened_model(rest, screened, error), None, whole
         outputs = final.machine.predict(holdout.X, batch_invariant=False)
-        rows = torch.arange(rest.n_rows) if final.rows is None else final.rows.cpu()
+        # A solve of a part of the rows, or without enough time, may be worse than the screened model.
+        short = bool(final.short) or context.clock.left == 0
+        if (
+            short
+            and support is None
+            and final.machine is not self.run.machines[last]
+            and mean_error(outputs, holdout, self.loss) > screened_error
+        ):
+            final = self.screened_model(rest, screened, TimeLimitReached())
+            outputs = final.machine.predict(holdout.X, batch_invariant=False)
+        if final.short:
+            context.interrupted = True
+            warn(f"{context.clock.reason(TimeLimitReached())}: {final.short}")
+        context.tick()
+        rows, solved = (
+            torch.arange(rest.n_rows) if part is None else part.cpu() for part in (final.rows, final.solved)
+        )
         return Refitted(
             ensemble=Ensemble((final.machine,), (1.0,)),
             metric=metric if support is not None else final.machine.metric,
@@ -98,6 +128,7 @@ class PartsLearner:
             support=support,
             record=replace(final.record, score=mean_error(outputs, holdout, self.loss)),
             rows=rest.index[rows] if isinstance(rest, SelectedRows) else rows,
+            solved=rest.index[solved] if isinstance(rest, SelectedRows) else solved,
             holdout_outputs=None if held_out is None else outputs,
         )
 
@@ -105,28 +136,41 @@ class PartsLearner:
         """Return M of the last round, learned on growing parts; what is learned by the time limit or Ctrl-C."""
         context, candidate = self.context, self.run.candidate
         metric: Metric = Identity(self.source.n_columns, self.source.device)
-        last = self.member.round
+        last, clock = self.member.round, context.clock.until(_FEATURE_SHARE)
         try:
             for index, count in enumerate(self.plan.growing_parts(last, len(self.order))):
                 name = f"features-{self.member.run}-{last}-round-{index}"
                 if (before := context.checkpoint.recall(name)) is not None:
                     metric = before
                     continue
+                if (left := clock.left) is not None:
+                    affordable = largest_size(count, self.nominal_part, left / context.pace.seconds(_WITH_GRADIENTS))
+                    if affordable < min(count, self.plan.screen_rows):
+                        raise TimeLimitReached
+                    count = affordable
+                begin = clock.seconds
                 rows = self.source.take(self.order[:count].sort().values)
                 growth = rows.total_weight / self.screened_weight if self.ridge_grows else 1.0
                 tuner = ReplayedParams(self.run.path, candidate.seed, growth)
                 params = tuner.tune(index, candidate.kernel, metric, rows, context.workspace)
                 _, solver = self.plan.part_solvers(rows)
-                machine, _ = solve_round(solver, candidate.max_bytes, rows, params, metric, None, context.workspace)
+                machine, info = solve_round(
+                    solver, candidate.max_bytes, rows, params, metric, None, context.workspace, clock
+                )
+                check_solved(clock, info)
+                context.pace.measure(self.nominal_part(count), clock.seconds - begin)
                 learned = next_metric(candidate, machine, index, context.pool)
                 if learned is None:
                     break
                 metric = learned
                 context.checkpoint.store(name, metric)
-                context.clock.check(0.5)
+                clock.check()
         except (KeyboardInterrupt, TimeLimitReached) as error:
             context.interrupted = True
-            warnings.warn(f"{context.clock.reason(error)}: the features are those of round {index}", stacklevel=2)
+            features = f"round {index}"
+            if index == 0:
+                metric, features = self.run.machines[last].metric, f"the screening, on {self.plan.screen_rows:,} rows"
+            warn(f"{context.clock.reason(error)}: the features are those of {features}")
         return metric
 
     def replayed_params(self, metric: Metric, growth: float) -> RoundParams:
@@ -135,27 +179,78 @@ class PartsLearner:
         tuner = ReplayedParams(self.run.path, self.run.candidate.seed, growth)
         return tuner.tune(self.member.round, self.run.candidate.kernel, metric, sample, self.context.workspace)
 
-    def solve_last_round(self, rest: RowSource, metric: Metric, params: RoundParams) -> _Final:
-        """Solve for all rows, for centres, or leaf by leaf, with the learned features."""
-        solver = self.plan.solver
+    def solve_last_round(self, rest: RowSource, metric: Metric, params: RoundParams, holdout_rows: int) -> _Final:
+        """Solve for all rows, for centres, or leaf by leaf, with the learned features; a part where time is short."""
+        solver, clock, pace = self.plan.solver, self.context.clock, self.context.pace
+        d, outputs = rest.n_columns, rest.n_outputs
         if isinstance(solver, TreePartition):
-            return self.fit_tree(solver, rest, metric, params)
-        begin = time.perf_counter()
-        system = StreamedSystem(params.kernel, metric, rest, params.ridge, self.run.candidate.max_bytes)
-        solution = solver.solve(system, clock=self.context.clock)
+            forecast = pace.seconds(tree_seconds(solver, rest.n_rows, d, outputs))
+            if clock.left is None or clock.allows(forecast / _TREE_SHARE):
+                return self.fit_tree(solver, rest, metric, params)
+        most = _most(solver, rest.n_rows)
+
+        def nominal(size: int) -> float:
+            # The held-out rows are predicted afterwards.
+            prediction = holdout_rows * size * entry_seconds(d)
+            return (
+                self.part_solver(size, rest).seconds_needed(_rows(solver, size, rest.n_rows), d, outputs) + prediction
+            )
+
+        def solve(size: int) -> _Final:
+            return self.solve_size(size, rest, metric, params)
+
+        found = solve_within(clock, pace, most, nominal, solve)
+        if found is None or (found[1] < min(most, self.plan.screen_rows) and not isinstance(solver, Nystrom)):
+            raise TimeLimitReached
+        final, size = found
+        if size == most and final.solved is None:
+            return final
+        if isinstance(solver, Nystrom):
+            return replace(final, short=f"the model uses {size:,} instead of {most:,} centres")
+        return replace(final, short=f"the model uses {size:,} of {self.source.n_rows:,} rows")
+
+    def solve_size(self, size: int, rest: RowSource, metric: Metric, params: RoundParams) -> _Final:
+        """Solve for this many centres (Nyström) or rows, the first ones in the random order."""
+        begin, solver, clock = time.perf_counter(), self.part_solver(size, rest), self.context.clock
+        part = None
+        if _rows(self.plan.solver, size, rest.n_rows) < rest.n_rows:
+            part = torch.searchsorted(self.order.sort().values, self.order[:size].sort().values)
+            ratio = _total_weight(SelectedRows(rest, part)) / _total_weight(rest) if self.ridge_grows else 1.0
+            params = replace(params, ridge=ratio * params.ridge)
+        source = rest if part is None else SelectedRows(rest, part)
+        system = StreamedSystem(params.kernel, metric, source, params.ridge, self.run.candidate.max_bytes)
+        solution = solver.solve(system, clock=clock)
+        if not isinstance(solver, EigenPro):  # whose residual is large after a few epochs
+            check_solved(clock, solution.info)
         record = make_record(self.member.round, params, metric, solution.info, time.perf_counter() - begin)
         machine = KernelMachine(solution.operator, solution.coef, solution.weights).released()
-        return _Final(machine, record, solution.rows)
+        centers = solution.rows if part is None else part
+        return _Final(machine, record, centers, part)
+
+    def part_solver(self, size: int, rest: RowSource) -> Solver:
+        """Return the solver for this many centres or rows."""
+        solver = self.plan.solver
+        if isinstance(solver, Nystrom):
+            return replace(solver, centers=min(size, solver.centers))
+        if isinstance(solver, Solver) and (isinstance(solver, EigenPro) or size == rest.n_rows):
+            return solver
+        return choose_part_solvers(size, self.plan.dtype, self.plan.part_bytes, rest.n_columns, rest.n_outputs)[0]
+
+    def nominal_part(self, size: int) -> float:
+        """Return the nominal time of a solve that only learns M, on this many rows."""
+        d, outputs = self.source.n_columns, self.source.n_outputs
+        solver = choose_part_solvers(size, self.plan.dtype, self.plan.part_bytes, d, outputs)[1]
+        return solver.seconds_needed(size, d, outputs)
 
     def screened_model(self, rest: RowSource, screened: Int[Tensor, " p"], why: BaseException) -> _Final:
         """Return the model of the screening, for a fit that ends in its last round."""
         self.context.interrupted = True
-        rows = f"{len(screened)} of {self.source.n_rows} rows"
-        warnings.warn(f"{self.context.clock.reason(why)}: the model is fitted to {rows}", stacklevel=3)
+        used = f"the model uses {len(screened):,} of {self.source.n_rows:,} rows"
+        warn(f"{self.context.clock.reason(why)}: {used}")
         at = torch.searchsorted(rest.index, screened) if isinstance(rest, SelectedRows) else screened
-        return _Final(self.run.machines[self.member.round], self.run.records[self.member.round], at)
+        return _Final(self.run.machines[self.member.round], self.run.records[self.member.round], at, at)
 
-    def solve_thresholded(self, rest: RowSource, support: Bool[Tensor, " d"]) -> _Final:
+    def solve_thresholded(self, rest: RowSource, support: Bool[Tensor, " d"], holdout_rows: int) -> _Final:
         """Fit the base kernel to the selected columns (RFM-T)."""
         sample = SelectedColumns(self.source, support).take(self.order[: self.plan.screen_rows])
         identity = Identity(sample.X.shape[1], self.source.device)
@@ -163,13 +258,14 @@ class PartsLearner:
         params = self.tuner(kernel).tune(0, kernel, identity, sample, self.context.workspace)
         if self.ridge_grows:  # it was selected for the sample's weight
             params = replace(params, ridge=params.ridge * _total_weight(rest) / sample.total_weight)
-        return self.solve_last_round(SelectedColumns(rest, support), identity, params)
+        return self.solve_last_round(SelectedColumns(rest, support), identity, params, holdout_rows)
 
     def fit_tree(self, partition: TreePartition, rest: RowSource, metric: Metric, params: RoundParams) -> _Final:
         """Fit a machine to each leaf of a tree, with the learned features."""
         begin = time.perf_counter()
         total = _total_weight(rest) if self.ridge_grows else None
-        fit_leaf = LeafSolver(self.plan, self.run.candidate, params, metric, total, partition.at_once)
+        clock = None if self.context.pool.remote else self.context.clock  # other processes have other clocks
+        fit_leaf = LeafSolver(self.plan, self.run.candidate, params, metric, total, partition.at_once, clock)
         rng = torch.Generator().manual_seed(self.run.candidate.seed)
         few = torch.randperm(rest.n_rows, generator=rng)[: self.plan.screen_rows].sort().values
         fallback = fit_leaf(rest.take(few))[0], few
@@ -177,7 +273,7 @@ class PartsLearner:
         if rows is not None:  # leaves are missing: the checkpoint is still needed
             self.context.interrupted = True
         record = make_record(self.member.round, params, metric, info, time.perf_counter() - begin)
-        return _Final(machine, record, rows)
+        return _Final(machine, record, rows, rows)
 
     @property
     def screened_weight(self) -> float:
@@ -198,6 +294,7 @@ class LeafSolver:
     metric: Metric
     total_weight: float | None
     at_once: int
+    clock: Clock | None = None
 
     def __call__(self, rows: Rows) -> tuple[KernelMachine, SolveInfo]:
         """Return the machine of a leaf, and how its system was solved."""
@@ -205,7 +302,35 @@ class LeafSolver:
         base = with_median_bandwidth(self.candidate.kernel, self.metric, rows.X, self.candidate.seed)
         params = replace(self.params, kernel=base.times(self.params.bandwidth_scale), ridge=part * self.params.ridge)
         solver, _ = self.plan.part_solvers(rows, self.at_once)
-        return solve_round(solver, self.candidate.max_bytes, rows, params, self.metric, None, Workspace())
+        max_bytes, clock = self.candidate.max_bytes, self.clock
+        machine, info = solve_round(solver, max_bytes, rows, params, self.metric, None, Workspace(), clock)
+        if clock is not None:
+            check_solved(clock, info)
+        return machine, info
+
+
+def _most(solver: AnySolver, n: int) -> int:
+    """Return the size of the last solve: centres, or rows; where a tree would take too long, those of a part."""
+    if isinstance(solver, TreePartition):
+        return min(n, PART_ROWS)
+    return solver.n_centers(n)
+
+
+def _rows(solver: AnySolver, size: int, n: int) -> int:
+    """Return the rows that a solve of this size reads: all of them where its size is a number of centres."""
+    return n if isinstance(solver, Nystrom) else size
+
+
+def tree_seconds(partition: TreePartition, n: int, columns: int, outputs: int) -> float:
+    """Return the nominal time of a tree: exact solves in its leaves, and one on a few rows for each split.
+
+    >>> tree_seconds(TreePartition(), 10**6, 10, 1) > 5 * tree_seconds(TreePartition(), 10**5, 10, 1)
+    True
+    """
+    leaf = min(n, partition.leaf_rows)
+    leaves = -(-partition.n_centers(n) // leaf)
+    each = leaf_solver(leaf).seconds_needed(leaf, columns, outputs)
+    return leaves * (each + 2 * Direct().seconds_needed(PROBE_ROWS, columns, outputs))
 
 
 def _total_weight(source: RowSource) -> float:

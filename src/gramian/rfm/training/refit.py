@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import time
-import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from gramian.core.clock import TimeLimitReached
+from gramian.core.clock import Clock, TimeLimitReached
 from gramian.core.rows import Rows
 from gramian.core.selection import Member, Selection
 from gramian.core.splits import RowSplit
-from gramian.kernels import Metric
+from gramian.core.warn import warn
+from gramian.kernels import Kernel, Metric
 from gramian.rfm.machine import KernelMachine
 from gramian.rfm.model import Ensemble, MemberHistory
 from gramian.rfm.training.context import FitContext
@@ -30,8 +31,15 @@ from gramian.rfm.training.rounds import (
     solve_fully,
     solve_round,
 )
-from gramian.rfm.training.tuning import ReplayedParams, RoundTuner
-from gramian.solvers import Solver
+from gramian.rfm.training.solver_choice import choose_part_solvers
+from gramian.rfm.training.time_limit import check_solved, solve_within
+from gramian.rfm.training.tuning import ReplayedParams, RoundParams, RoundTuner
+from gramian.solvers import SolveInfo, Solver
+
+_GROWTH = 2.5
+"""Exponent with which the time of a round grows with its rows, between kernel matrix (2) and factor (3)."""
+_FEATURE_SHARE = 0.25
+"""Share of the time left that one more solve for M may take."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +49,8 @@ class Refitted:
     ``support (d,)`` are the columns in use, if not all; ``record`` replaces the record of the selected round;
     ``rows`` are the training rows that are centres, if not all; ``holdout_outputs`` are its own predictions of
     held-out rows, where the screened models' predictions do not describe it. ``records`` and ``metrics`` are those of
-    the best member's rounds on all rows, where they were repeated.
+    the best member's rounds on all rows, where they were repeated. ``solved`` are the training rows for which the
+    coefficients were solved, if not all; of several members those of the one with the fewest.
     """
 
     ensemble: Ensemble
@@ -53,14 +62,31 @@ class Refitted:
     holdout_outputs: Float[Tensor, "m c"] | None = None
     records: tuple[Round, ...] = ()
     metrics: tuple[Metric, ...] = ()
+    solved: Int[Tensor, " s"] | None = None
+
+    def describe(self, n: int) -> str:
+        """Say for how many of n rows the model was solved."""
+        return f"fitted to {n if self.solved is None else len(self.solved):,} of {n:,} rows"
 
 
 @dataclass(frozen=True, eq=False)
 class Refit:
-    """The machines of a member's rounds, and the records of those that were repeated on all rows."""
+    """The machines of a member's rounds, and the records of those that were repeated on all rows.
+
+    ``solved`` are the rows for which the last of them was solved; None for all. ``ended`` is the time limit or the
+    interrupt that made them fewer.
+    """
 
     machines: tuple[KernelMachine, ...]
     records: tuple[Round, ...]
+    solved: Int[Tensor, " s"] | None = None
+    ended: BaseException | None = None
+
+
+def fewest_rows(refits: Sequence[Refit]) -> Int[Tensor, " s"] | None:
+    """Return the rows of the member that was solved for the fewest rows; None where all were solved for all rows."""
+    parts = [refit.solved for refit in refits if refit.solved is not None]
+    return min(parts, key=len, default=None)
 
 
 def select_columns(diagonal: Float[Tensor, " d"], threshold: float) -> Bool[Tensor, " d"]:
@@ -105,13 +131,25 @@ def refit_on_all_rows(
     """Fit each member to all rows, with the parameters found on the training rows of a split.
 
     After folds all rounds are repeated. After splits, whose parts are smaller, the features of the screening are the
-    start: M of the last round is learned on more rows, and the last solve uses all of them. ``growth`` multiplies a
-    ridge that is proportional to the rows' weight; None for any other.
+    start: M of the last round is learned on more rows, and the last solve uses all of them. Within a time limit a solve
+    begins only where it is likely to end in time, else it uses a part of the rows; a warning says how many. ``growth``
+    multiplies a ridge that is proportional to the rows' weight; None for any other.
     """
-    task = _RefitTask(runs, split, data, plan, growth, context)
-    members = selection.members
-    if len(data) > SIDE_BY_SIDE_ROWS:
-        return [task.member(member) for member in members]
+    task = _RefitTask(runs, split, data, plan, growth, context, context.clock)
+    refits = _refit_members(task, selection.members)
+    fewest = min(refits, key=lambda refit: len(data) if refit.solved is None else len(refit.solved))
+    if fewest.ended is not None and fewest.solved is not None:
+        context.interrupted = True
+        used = f"the model uses {len(fewest.solved):,} of {len(data):,} rows"
+        warn(f"{context.clock.reason(fewest.ended)}: {used}")
+    return refits
+
+
+def _refit_members(task: _RefitTask, members: Sequence[Member]) -> list[Refit]:
+    context = task.context
+    if len(task.data) > SIDE_BY_SIDE_ROWS:  # each has an equal part of the time that is left
+        clocks = (context.clock.shared(len(members) - i) for i in range(len(members)))
+        return [replace(task, clock=clock).member(member) for clock, member in zip(clocks, members, strict=True)]
     found: dict[int, Refit] = {}
     try:
         with context.side_by_side() as pool:
@@ -124,7 +162,7 @@ def refit_on_all_rows(
 
 @dataclass(frozen=True, eq=False)
 class _RefitTask:
-    """The part of the work that all members share."""
+    """The part of the work that all members share; ``clock`` ends with the time that one member may take."""
 
     runs: list[Run]
     split: RowSplit
@@ -132,6 +170,7 @@ class _RefitTask:
     plan: Plan
     growth: float | None
     context: FitContext
+    clock: Clock
 
     def member(self, member: Member) -> Refit:
         """Fit one member to all rows; where the time is up, its machine from the split is the result."""
@@ -140,62 +179,155 @@ class _RefitTask:
         candidate = replace(
             run.candidate, n_rounds=last, solver=self.plan.final_solver, feature_solver=self.plan.feature_solver
         )
-        tuner = ReplayedParams(run.path[: last + 1], candidate.seed, self.growth or 1.0)
-        steps: list[Step] = []
         try:
-            if last and self.plan.validation == "splits":
-                steps = [*self.screened_steps(run, last), self.continued(candidate, tuner, run, last)]
-            else:
-                steps = self.repeated(candidate, tuner, run, f"all-{member.run}-to-{last}")
+            self.clock.check()
+            if self.plan.validation == "splits":
+                return self.continued(candidate, run, last)
+            return self.repeated(candidate, run, f"all-{member.run}-to-{last}")
         except (KeyboardInterrupt, TimeLimitReached) as error:
             return self.ended(member, error)
-        # Leave-one-out errors are those with which the screening selected ridge and bandwidth.
-        records = tuple(replace(record, loo=run.records[record.index].loo) for record, _ in steps)
-        return Refit(tuple(machine for _, machine in steps), records)
 
     def ended(self, member: Member, error: BaseException) -> Refit:
-        """Return the machine that a member has from the split, with a warning."""
+        """Return the machine that a member has from the split."""
         run, data = self.runs[member.run], self.data
-        self.context.interrupted = True
-        fitted = f"{len(self.split.train)} of {len(data)} rows"
-        warnings.warn(f"{self.context.clock.reason(error)}: the model is fitted to {fitted}", stacklevel=2)
         machine = run.machines[member.round].embedded(data.X, self.split.train, data.weights)
-        return Refit((*run.machines[: member.round], machine), ())
+        return Refit((*run.machines[: member.round], machine), (), self.split.train, error)
 
-    def repeated(self, candidate: Candidate, tuner: RoundTuner, run: Run, name: str) -> list[Step]:
+    def repeated(self, candidate: Candidate, run: Run, name: str) -> Refit:
         """Repeat all rounds on all rows."""
         context, steps = self.context, []
         done = context.checkpoint.steps(name, self.data)[0][: candidate.n_rounds + 1]
-        for step in rounds(candidate, self.data, tuner, context.own_workspace(), done, context.pool):
+        grown = (len(self.data) / len(self.split.train)) ** _GROWTH
+        forecast = grown * sum(record.seconds for record in run.records[len(done) : candidate.n_rounds + 1])
+        if not self.clock.allows(forecast):
+            raise TimeLimitReached
+        tuner = ReplayedParams(run.path[: candidate.n_rounds + 1], candidate.seed, self.growth or 1.0)
+        coming = rounds(candidate, self.data, tuner, context.own_workspace(), done, context.pool, self.clock)
+        for step in coming:
             steps.append(step)
             context.checkpoint.store_step(name, step, run.path[step[0].index], self.data)
             if step[0].index < candidate.n_rounds:
-                context.clock.check(1.0)
-        return steps
+                self.clock.check()
+        return self.finished(steps, run)
 
-    def screened_steps(self, run: Run, last: int) -> list[Step]:
-        """Return the rounds of the screening before round ``last``."""
-        return list(zip(run.records[:last], run.machines[:last], strict=True))
+    def finished(self, steps: Sequence[Step], run: Run, solved: Int[Tensor, " s"] | None = None) -> Refit:
+        """Return the result of these rounds; rows ``solved`` are those of the last one, None for all."""
+        # Leave-one-out errors are those with which the screening selected ridge and bandwidth.
+        records = tuple(replace(record, loo=run.records[record.index].loo) for record, _ in steps)
+        ended = None if solved is None else TimeLimitReached()
+        return Refit(tuple(machine for _, machine in steps), records, solved, ended)
 
-    def continued(self, candidate: Candidate, tuner: RoundTuner, run: Run, last: int) -> Step:
-        """Go on from the screening: learn M of the last round on more rows, then solve for all rows."""
-        data, context, workspace = self.data, self.context, self.context.own_workspace()
-        begin = time.perf_counter()
-        metric = run.machines[last - 1].metric
+    def continued(self, candidate: Candidate, run: Run, last: int) -> Refit:
+        """Go on from the screening: learn M of the last round on more rows, then solve for all rows.
+
+        Within a time limit the last solve uses as many rows as the forecast of its time allows.
+        """
+        data, workspace = self.data, self.context.own_workspace()
+        begin, pace = time.perf_counter(), self.context.pace
         rng = torch.Generator().manual_seed(candidate.seed)
-        part = data[torch.randperm(len(data), generator=rng)[:FEATURE_ROWS].sort().values.to(data.X.device)]
-        grown = 1.0 if self.growth is None else self.growth * part.total_weight / data.total_weight
-        before = ReplayedParams(run.path, candidate.seed, grown)
-        params = before.tune(last - 1, candidate.kernel, metric, part, workspace)
-        _, solver = self.plan.part_solvers(part)
-        machine, _ = solve_round(solver, candidate.max_bytes, part, params, metric, None, workspace)
-        metric = next_metric(candidate, machine, last - 1, context.pool) or run.machines[last].metric
-        context.clock.check(1.0)
-        if candidate.solver != solver:  # the forecast counts the matrix of the part or that of the last solve, not both
-            workspace.free()
-        params = tuner.tune(last, candidate.kernel, metric, data, workspace)
-        machine, info = solve_round(candidate.solver, candidate.max_bytes, data, params, metric, None, workspace)
-        return make_record(last, params, metric, info, time.perf_counter() - begin), machine.released()
+        order = torch.randperm(len(data), generator=rng).to(data.X.device)
+        if not pace.measured:
+            screened = len(self.split.train)
+            pace.measure(
+                self.solver(candidate, screened).seconds_needed(screened, *self.shape), run.records[last].seconds
+            )
+        metric = self.learned_metric(candidate, run, last, order) if last else run.machines[0].metric
+        self.clock.check()
+
+        def solve(size: int) -> tuple[KernelMachine, SolveInfo, RoundParams]:
+            part = data if size == len(data) else data[order[:size].sort().values]
+            solver, params = self.solver(candidate, size), self.params(run, last, candidate, metric, part)
+            if solver != self.solvers(FEATURE_ROWS)[1]:
+                workspace.free()  # the forecast counts the matrix of the part or that of the last solve, not both
+            machine, info = solve_round(solver, candidate.max_bytes, part, params, metric, None, workspace, self.clock)
+            check_solved(self.clock, info)
+            return machine, info, params
+
+        def nominal(size: int) -> float:
+            return self.solver(candidate, size).seconds_needed(size, *self.shape)
+
+        found = solve_within(self.clock, pace, len(data), nominal, solve)
+        if found is None or found[1] <= len(self.split.train):
+            raise TimeLimitReached
+        (machine, info, params), size = found
+        solved = None if size == len(data) else order[:size].sort().values
+        if solved is not None:
+            machine = machine.embedded(data.X, solved, data.weights)
+        record = make_record(last, params, metric, info, time.perf_counter() - begin)
+        earlier = list(zip(run.records[:last], run.machines[:last], strict=True))
+        return self.finished([*earlier, (record, machine.released())], run, solved)
+
+    def learned_metric(self, candidate: Candidate, run: Run, last: int, order: Int[Tensor, " n"]) -> Metric:
+        """Learn M of the last round on more rows than the screening did, unless that takes too much of the time."""
+        data, pace, workspace = self.data, self.context.pace, self.context.own_workspace()
+        part = data[order[:FEATURE_ROWS].sort().values]
+        _, solver = self.solvers(FEATURE_ROWS)
+        nominal = solver.seconds_needed(len(part), *self.shape)
+        left = self.clock.left
+        if left is not None and pace.seconds(nominal) > _FEATURE_SHARE * left:
+            return run.machines[last].metric
+        metric, begin = run.machines[last - 1].metric, self.clock.seconds
+        params = self.params(run, last - 1, candidate, metric, part)
+        machine, _ = solve_round(solver, candidate.max_bytes, part, params, metric, None, workspace, self.clock)
+        pace.measure(nominal, self.clock.seconds - begin)
+        return next_metric(candidate, machine, last - 1, self.context.pool) or run.machines[last].metric
+
+    def params(self, run: Run, index: int, candidate: Candidate, metric: Metric, part: Rows) -> RoundParams:
+        """Return ridge and bandwidth of a round of the screening, for a part of the rows."""
+        grown = 1.0 if self.growth is None else self.growth * part.total_weight / self.data.total_weight
+        replayed = ReplayedParams(run.path, candidate.seed, grown)
+        return replayed.tune(index, candidate.kernel, metric, part, self.context.own_workspace())
+
+    def solver(self, candidate: Candidate, size: int) -> Solver:
+        """Return the solver for this many of the rows."""
+        return candidate.solver if size == len(self.data) else self.solvers(size)[0]
+
+    def solvers(self, size: int) -> tuple[Solver, Solver]:
+        """Return the solvers for a part of at most this many rows: for the final model, and to learn M."""
+        rows = min(size, len(self.data))
+        return choose_part_solvers(rows, self.plan.dtype, self.plan.part_bytes, *self.shape)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Columns and outputs."""
+        return self.data.X.shape[1], self.data.Y.shape[1]
+
+
+def refit_thresholded(
+    candidate: Candidate,
+    metric: Metric,
+    support: Bool[Tensor, " d"],
+    data: Rows,
+    tuner: Callable[[Kernel], RoundTuner],
+    plan: Plan,
+    context: FitContext,
+) -> Refitted | None:
+    """Fit the base kernel to the columns that the metric selects (RFM-T); None, with a warning, without time for it."""
+    n, d, outputs = len(data), int(support.sum()), data.Y.shape[1]
+    few = replace(data, X=data.X[:, support])
+    candidate = replace(candidate, n_rounds=0, kernel=candidate.kernel.at_columns(support))
+    order = torch.randperm(n, generator=torch.Generator().manual_seed(candidate.seed)).to(data.X.device)
+
+    def solver(size: int) -> Solver:
+        return candidate.solver if size == n else choose_part_solvers(size, plan.dtype, plan.part_bytes, d, outputs)[0]
+
+    def solve(size: int) -> Step:
+        part = few if size == n else few[order[:size].sort().values]
+        return next(rounds(replace(candidate, solver=solver(size)), part, tuner(candidate.kernel), context.workspace))
+
+    found = solve_within(
+        context.clock, context.pace, n, lambda size: solver(size).seconds_needed(size, d, outputs), solve
+    )
+    size = 0 if found is None else found[1]
+    if size < n:
+        context.interrupted = True
+        used = f"{size:,} of {n:,} rows" if size else "all columns, without time to fit it to the selected ones"
+        warn(f"{context.clock.reason(TimeLimitReached())}: the model uses {used}")
+    if found is None:
+        return None
+    record, machine = found[0]
+    solved = None if size == n else order[:size].sort().values
+    return Refitted(Ensemble((machine,), (1.0,)), metric, record.ridge, support, rows=solved, solved=solved)
 
 
 def solve_selected_fully(
@@ -207,12 +339,14 @@ def solve_selected_fully(
         run, at = runs[member.run], member.round
         candidate = replace(run.candidate, solver=solver)
         try:
-            context.clock.check(1.0)
-            step = solve_fully(candidate, data, run.path[at], (run.records[at], run.machines[at]), context.workspace)
+            if not context.clock.allows(run.records[at].seconds):
+                raise TimeLimitReached
+            known = run.records[at], run.machines[at]
+            step = solve_fully(candidate, data, run.path[at], known, context.workspace, context.clock)
         except (KeyboardInterrupt, TimeLimitReached) as error:
             context.interrupted = True
             left = f"{run.records[at].residual:.2g}, not solved to the end"
-            warnings.warn(f"{context.clock.reason(error)}: the model has a relative residual of {left}", stacklevel=2)
+            warn(f"{context.clock.reason(error)}: the model has a relative residual of {left}")
             return runs
         records, machines = list(run.records), list(run.machines)
         records[at], machines[at] = step

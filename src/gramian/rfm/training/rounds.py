@@ -17,6 +17,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from gramian.core.clock import Clock
 from gramian.core.freed_memory import TIGHT_BYTES, return_freed_memory
 from gramian.core.pool import Pool
 from gramian.core.rows import Rows
@@ -173,6 +174,12 @@ class Candidate:
     max_bytes: int
     seed: int
 
+    @property
+    def name(self) -> str:
+        """Kernel and update in words."""
+        diagonal = " diagonal" if self.update.get_params().get("diagonal") else ""
+        return f"{type(self.kernel).__name__} {type(self.update).__name__}{diagonal}".lower()
+
 
 Step = tuple[Round, KernelMachine]
 """The record and the fitted function of one round."""
@@ -200,6 +207,7 @@ def rounds(
     workspace: Workspace | None = None,
     done: Sequence[Step] = (),
     pool: Pool | None = None,
+    clock: Clock | None = None,
 ) -> Iterator[Step]:
     """Yield the record and the kernel machine of rounds 0, 1, …, ``candidate.n_rounds``.
 
@@ -219,6 +227,8 @@ def rounds(
         with the same kernel, since round 0 does not depend on the update.
     pool : Pool, optional
         Workers in other processes that sum over gradients.
+    clock : Clock, optional
+        Time limit of each solve but that of round 0, which is always finished.
 
     >>> from gramian.features import Agop
     >>> from gramian.kernels import Gaussian
@@ -242,7 +252,8 @@ def rounds(
         begin = time.perf_counter()
         params = tuner.tune(index, candidate.kernel, metric, data, workspace)
         solver = candidate.solver if index == candidate.n_rounds else candidate.feature_solver
-        machine, info = solve_round(solver, candidate.max_bytes, data, params, metric, coef, workspace)
+        limit = clock if index else None
+        machine, info = solve_round(solver, candidate.max_bytes, data, params, metric, coef, workspace, limit)
         coef = machine.coef
         coming = None if index == candidate.n_rounds else next_metric(candidate, machine, index, pool)
         record = make_record(index, params, metric, info, time.perf_counter() - begin)
@@ -262,22 +273,33 @@ def solve_round(
     metric: Metric,
     guess: Float[Tensor, "n c"] | None,
     workspace: Workspace,
+    clock: Clock | None = None,
 ) -> tuple[KernelMachine, SolveInfo]:
-    """Solve for the coefficients of one round; the machine's operator holds the prepared rows."""
+    """Solve for the coefficients of one round; the machine's operator holds the prepared rows.
+
+    At the limit of the clock the solver returns what it has, or raises :class:`TimeLimitReached`.
+    """
     if guess is not None and guess.shape != data.Y.shape:
         guess = None
     operator = KernelOperator(params.kernel, data.X, metric, max_bytes)
     system = RidgeSystem(operator, data.Y, params.ridge, data.weights)
-    solution = solver.solve(system, guess=guess, workspace=workspace)
+    solution = solver.solve(system, guess=guess, workspace=workspace, clock=clock)
     return KernelMachine(solution.operator, solution.coef, solution.weights), solution.info
 
 
-def solve_fully(candidate: Candidate, data: Rows, params: RoundParams, step: Step, workspace: Workspace) -> Step:
+def solve_fully(
+    candidate: Candidate,
+    data: Rows,
+    params: RoundParams,
+    step: Step,
+    workspace: Workspace,
+    clock: Clock | None = None,
+) -> Step:
     """Solve a selected round to the end with the candidate's solver, starting from its present coefficients."""
     record, machine = step
     begin = time.perf_counter()
     machine, info = solve_round(
-        candidate.solver, candidate.max_bytes, data, params, machine.metric, machine.coef, workspace
+        candidate.solver, candidate.max_bytes, data, params, machine.metric, machine.coef, workspace, clock
     )
     seconds = record.seconds + time.perf_counter() - begin
     record = replace(make_record(record.index, params, machine.metric, info, seconds), score=record.score)

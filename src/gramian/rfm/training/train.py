@@ -28,13 +28,15 @@ from gramian.rfm.training.plan import Plan
 from gramian.rfm.training.refit import (
     Refit,
     Refitted,
+    fewest_rows,
     histories,
     refit_on_all_rows,
+    refit_thresholded,
     select_columns,
     solve_selected_fully,
     weight_growth,
 )
-from gramian.rfm.training.rounds import Candidate, Evolution, Round, rounds
+from gramian.rfm.training.rounds import Candidate, Evolution, Round
 from gramian.rfm.training.tuning import FixedParams, LeaveOneOutTuner, RoundTuner
 from gramian.rfm.training.validation import ComparedRuns, compare_on_splits, screen
 from gramian.solvers import Solver
@@ -130,7 +132,8 @@ class Trained:
     """The result of :func:`train`, in the scaled units of the targets.
 
     ``holdout`` are predictions for held-out training rows; ``evaluated (m, c)`` those for the evaluation set;
-    ``rows (k,)`` the training rows that are centres, where these are not all rows.
+    ``rows (k,)`` the training rows that are centres, where these are not all rows; ``solved (s,)`` those for which the
+    coefficients were solved, where these are not all rows.
     """
 
     ensemble: Ensemble
@@ -144,6 +147,7 @@ class Trained:
     evaluated: Float[Tensor, "m c"] | None
     evolution: Evolution
     rows: Int[Tensor, " k"] | None = None
+    solved: Int[Tensor, " s"] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,7 +210,9 @@ def train(task: Task, plan: Plan, source: RowSource, context: FitContext) -> Tra
         if not plan.large and solver != plan.solver and holdout is not None:
             compared = replace(compared, runs=solve_selected_fully(selection, runs, data, plan.final_solver, context))
         return_freed_memory()  # the screening's, before the largest solves
+        context.say(f"models selected for the refit: {len(selection.members)}")
         refitted = _refit(task, plan, selection, compared, source, data, parts, holdout, context)
+        context.conclude(refitted.describe(source.n_rows))
     context.close()
     return _package(task, source, parts, selection, compared, refitted)
 
@@ -276,20 +282,14 @@ def _refit(
     ensemble = replace(_average_members(selection, compared, machines), members=histories(selection, runs, growth))
     machine, ridge = ensemble.machines[0], (growth or 1.0) * run.records[best.round].ridge
     assert isinstance(machine, KernelMachine)
+    metrics = tuple(m.metric for m in refits[0].machines)
+    solved, records = fewest_rows(refits), refits[0].records
+    whole = Refitted(ensemble, machine.metric, ridge, records=records, metrics=metrics, solved=solved)
     if task.feature_threshold is None:
-        return Refitted(
-            ensemble,
-            machine.metric,
-            ridge,
-            records=refits[0].records,
-            metrics=tuple(m.metric for m in refits[0].machines),
-        )
+        return whole
     # A predictor of round 0 has learned no features, but it has gradients.
     support = select_columns(machine.metric.diagonal() if best.round else machine.agop_diagonal, task.feature_threshold)
-    few = replace(data, X=data.X[:, support])
-    candidate = replace(run.candidate, n_rounds=0, kernel=run.candidate.kernel.at_columns(support))
-    (record, plain), *_ = rounds(candidate, few, task.tuner(candidate.kernel), context.workspace)
-    return Refitted(Ensemble((plain,), (1.0,)), machine.metric, record.ridge, support)
+    return refit_thresholded(run.candidate, machine.metric, support, data, task.tuner, plan, context) or whole
 
 
 def _average_members(selection: Selection, compared: ComparedRuns, machines: list[KernelMachine]) -> Ensemble:
@@ -342,6 +342,7 @@ def _package(
         evaluated=evaluated,
         evolution=Evolution.of(metrics, refitted.metric),
         rows=refitted.rows,
+        solved=refitted.solved,
     )
 
 

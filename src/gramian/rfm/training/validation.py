@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import threading
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
@@ -14,9 +13,18 @@ from torch import Tensor
 
 from gramian.core.clock import TimeLimitReached
 from gramian.core.rows import Rows
-from gramian.core.selection import RoundPredictions, RowLoss, RunComparison, held_out_errors, race, squared_loss
+from gramian.core.selection import (
+    RoundPredictions,
+    RowLoss,
+    RunComparison,
+    held_out_errors,
+    mean_error,
+    race,
+    squared_loss,
+)
 from gramian.core.splits import RowSplit
 from gramian.core.statistics import within_standard_error
+from gramian.core.warn import warn
 from gramian.kernels import Kernel
 from gramian.rfm.machine import KernelMachine
 from gramian.rfm.training.context import Checkpoint, FitContext, SplitResult
@@ -95,7 +103,7 @@ def screen(
         done = sum(len(job.steps) for job in jobs)
         possible = sum(job.candidate.n_rounds + 1 for job in jobs)
         screened = f"{done} of {possible} rounds of {len(jobs)} candidate{'s' if len(jobs) > 1 else ''} were screened"
-        warnings.warn(f"{context.clock.reason(error)}: {screened}", stacklevel=2)
+        warn(f"{context.clock.reason(error)}: {screened}")
     return [job.run(held_out) for job in jobs if job.steps]
 
 
@@ -118,13 +126,15 @@ class _Advance:
         if self.stop.is_set() or before > candidate.n_rounds or self.is_over(job):
             return
         pool = context.pool if context.pool.remote else None
-        coming = rounds(candidate, self.data, job.recorder, context.own_workspace(), job.steps[:], pool)
+        coming = rounds(candidate, self.data, job.recorder, context.own_workspace(), job.steps[:], pool, context.clock)
         for step in itertools.islice(coming, before, None):
             if self.stop.is_set():
                 return
             self.add(job, step)
+            over = self.is_over(job)
+            context.say(f"round {len(job.steps) - 1} of {self.describe(job)}")
             context.clock.check(self.share)
-            if self.is_over(job):
+            if over:
                 return
 
     def is_over(self, job: _Screening) -> bool:
@@ -136,6 +146,13 @@ class _Advance:
             job.outputs.append(machine.predict_once(out.X))
         errors = [held_out_errors(outputs, out, self.loss) for outputs in job.outputs]
         return any(not within_standard_error(after, before, out.shares) for before, after in itertools.pairwise(errors))
+
+    def describe(self, job: _Screening) -> str:
+        """Describe the candidate of a job, and the error of its last round on held-out rows."""
+        what = f"{job.candidate.n_rounds}, candidate {job.candidate.name}"
+        if self.held_out is None or not job.outputs:
+            return what
+        return f"{what}, error {mean_error(job.outputs[-1], self.held_out, self.loss):.3g}"
 
     def add(self, job: _Screening, step: Step) -> None:
         """Add a finished round."""
@@ -187,13 +204,17 @@ def repeat_on_splits(
     checkpoint = Checkpoint() if context.interrupted or context.stopped else context.checkpoint
     found = {i: split for i in range(len(splits)) if (split := checkpoint.split(i, data)) is not None}
     missing = [i for i in range(len(splits)) if i not in found]
+    context.say(f"candidates compared on {len(missing)} further splits: {len(runs)}")
     try:
         for _ in range(task.rounds * len(found)):
             context.split_round()
+        if missing and not context.clock.allows(sum(r.seconds for run in runs for r in run.records), share):
+            raise TimeLimitReached
         with context.side_by_side() as local:
             pool = context.pool if remote else local
             for at, result in pool.run(run_split, task, [splits[i] for i in missing]):
                 found[missing[at]] = result
+                context.say(f"split {1 + len(found)} of {1 + len(splits)}", least=2)
                 checkpoint.store_split(missing[at], result, data)
                 for _ in range(task.rounds if remote else 0):
                     context.split_round()
@@ -202,7 +223,7 @@ def repeat_on_splits(
     except (KeyboardInterrupt, TimeLimitReached) as error:
         context.interrupted = context.splits_cancelled = True
         done = f"candidates are compared on {1 + len(found)} of {1 + len(splits)} splits"
-        warnings.warn(f"{context.clock.reason(error)}: {done}", stacklevel=2)
+        warn(f"{context.clock.reason(error)}: {done}")
     return [found[i] for i in sorted(found)]
 
 
