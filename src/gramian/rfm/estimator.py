@@ -27,6 +27,8 @@ from gramian.kernels import Kernel
 from gramian.rfm import explain as explanations
 from gramian.rfm.attributes import FittedAttribute, compression, dual_coef, feature_names, storable, training_rows
 from gramian.rfm.compression import compress
+from gramian.rfm.export import export_model
+from gramian.rfm.export.description import FloatFormat
 from gramian.rfm.model import FittedRFM
 from gramian.rfm.options import (
     AnySolver,
@@ -314,13 +316,16 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         refitted.selected_columns_ = tuple(model.columns.names[j] for j in best)
         return refitted
 
-    def compressed(self, n_centers: int, X: TableLike = None) -> Self:
+    def compressed(
+        self, n_centers: int | None = None, X: TableLike = None, max_latency: float | None = None
+    ) -> Self:
         """Return a copy with at most ``n_centers`` training rows: smaller, and faster to predict with.
 
-        See :func:`gramian.rfm.compression.compress`; ``compression_`` of the copy states the loss on rows X.
+        Or with as many as the exported predictor takes ``max_latency`` seconds for. See
+        :func:`gramian.rfm.compression.compress`; ``compression_`` of the copy states the loss on rows X.
         """
         small = copy.copy(self)
-        small.model_ = compress(self.fitted(), n_centers, X)
+        small.model_ = compress(self.fitted(), n_centers, X, max_latency)
         return small
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -330,6 +335,13 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         """
         check_is_fitted(self)
         write(storable(self), path)
+
+    def export(self, path: str | os.PathLike[str], dtype: FloatFormat = "auto") -> None:
+        """Write a file that predicts without torch: ``.npz`` for :func:`gramian.predictor.load`, or ``.onnx``.
+
+        ``dtype="float32"`` makes it smaller. A part that the file cannot hold is refused by name; it holds training rows.
+        """
+        export_model(self.fitted(), path, dtype)
 
     def summary(self) -> explanations.Summary:
         """Return scores on held-out rows, what was selected, the most important columns, and the rounds."""

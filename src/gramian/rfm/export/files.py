@@ -1,0 +1,64 @@
+"""Writing of exported models: the file of the NumPy predictor, and the choice of the format by the name."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import zipfile
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gramian.core.atomic import atomic_write
+from gramian.predictor import MANIFEST, MOST_TEXT, most_bytes
+from gramian.rfm.export.columns import NotExportableError
+from gramian.rfm.export.description import FloatFormat, describe
+from gramian.rfm.export.onnx_file import write_onnx
+from gramian.rfm.model import FittedRFM
+
+
+def export_model(model: FittedRFM, path: str | os.PathLike[str], dtype: FloatFormat = "auto") -> None:
+    """Write a fitted model for the NumPy predictor (``.npz``) or as an ONNX graph (``.onnx``)."""
+    writers = {".npz": write_numpy, ".onnx": write_onnx}
+    ending = Path(path).suffix.lower()
+    if ending not in writers:
+        raise ValueError(
+            f"the name of an exported model ends with .npz (NumPy predictor) or .onnx (ONNX graph), got {str(path)!r}"
+        )
+    writers[ending](model, Path(path), dtype)
+
+
+def write_numpy(model: FittedRFM, path: Path, dtype: FloatFormat = "auto") -> None:
+    """Write the file that :func:`gramian.predictor.load` opens: a manifest and arrays in a zip archive."""
+    found = describe(model, dtype)
+    text = json.dumps(found.manifest, ensure_ascii=True, separators=(",", ":")).encode()
+    if len(text) > MOST_TEXT:
+        raise NotExportableError(
+            f"the levels and labels of the model take {len(text) / 1e6:.1f} MB of text, and a predictor file can hold "
+            f"{MOST_TEXT / 1e6:g} MB: leave the column with the most levels out, or use model.save"
+        )
+    content = _archive(text, found.arrays, zipfile.ZIP_DEFLATED)
+    total = len(text) + sum(array.nbytes + 256 for array in found.arrays.values())
+    if total > most_bytes(len(content)):  # the reader would take such a file for one that is made to fill the memory
+        content = _archive(text, found.arrays, zipfile.ZIP_STORED)
+    atomic_write(path, content)
+
+
+def _archive(text: bytes, arrays: dict[str, NDArray[np.generic]], method: int) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", method) as archive:
+        _add(archive, MANIFEST, text)
+        for name, array in arrays.items():
+            part = io.BytesIO()
+            little = array.astype(array.dtype.newbyteorder("<"), copy=False)
+            np.lib.format.write_array(part, little, version=(1, 0), allow_pickle=False)
+            _add(archive, f"{name}.npy", part.getvalue())
+    return file.getvalue()
+
+
+def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
+    # A fixed date: the same model gives the same bytes.
+    info = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
+    archive.writestr(info, content, compress_type=archive.compression)
