@@ -427,13 +427,24 @@ class Predictor:
 
     def outputs(self, X: Any) -> Array:
         """Return outputs ``(n, c)``: scores of classes, or targets on the scale on which they were fitted."""
-        parts = [
-            column.encode(values, name, self.blanks)
-            for column, values, name in zip(self.columns, self._read(X), self.names, strict=True)
-            if column is not None
-        ]
-        Z = ((np.hstack(parts) - self.center) / self.scale)[:, self.support]
-        return np.array([self._at(z) for z in Z]).reshape(len(Z), -1) * self.out_scale + self.out_center
+        if self.plain and type(X) is np.ndarray and X.ndim == 2 and X.dtype.kind in "biuf" and np.isfinite(X).all():
+            rows = X.astype(np.float64)
+            if rows.shape[1] != len(self.names):
+                raise ValueError(f"X has {rows.shape[1]} columns, and the model was fitted to {len(self.names)}")
+        else:
+            named = zip(self.columns, self._read(X), self.names, strict=True)
+            rows = np.hstack([code.encode(values, name, self.blanks) for code, values, name in named if code])
+        return self.outputs_at((rows - self.center) / self.scale)
+
+    def outputs_at(self, Z: Array) -> Array:
+        """Return outputs ``(n, c)`` at standardised rows ``(n, d)``."""
+        parts = np.array([self._at(z) for z in Z[:, self.support]]).reshape(len(Z), -1)
+        return np.asarray(parts * self.out_scale + self.out_center)
+
+    @property
+    def plain(self) -> bool:
+        """True if the training table had complete columns of numbers only."""
+        return all(code is not None and code.kind == "number" and not code.expected for code in self.columns)
 
     def _at(self, z: Array) -> Array:
         shares = [] if self.shares is None else self.shares(z)

@@ -316,9 +316,7 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         refitted.selected_columns_ = tuple(model.columns.names[j] for j in best)
         return refitted
 
-    def compressed(
-        self, n_centers: int | None = None, X: TableLike = None, max_latency: float | None = None
-    ) -> Self:
+    def compressed(self, n_centers: int | None = None, X: TableLike = None, max_latency: float | None = None) -> Self:
         """Return a copy with at most ``n_centers`` training rows: smaller, and faster to predict with.
 
         Or with as many as the exported predictor takes ``max_latency`` seconds for. See
