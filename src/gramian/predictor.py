@@ -157,6 +157,8 @@ class ColumnCode:
         """Return the encoded columns ``(n, k)`` of values; ``blanks`` are the texts of a missing entry."""
         if self.kind == "category":
             return self._category([_text(value, blanks) for value in values.tolist()])[:, self.kept]
+        if self.kind not in ("number", "ordered"):
+            raise ValueError(f"unknown kind of column {self.kind!r}")
         if self.kind == "ordered":
             places = {level: i / max(len(self.levels) - 1, 1) for i, level in enumerate(self.levels)}
             x = np.array([places.get(_text(value, blanks) or "", np.nan) for value in values.tolist()], dtype=float)
@@ -259,7 +261,9 @@ def _radial(name: str, square: Array, options: dict[str, float]) -> Array:
     a = np.sqrt(square) / options["length"]
     if name == "laplace":
         return np.exp(-a)
-    a *= math.sqrt(2 * options["nu"])  # Matérn
+    if name != "matern":
+        raise ValueError(f"unknown kernel {name!r}")
+    a *= math.sqrt(2 * options["nu"])
     return (1 + a + (a**2 / 3 if options["nu"] == 2.5 else 0)) * np.exp(-a)
 
 
@@ -313,9 +317,7 @@ class CenterSum:
             raise ValueError("rows, coefficients and metric have other shapes")
         bare = cls(part["kernel"], options, rows, shift, coef, shift, factor, scores, part["leaf"], narrow)
         points = np.ascontiguousarray(bare.coordinates(rows).T)
-        made = replace(bare, points=points, norms=(points**2).sum(axis=0))
-        made(np.zeros(width))  # an unknown kernel or a wrong index is an error now
-        return made
+        return replace(bare, points=points, norms=(points**2).sum(axis=0))
 
     def coordinates(self, z: Array) -> Array:
         """Return standardised rows ``(…, d)`` in kernel coordinates."""
@@ -438,7 +440,7 @@ class Predictor:
 
     def outputs_at(self, Z: Array) -> Array:
         """Return outputs ``(n, c)`` at standardised rows ``(n, d)``."""
-        parts = np.array([self._at(z) for z in Z[:, self.support]]).reshape(len(Z), -1)
+        parts = np.array([self._at(z) for z in Z[:, self.support]]).reshape(len(Z), len(self.out_center))
         return np.asarray(parts * self.out_scale + self.out_center)
 
     @property
@@ -467,9 +469,9 @@ class Predictor:
                 self._check(set(row), self.names)
             columns = [np.fromiter((row[name] for row in X), dtype=object, count=len(X)) for name in self.names]
         else:
-            masked = isinstance(X, np.ma.MaskedArray)
-            X = X.astype(object).filled(None) if masked else np.array(X, object) if isinstance(X, list) else X
-            table = np.asarray(X)
+            if isinstance(X, np.ma.MaskedArray):
+                X = np.where(np.ma.getmaskarray(X), None, X.data.astype(object))
+            table = np.array(X, dtype=object) if isinstance(X, list | tuple) else np.asarray(X)
             if table.ndim != 2:
                 raise ValueError(f"X has {table.ndim} dimensions: pass rows and columns, or a list of dicts")
             columns = list(table.T)
@@ -488,32 +490,27 @@ class Predictor:
         used = sum(arrays[part["rows"]].size * 8 for part in manifest["sums"])
         if used > 64 * sum(array.nbytes for array in arrays.values()) + 64_000_000:
             raise ValueError("the sums would take much more memory than the arrays")
-        columns = [None if entry is None else _column(entry, arrays) for entry in manifest["columns"]]
-        sums = [CenterSum.build(part, arrays) for part in manifest["sums"]]
-        shares = None
-        if manifest["tree"] is not None:
-            names = ("directions", "thresholds", "widths")
-            shares = LeafShares(*(arrays[manifest["tree"][name]] for name in names), manifest["tree"]["paths"])
-        labels = None if manifest["labels"] is None else _labels(**manifest["labels"])
+        tree, labels = manifest["tree"], manifest["labels"]
+        parts = ("directions", "thresholds", "widths")
+        wide = {name: arrays[name].astype(np.float64) for name in ("center", "scale", "out_center", "out_scale")}
         made = cls(
             names=[str(name) for name in manifest["names"]],
             named=bool(manifest["named"]),
-            columns=columns,
+            columns=[None if entry is None else _column(entry, arrays) for entry in manifest["columns"]],
             blanks=frozenset(manifest["blanks"]),
-            center=arrays["center"],
-            scale=arrays["scale"],
-            support=arrays["support"],
-            sums=sums,
-            shares=shares,
-            out_center=arrays["out_center"],
-            out_scale=arrays["out_scale"],
+            support=arrays["support"].astype(np.intp),
+            sums=[CenterSum.build(part, arrays) for part in manifest["sums"]],
+            shares=None if tree is None else LeafShares(*(arrays[tree[name]] for name in parts), tree["paths"]),
             target=manifest["target"],
-            labels=labels,
+            labels=None if labels is None else _labels(**labels),
+            **wide,
         )
-        if labels is not None and len(labels) != max(2, len(made.out_center)):
-            raise ValueError("the number of labels is not the number of outputs")
-        if {part.coef.shape[1] for part in sums} != {len(made.out_center)}:
-            raise ValueError("sums and outputs differ in number")
+        if not made.sums or (made.labels is not None and len(made.labels) != max(2, len(made.out_center))):
+            raise ValueError("the numbers of sums, labels and outputs")
+        with warnings.catch_warnings():  # a row of gaps meets every part: what does not fit is an error now
+            warnings.simplefilter("ignore")
+            gaps = np.full((1, len(made.names)), None, dtype=object)
+            _ = made.predict(gaps) if made.labels is None else made.predict_proba(gaps)
         return made
 
 

@@ -337,7 +337,7 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
     def export(self, path: str | os.PathLike[str], dtype: FloatFormat = "auto") -> None:
         """Write a file that predicts without torch: ``.npz`` for :func:`gramian.predictor.load`, or ``.onnx``.
 
-        ``dtype="float32"`` makes it smaller. A part that the file cannot hold is refused by name; it holds training rows.
+        ``dtype="float32"`` makes it smaller. The file holds training rows; :mod:`gramian.rfm.export` says what else.
         """
         export_model(self.fitted(), path, dtype)
 

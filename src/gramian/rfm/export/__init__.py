@@ -16,7 +16,8 @@ May import ``gramian.predictor`` and everything below ``gramian.rfm.estimator``.
 True
 """
 
-from gramian.rfm.export.description import Description, NotExportableError, describe
+from gramian.rfm.export.columns import NotExportableError
+from gramian.rfm.export.description import Description, describe, predictor_of
 from gramian.rfm.export.files import export_model, write_numpy
 from gramian.rfm.export.latency import centers_within, row_seconds
 from gramian.rfm.export.onnx_file import write_onnx
@@ -27,6 +28,7 @@ __all__ = [
     "centers_within",
     "describe",
     "export_model",
+    "predictor_of",
     "row_seconds",
     "write_numpy",
     "write_onnx",

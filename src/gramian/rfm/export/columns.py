@@ -12,7 +12,6 @@ from gramian.tables.encodings import Category, Encoding, Number, Ordered
 from gramian.tables.preprocessing import Preprocessing
 from gramian.tables.values import read_levels
 
-Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 Put = Callable[[NDArray[np.generic]], str]
 
 _KNOWN: dict[type[Encoding], frozenset[str]] = {
@@ -33,7 +32,7 @@ class NotExportableError(ValueError):
     """A fitted model has a part that the exported predictor does not compute; the message names it."""
 
 
-def missing_texts() -> list[Json]:
+def missing_texts() -> list[object]:
     """Return the texts that the reader of tables takes for a missing entry.
 
     >>> "" in missing_texts(), "red" in missing_texts()
@@ -42,7 +41,7 @@ def missing_texts() -> list[Json]:
     return [text for text in _BLANKS if not read_levels(np.array([text], dtype=object)).texts]
 
 
-def column_entries(preprocessing: Preprocessing, put: Put) -> list[Json]:
+def column_entries(preprocessing: Preprocessing, put: Put) -> list[object]:
     """Return the entry of each of the user's columns, None for one that is not used; ``put`` stores an array.
 
     >>> from gramian.tables.preprocessing import TableReader
@@ -62,10 +61,10 @@ def column_entries(preprocessing: Preprocessing, put: Put) -> list[Json]:
     ]
 
 
-def _entry(name: str, encoding: Encoding, put: Put) -> dict[str, Json]:
+def _entry(name: str, encoding: Encoding, put: Put) -> dict[str, object]:
     _check(name, encoding)
     if isinstance(encoding, Number):
-        entry: dict[str, Json] = {"kind": "number", "fill": encoding.fill, "indicator": encoding.indicator}
+        entry: dict[str, object] = {"kind": "number", "fill": encoding.fill, "indicator": encoding.indicator}
         if encoding.knots is not None and encoding.scores is not None:
             entry |= {"knots": put(encoding.knots), "scores": put(encoding.scores)}
         return {**entry, "value": encoding.value}

@@ -28,7 +28,7 @@ from gramian.kernels import (
     Polynomial,
     ScoredLp,
 )
-from gramian.predictor import FORMAT
+from gramian.predictor import FORMAT, Predictor
 from gramian.rfm.export.columns import NotExportableError, column_entries, missing_texts
 from gramian.rfm.machine import KernelMachine
 from gramian.rfm.model import Ensemble, FittedRFM
@@ -36,7 +36,6 @@ from gramian.rfm.tree import Splits, TreeMachine
 from gramian.tables.links import PowerLink, SoftmaxLink
 from gramian.tables.targets import ClassTarget, Target
 
-Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 FloatFormat = Literal["auto", "float32"]
 
 _KERNELS: dict[type[Kernel], tuple[str, tuple[str, ...]]] = {
@@ -58,7 +57,7 @@ _KERNELS: dict[type[Kernel], tuple[str, tuple[str, ...]]] = {
 class Description:
     """A manifest of names and numbers, and the arrays it refers to by name; see :mod:`gramian.predictor`."""
 
-    manifest: dict[str, Json]
+    manifest: dict[str, object]
     arrays: dict[str, NDArray[np.generic]]
 
 
@@ -88,7 +87,7 @@ def describe(model: FittedRFM, dtype: FloatFormat = "auto") -> Description:
     store.put(model.target_scaler.center, "out_center")
     store.put(model.target_scaler.scale, "out_scale")
     sums, tree = _sums(model.ensemble, store, dtype == "float32")
-    manifest: dict[str, Json] = {
+    manifest: dict[str, object] = {
         "format": FORMAT,
         "gramian": __version__,
         "names": list(model.columns.names),
@@ -101,6 +100,12 @@ def describe(model: FittedRFM, dtype: FloatFormat = "auto") -> Description:
         "labels": _labels(model.target),
     }
     return Description(manifest, store.arrays)
+
+
+def predictor_of(model: FittedRFM, dtype: FloatFormat = "auto") -> Predictor:
+    """Return the predictor that a file of this model gives, without the file."""
+    found = describe(model, dtype)
+    return Predictor.build(found.manifest, found.arrays)
 
 
 class _Arrays:
@@ -120,10 +125,10 @@ class _Arrays:
         return name
 
 
-def _sums(ensemble: Ensemble, store: _Arrays, narrow: bool) -> tuple[list[Json], Json]:
+def _sums(ensemble: Ensemble, store: _Arrays, narrow: bool) -> tuple[list[object], object]:
     """Return the entries of all kernel sums, and that of the tree, if there is one."""
     parts: list[tuple[KernelMachine, float, int | None]] = []
-    tree: Json = None
+    tree: object = None
     for machine, share in zip(ensemble.machines, ensemble.shares, strict=True):
         if isinstance(machine, KernelMachine):
             parts.append((machine, share, None))
@@ -148,12 +153,12 @@ def _used_rows(machines: Sequence[KernelMachine]) -> list[NDArray[np.intp]]:
 
 def _sum(
     machine: KernelMachine, share: float, leaf: int | None, used: NDArray[np.intp], store: _Arrays, narrow: bool
-) -> dict[str, Json]:
+) -> dict[str, object]:
     kernel = machine.kernel
     if type(kernel) not in _KERNELS:
         raise NotExportableError(f"the predictor does not know the kernel {type(kernel).__name__}")
     name, attributes = _KERNELS[type(kernel)]
-    options: dict[str, Json] = {each: float(getattr(kernel, each)) for each in attributes}
+    options: dict[str, object] = {each: float(getattr(kernel, each)) for each in attributes}
     if name == "network":
         options["tangent"] = float(isinstance(kernel, NTK))
     rows = machine.X.cpu().numpy()[used]
@@ -184,11 +189,11 @@ def _factor(metric: Metric) -> NDArray[np.float64] | None:
     raise NotExportableError(f"the predictor does not know the metric {type(metric).__name__}")
 
 
-def _scores(kernel: Kernel, dtype: np.dtype[np.generic], store: _Arrays) -> list[Json]:
+def _scores(kernel: Kernel, dtype: np.dtype[np.generic], store: _Arrays) -> list[object]:
     """Return ``[column, knots, scores]`` of each column that a kernel of scores replaces."""
     if not isinstance(kernel, ScoredLp) or kernel.scores is None:
         return []
-    found: list[Json] = []
+    found: list[object] = []
     table = (kernel.scores.columns, kernel.scores.knots, kernel.scores.scores)
     for column, knots, scores in zip(*(part.cpu().numpy() for part in table), strict=True):
         there = np.isfinite(knots)
@@ -198,23 +203,23 @@ def _scores(kernel: Kernel, dtype: np.dtype[np.generic], store: _Arrays) -> list
     return found
 
 
-def _tree(machine: TreeMachine, store: _Arrays) -> dict[str, Json]:
+def _tree(machine: TreeMachine, store: _Arrays) -> dict[str, object]:
     splits = machine.splits
     arrays = {"directions": splits.directions, "thresholds": splits.thresholds, "widths": splits.widths}
-    named: dict[str, Json] = {name: store.put(part.cpu().numpy().astype(np.float64)) for name, part in arrays.items()}
+    named: dict[str, object] = {name: store.put(part.cpu().numpy().astype(np.float64)) for name, part in arrays.items()}
     paths = _paths(splits)
     return {**named, "paths": [paths[leaf] for leaf in range(splits.n_leaves)]}
 
 
-def _paths(splits: Splits) -> dict[int, Json]:
+def _paths(splits: Splits) -> dict[int, object]:
     """Return for each leaf the pairs ``[node, side]`` on the path to it."""
-    found: dict[int, Json] = {}
-    open_: list[tuple[int, list[Json]]] = [(0, [])]
+    found: dict[int, object] = {}
+    open_: list[tuple[int, list[object]]] = [(0, [])]
     children = splits.children.tolist()
     while open_:
         node, path = open_.pop()
         for side, child in enumerate(children[node]):
-            way: list[Json] = [*path, [node, side]]
+            way: list[object] = [*path, [node, side]]
             if child < 0:
                 found[-1 - child] = way
             else:
@@ -222,11 +227,11 @@ def _paths(splits: Splits) -> dict[int, Json]:
     return found
 
 
-def _target(model: FittedRFM) -> dict[str, Json]:
+def _target(model: FittedRFM) -> dict[str, object]:
     """Return the map from outputs to predictions: the transform of a number, or the link of probabilities."""
     if not isinstance(model.target, ClassTarget):
         to = model.target.transform
-        limits: dict[str, Json] = {
+        limits: dict[str, object] = {
             name: value if np.isfinite(value) else None for name, value in (("low", to.low), ("high", to.high))
         }
         return {
@@ -240,7 +245,7 @@ def _target(model: FittedRFM) -> dict[str, Json]:
     raise NotExportableError(f"the predictor does not know the link {type(link).__name__} of the probabilities")
 
 
-def _labels(target: Target) -> Json:
+def _labels(target: Target) -> object:
     if not isinstance(target, ClassTarget):
         return None
     values = target.classes.tolist()

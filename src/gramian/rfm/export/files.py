@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import warnings
 import zipfile
 from pathlib import Path
 
@@ -12,11 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gramian.core.atomic import atomic_write
-from gramian.predictor import MANIFEST, MOST_TEXT, most_bytes
+from gramian.predictor import MANIFEST, MOST_TEXT, Predictor, most_bytes
 from gramian.rfm.export.columns import NotExportableError
-from gramian.rfm.export.description import FloatFormat, describe
+from gramian.rfm.export.description import FloatFormat, describe, predictor_of
 from gramian.rfm.export.onnx_file import write_onnx
 from gramian.rfm.model import FittedRFM
+
+_CHECKED_ROWS, _SMALL_CHANGE = 64, 1e-5
+"""Training rows at which the effect of float32 is measured, and the change that needs no warning."""
 
 
 def export_model(model: FittedRFM, path: str | os.PathLike[str], dtype: FloatFormat = "auto") -> None:
@@ -31,8 +35,14 @@ def export_model(model: FittedRFM, path: str | os.PathLike[str], dtype: FloatFor
 
 
 def write_numpy(model: FittedRFM, path: Path, dtype: FloatFormat = "auto") -> None:
-    """Write the file that :func:`gramian.predictor.load` opens: a manifest and arrays in a zip archive."""
+    """Write the file that :func:`gramian.predictor.load` opens: a manifest and arrays in a zip archive.
+
+    With ``dtype="float32"`` a warning says by how much predictions change, where that is more than 1e-5 of their
+    standard deviation.
+    """
     found = describe(model, dtype)
+    if dtype == "float32":
+        _warn_of_rounding(model, Predictor.build(found.manifest, found.arrays))
     text = json.dumps(found.manifest, ensure_ascii=True, separators=(",", ":")).encode()
     if len(text) > MOST_TEXT:
         raise NotExportableError(
@@ -44,6 +54,18 @@ def write_numpy(model: FittedRFM, path: Path, dtype: FloatFormat = "auto") -> No
     if total > most_bytes(len(content)):  # the reader would take such a file for one that is made to fill the memory
         content = _archive(text, found.arrays, zipfile.ZIP_STORED)
     atomic_write(path, content)
+
+
+def _warn_of_rounding(model: FittedRFM, rounded: Predictor) -> None:
+    Z, _ = model.center_rows(_CHECKED_ROWS)
+    exact = predictor_of(model).outputs_at(Z)
+    change = float(np.abs(rounded.outputs_at(Z) - exact).max() / (exact.std(axis=0).max() or 1.0))
+    if change > _SMALL_CHANGE:
+        warnings.warn(
+            f'dtype="float32" changes outputs at training rows by up to {change:.1g} of their standard deviation: '
+            "leave dtype out to keep all digits",
+            stacklevel=5,
+        )
 
 
 def _archive(text: bytes, arrays: dict[str, NDArray[np.generic]], method: int) -> bytes:

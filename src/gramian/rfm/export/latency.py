@@ -9,19 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gramian.predictor import Predictor
-from gramian.rfm.export.description import describe
+from gramian.rfm.export.description import predictor_of
 from gramian.rfm.model import FittedRFM
 
 _REPEATS = 40
 """Repetitions of which the fastest counts: other programs and an interrupt make a call slower, never faster."""
 _MARGIN = 0.9
 """Share of the limit that is aimed at, since a second measurement differs from the first."""
-
-
-def predictor_of(model: FittedRFM) -> Predictor:
-    """Return the predictor that a file of this model would give."""
-    found = describe(model)
-    return Predictor.build(found.manifest, found.arrays)
 
 
 def row_seconds(predictor: Predictor, repeats: int = _REPEATS) -> float:

@@ -11,15 +11,14 @@ from numpy.typing import NDArray
 from gramian.core.atomic import atomic_write
 from gramian.core.version import __version__
 from gramian.predictor import Predictor
-from gramian.rfm.export.description import FloatFormat
-from gramian.rfm.export.latency import predictor_of
+from gramian.rfm.export.description import FloatFormat, predictor_of
 from gramian.rfm.export.onnx_columns import standardised, table_inputs
 from gramian.rfm.export.onnx_nodes import BOOLEAN, FLOAT32, FLOAT64, INT64, ML, TEXT, Body, Node, Nodes
 from gramian.rfm.export.onnx_sums import outputs, predictions
 from gramian.rfm.model import FittedRFM
 
 if TYPE_CHECKING:
-    from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
+    from onnx import GraphProto, ModelProto, NodeProto, TensorProto
 
 OPSET, ML_OPSET, IR_VERSION = 20, 3, 9
 """Versions of the operators and of the file format: those of onnx 1.15, evaluated by onnxruntime from 1.17."""
