@@ -167,7 +167,7 @@ class ColumnCode:
         gone = np.isnan(x)
         if not self.expected and gone.any():
             warnings.warn(
-                f"{gone.sum()} entries of {name!r} are missing: the column's mean replaces them", stacklevel=5
+                f"{gone.sum()} entries of {name!r} are missing: the column's mean replaces them", stacklevel=4
             )
         filled = np.where(gone, self.fill, x)
         parts = [filled] if self.value else []
@@ -220,7 +220,7 @@ def _text(value: Any, blanks: frozenset[str]) -> str | None:
         if isinstance(value, bytes):
             value = value.decode()
         elif isinstance(value, numbers.Real | Decimal) and not isinstance(value, bool | np.bool_ | numbers.Integral):
-            value = str(int(value)) if float(value).is_integer() else repr(float(value))
+            value = str(int(float(value))) if float(value).is_integer() else repr(float(value))
     text = str(value)
     return None if text.strip() in blanks else text
 
@@ -434,8 +434,11 @@ class Predictor:
             if rows.shape[1] != len(self.names):
                 raise ValueError(f"X has {rows.shape[1]} columns, and the model was fitted to {len(self.names)}")
         else:
-            named = zip(self.columns, self._read(X), self.names, strict=True)
-            rows = np.hstack([code.encode(values, name, self.blanks) for code, values, name in named if code])
+            parts = []
+            for code, values, name in zip(self.columns, self._read(X), self.names, strict=True):
+                if code is not None:
+                    parts.append(code.encode(values, name, self.blanks))
+            rows = np.hstack(parts)
         return self.outputs_at((rows - self.center) / self.scale)
 
     def outputs_at(self, Z: Array) -> Array:
@@ -470,7 +473,8 @@ class Predictor:
             columns = [np.fromiter((row[name] for row in X), dtype=object, count=len(X)) for name in self.names]
         else:
             if isinstance(X, np.ma.MaskedArray):
-                X = np.where(np.ma.getmaskarray(X), None, X.data.astype(object))
+                gone, X = np.ma.getmaskarray(X), X.data.astype(object)
+                X[gone] = None
             table = np.array(X, dtype=object) if isinstance(X, list | tuple) else np.asarray(X)
             if table.ndim != 2:
                 raise ValueError(f"X has {table.ndim} dimensions: pass rows and columns, or a list of dicts")
@@ -500,7 +504,9 @@ class Predictor:
             blanks=frozenset(manifest["blanks"]),
             support=arrays["support"].astype(np.intp),
             sums=[CenterSum.build(part, arrays) for part in manifest["sums"]],
-            shares=None if tree is None else LeafShares(*(arrays[tree[name]] for name in parts), tree["paths"]),
+            shares=None
+            if tree is None
+            else LeafShares(**{name: arrays[tree[name]] for name in parts}, paths=tree["paths"]),
             target=manifest["target"],
             labels=None if labels is None else _labels(**labels),
             **wide,

@@ -82,7 +82,8 @@ def _body(body: Body) -> GraphProto:
     from onnx import helper
 
     inputs, results = (
-        [helper.make_tensor_value_info(name, FLOAT64, None) for name in names] for names in (body.inputs, body.outputs)
+        [helper.make_tensor_value_info(name, FLOAT64, [None] * dimensions) for name, dimensions in names.items()]
+        for names in (body.inputs, body.outputs)
     )
     return helper.make_graph([_node(node) for node in body.nodes], "coordinate", inputs, results)
 

@@ -15,11 +15,11 @@ FLOAT32, INT64, TEXT, BOOLEAN, FLOAT64 = 1, 7, 8, 9, 11
 
 @dataclass(frozen=True, eq=False)
 class Body:
-    """The graph inside a loop: its nodes, and the names of its inputs and outputs."""
+    """The graph inside a loop: its nodes, and its inputs and outputs by name, each with its number of dimensions."""
 
     nodes: list[Node]
-    inputs: list[str]
-    outputs: list[str]
+    inputs: dict[str, int]
+    outputs: dict[str, int]
 
 
 Attribute = int | float | str | list[int] | list[float] | list[str] | Body

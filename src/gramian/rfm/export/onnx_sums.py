@@ -83,7 +83,7 @@ def _power_sums(nodes: Nodes, u: str, points: str, n: int, p: float) -> str:
         size = inner.add("Abs", delta)
         power = size if p == 1 else inner.add("Pow", size, nodes.number(p))
     summed = inner.add("Add", total, power)
-    body = Body(inner.nodes, [total, mine, other], [summed])
+    body = Body(inner.nodes, {total: 2, mine: 1, other: 1}, {summed: 2})
     return nodes.add("Scan", start, nodes.add("Transpose", u, perm=[1, 0]), points, num_scan_inputs=2, body=body)
 
 
