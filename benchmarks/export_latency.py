@@ -28,7 +28,7 @@ from gramian.predictor import load
 
 RESULTS = Path(__file__).parent / "results" / "export_latency.json"
 COLUMNS, NEW = 20, 1000
-LIMITS = (None, 0.001, 0.0005, 0.0002, 0.0001, 0.00005)
+LIMITS = (None, 35e-6, 30e-6, 25e-6)
 
 
 def seconds(work: Callable[[], Any], repeats: int) -> float:
@@ -145,7 +145,7 @@ def markdown(results: dict[str, Any]) -> dict[str, str]:
         size.append(f"| {case['name']} | " + " | ".join(sizes) + f" | {case['largest_difference']:.0e} |")
     small = ["| `max_latency` | centres | one row | R² on new rows | typical change |", "|---|---|---|---|---|"]
     for row in results["limits"]:
-        limit = "none" if row["limit"] is None else f"{row['limit'] * 1e3:g} ms"
+        limit = "none" if row["limit"] is None else f"{row['limit'] * 1e3:.3f} ms"
         small.append(
             f"| {limit} | {row['centers']:,} | {row['latency'] * 1e3:.3f} ms | {row['r2']:.3f} | "
             f"{row['typical_change']:.3f} |"

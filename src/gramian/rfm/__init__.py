@@ -2,7 +2,8 @@
 
 ``classifier`` and ``regressor`` are scikit-learn's contract over ``estimator``; a fit reads the table
 (:mod:`gramian.tables`), plans and trains (``training``), and stores a frozen ``FittedRFM`` (``model``). Explanations
-(``explain``), intervals and probabilities (``uncertainty``), ``compression`` and files take that value.
+(``explain``), intervals and probabilities (``uncertainty``), ``compression``, files and predictors without torch
+(``export``) take that value.
 
 May import ``core``, ``display``, ``kernels``, ``solvers``, ``features``, ``tables`` and ``files``.
 

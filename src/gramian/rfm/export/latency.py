@@ -12,7 +12,7 @@ from gramian.predictor import Predictor
 from gramian.rfm.export.description import predictor_of
 from gramian.rfm.model import FittedRFM
 
-_REPEATS = 40
+_REPEATS = 100
 """Repetitions of which the fastest counts: other programs and an interrupt make a call slower, never faster."""
 _MARGIN = 0.9
 """Share of the limit that is aimed at, since a second measurement differs from the first."""

@@ -75,7 +75,7 @@ def _node(node: Node) -> NodeProto:
     from onnx import helper
 
     attributes = {name: _body(value) if isinstance(value, Body) else value for name, value in node.attributes.items()}
-    return helper.make_node(node.op, list(node.inputs), [node.output], domain=node.domain, **attributes)
+    return helper.make_node(node.op, list(node.inputs), [node.output], node.output, domain=node.domain, **attributes)
 
 
 def _body(body: Body) -> GraphProto:
