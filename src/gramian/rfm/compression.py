@@ -16,7 +16,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from gramian.core import threads
-from gramian.rfm.export.latency import centers_within, predictor_of, row_seconds
+from gramian.rfm.export import centers_within, predictor_of, row_seconds
 from gramian.rfm.machine import KernelMachine
 from gramian.rfm.model import Compression, Ensemble, FittedRFM
 from gramian.rfm.tree import TreeMachine

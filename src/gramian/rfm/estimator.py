@@ -27,8 +27,7 @@ from gramian.kernels import Kernel
 from gramian.rfm import explain as explanations
 from gramian.rfm.attributes import FittedAttribute, compression, dual_coef, feature_names, storable, training_rows
 from gramian.rfm.compression import compress
-from gramian.rfm.export import export_model
-from gramian.rfm.export.description import FloatFormat
+from gramian.rfm.export import FloatFormat, export_model
 from gramian.rfm.model import FittedRFM
 from gramian.rfm.options import (
     AnySolver,
@@ -317,11 +316,7 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         return refitted
 
     def compressed(self, n_centers: int | None = None, X: TableLike = None, max_latency: float | None = None) -> Self:
-        """Return a copy with at most ``n_centers`` training rows: smaller, and faster to predict with.
-
-        Or with as many as the exported predictor takes ``max_latency`` seconds for. See
-        :func:`gramian.rfm.compression.compress`; ``compression_`` of the copy states the loss on rows X.
-        """
+        """Return a smaller and faster copy with fewer centres; see :func:`gramian.rfm.compression.compress`."""
         small = copy.copy(self)
         small.model_ = compress(self.fitted(), n_centers, X, max_latency)
         return small
@@ -335,10 +330,7 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         write(storable(self), path)
 
     def export(self, path: str | os.PathLike[str], dtype: FloatFormat = "auto") -> None:
-        """Write a file that predicts without torch: ``.npz`` for :func:`gramian.predictor.load`, or ``.onnx``.
-
-        ``dtype="float32"`` makes it smaller. The file holds training rows; :mod:`gramian.rfm.export` says what else.
-        """
+        """Write a file that predicts without torch, .npz or .onnx; see :func:`gramian.rfm.export.export_model`."""
         export_model(self.fitted(), path, dtype)
 
     def summary(self) -> explanations.Summary:

@@ -24,7 +24,24 @@ _CHECKED_ROWS, _SMALL_CHANGE = 64, 1e-5
 
 
 def export_model(model: FittedRFM, path: str | os.PathLike[str], dtype: FloatFormat = "auto") -> None:
-    """Write a fitted model for the NumPy predictor (``.npz``) or as an ONNX graph (``.onnx``)."""
+    """Write a fitted model for the NumPy predictor (``.npz``) or as an ONNX graph (``.onnx``).
+
+    The file holds training rows: the centres of the model, standardised, and the names of categories.
+
+    Parameters
+    ----------
+    model : FittedRFM
+    path : str or path
+        Its ending decides on the format.
+    dtype : "auto" or "float32"
+        With ``"float32"`` the arrays of an ``.npz`` file are float32, so that it is smaller, and the inputs and outputs
+        of an ONNX graph are. Arithmetic is in float64 in any case.
+
+    Raises
+    ------
+    NotExportableError
+        If a part of the model cannot be exported, such as a column of dates; nothing is written then.
+    """
     writers = {".npz": write_numpy, ".onnx": write_onnx}
     ending = Path(path).suffix.lower()
     if ending not in writers:

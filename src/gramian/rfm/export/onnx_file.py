@@ -74,8 +74,10 @@ def _model(predictor: Predictor, floats: int) -> ModelProto:
 def _node(node: Node) -> NodeProto:
     from onnx import helper
 
-    attributes = {name: _body(value) if isinstance(value, Body) else value for name, value in node.attributes.items()}
-    return helper.make_node(node.op, list(node.inputs), [node.output], node.output, domain=node.domain, **attributes)
+    made = helper.make_node(node.op, list(node.inputs), [node.output], node.output, domain=node.domain)
+    for name, value in node.attributes.items():
+        made.attribute.append(helper.make_attribute(name, _body(value) if isinstance(value, Body) else value))
+    return made
 
 
 def _body(body: Body) -> GraphProto:
@@ -89,9 +91,7 @@ def _body(body: Body) -> GraphProto:
 
 
 def _tensor(name: str, array: NDArray[np.generic]) -> TensorProto:
-    from onnx import helper, numpy_helper
+    from onnx import numpy_helper
 
-    if array.dtype.kind in "UO":
-        texts = [str(value).encode() for value in array.tolist()]
-        return helper.make_tensor(name, TEXT, list(array.shape), texts)
-    return numpy_helper.from_array(array.astype(np.int64) if array.dtype.kind in "iu" else array, name)
+    formats = {"U": object, "i": np.int64, "u": np.int64}
+    return numpy_helper.from_array(array.astype(formats.get(array.dtype.kind, array.dtype)), name)
