@@ -158,6 +158,8 @@ class TestTables:
             mixed.predict(new.drop(columns="rooms"))
         with pytest.raises(ValueError, match="no column 'rooms'"):
             mixed.predict([{"area": 1.0}])
+        with pytest.raises(ValueError, match="the same name"):
+            mixed.predict(new.rename(columns={"same": "rooms"}))
         with pytest.raises(ValueError, match="'rooms' holds the value 'many'"):
             mixed.predict([{**new.iloc[0].to_dict(), "rooms": "many"}])
         with pytest.raises(ValueError, match="'rooms' contains infinity"):

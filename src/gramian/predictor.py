@@ -464,6 +464,8 @@ class Predictor:
         """Return the columns of a table as arrays, in the order of the training table."""
         if hasattr(X, "columns") and hasattr(X, "shape"):  # a frame of pandas or polars
             found = {str(name): name for name in X.columns}
+            if len(found) < len(X.columns):
+                raise ValueError("more than one column of X has the same name: rename them")
             names = self.names if self.named else list(found)
             self._check(set(found), names)
             columns = [np.asarray(X[found[name]]) for name in names]
