@@ -35,6 +35,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+__all__ = ["Predictor", "PredictorFileError", "load"]
+
 Array = NDArray[np.float64]
 FORMAT = 1
 """Number of the file format; a later one is refused."""

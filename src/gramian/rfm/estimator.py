@@ -27,7 +27,7 @@ from gramian.kernels import Kernel
 from gramian.rfm import explain as explanations
 from gramian.rfm.attributes import FittedAttribute, compression, dual_coef, feature_names, storable, training_rows
 from gramian.rfm.compression import compress
-from gramian.rfm.export import FloatFormat, export_model
+from gramian.rfm.export import export_model
 from gramian.rfm.model import FittedRFM
 from gramian.rfm.options import (
     AnySolver,
@@ -329,7 +329,7 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         check_is_fitted(self)
         write(storable(self), path)
 
-    def export(self, path: str | os.PathLike[str], dtype: FloatFormat = "auto") -> None:
+    def export(self, path: str | os.PathLike[str], dtype: Literal["auto", "float32"] = "auto") -> None:
         """Write a file that predicts without torch, .npz or .onnx; see :func:`gramian.rfm.export.export_model`."""
         export_model(self.fitted(), path, dtype)
 

@@ -17,14 +17,13 @@ True
 """
 
 from gramian.rfm.export.columns import NotExportableError
-from gramian.rfm.export.description import Description, FloatFormat, describe, predictor_of
+from gramian.rfm.export.description import Description, describe, predictor_of
 from gramian.rfm.export.files import export_model, write_numpy
 from gramian.rfm.export.latency import centers_within, row_seconds
 from gramian.rfm.export.onnx_file import write_onnx
 
 __all__ = [
     "Description",
-    "FloatFormat",
     "NotExportableError",
     "centers_within",
     "describe",
