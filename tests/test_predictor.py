@@ -138,6 +138,16 @@ class TestTables:
         given = pd.DataFrame({"code": pd.Categorical([2]), "x": [0.3]})
         assert answers.pop() == pytest.approx(float(model.predict(given)[0]))
 
+    def test_a_level_may_look_like_a_missing_entry(self, files):
+        predictor = load(files("frame"))
+        at = predictor.names.index("colour")
+        code = predictor.columns[at]
+        named = replace(code, levels=["nan" if level == "green" else level for level in code.levels])
+        values = np.array(["green", None], dtype=object)
+        as_level = np.array(["nan", None], dtype=object)
+        expected = code.encode(values, "colour", predictor.blanks)
+        assert (named.encode(as_level, "colour", predictor.blanks) == expected).all()
+
     def test_a_missing_entry_where_training_rows_had_none_is_the_mean_with_a_warning(self, files):
         model, new = fitted("laplace")
         given = new[:3].copy()

@@ -156,7 +156,8 @@ class ColumnCode:
         return slots, unknown, slots - 1 if self.missing else unknown
 
     def encode(self, values: NDArray[Any], name: str, blanks: frozenset[str]) -> Array:
-        """Return the encoded columns ``(n, k)`` of values; ``blanks`` are the texts of a missing entry."""
+        """Return the encoded columns ``(n, k)`` of values; ``blanks`` are texts of a missing entry, unless of a level."""
+        blanks = blanks.difference(self.levels, self.counted)
         if self.kind == "category":
             return self._category([_text(value, blanks) for value in values.tolist()])[:, self.kept]
         if self.kind not in ("number", "ordered"):

@@ -36,9 +36,8 @@ def standardised(nodes: Nodes, predictor: Predictor) -> str:
         rows = nodes.floats("X")
         rows = nodes.add("Where", nodes.add("IsNaN", rows), nodes.constant(means), rows)
     else:
-        blanks = "|".join(re.escape(text) for text in sorted(predictor.blanks))
         parts = [
-            _encoded(nodes, name, code, rf"\s*({blanks})\s*")
+            _encoded(nodes, name, code, _blank_pattern(predictor.blanks.difference(code.levels, code.counted)))
             for name, code in zip(predictor.names, predictor.columns, strict=True)
             if code is not None
         ]
@@ -46,6 +45,10 @@ def standardised(nodes: Nodes, predictor: Predictor) -> str:
     rows = nodes.add("Sub", rows, nodes.constant(predictor.center))
     rows = nodes.add("Div", rows, nodes.constant(predictor.scale))
     return nodes.add("Gather", rows, nodes.integers(*predictor.support.tolist()), axis=1)
+
+
+def _blank_pattern(blanks: frozenset[str]) -> str:
+    return rf"\s*({'|'.join(re.escape(text) for text in sorted(blanks))})\s*"
 
 
 def _encoded(nodes: Nodes, name: str, code: ColumnCode, blank: str) -> str:
