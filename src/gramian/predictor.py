@@ -156,7 +156,7 @@ class ColumnCode:
         return slots, unknown, slots - 1 if self.missing else unknown
 
     def encode(self, values: NDArray[Any], name: str, blanks: frozenset[str]) -> Array:
-        """Return the encoded columns ``(n, k)`` of values; ``blanks`` are texts of a missing entry, unless of a level."""
+        """Return the encoded columns ``(n, k)``; ``blanks`` are the texts of missing entries that are no level."""
         blanks = blanks.difference(self.levels, self.counted)
         if self.kind == "category":
             return self._category([_text(value, blanks) for value in values.tolist()])[:, self.kept]
