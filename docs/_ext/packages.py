@@ -41,7 +41,8 @@ PACKAGES = (
     "gramian.core",
 )
 MODULES = {  # modules of a package whose names are imported by their own path
-    "gramian.rfm": ("model", "options", "explain", "uncertainty.holdout", "compression", "search"),
+    "gramian": ("predictor",),
+    "gramian.rfm": ("model", "options", "explain", "uncertainty.holdout", "compression", "export", "search"),
     "gramian.nets": ("alignment", "adapters", "trackers", "feature_matrix", "matrices"),
     "gramian.theory": ("printed",),
     "gramian.experiments": ("papers", "cell", "store", "verdict", "page"),

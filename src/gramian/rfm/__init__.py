@@ -2,8 +2,8 @@
 
 ``classifier`` and ``regressor`` are scikit-learn's contract over ``estimator``; a fit reads the table
 (:mod:`gramian.tables`), plans and trains (``training``), and stores a frozen ``FittedRFM`` (``model``). Explanations
-(``explain``), intervals and probabilities (``uncertainty``), ``compression`` and files take that value. ``search``
-tries other parameters.
+(``explain``), intervals and probabilities (``uncertainty``), ``compression``, files and predictors without torch
+(``export``) take that value. ``search`` tries other parameters.
 
 May import ``core``, ``display``, ``kernels``, ``solvers``, ``features``, ``tables`` and ``files``.
 

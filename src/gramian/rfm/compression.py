@@ -16,6 +16,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from gramian.core import threads
+from gramian.rfm.export import centers_within, predictor_of, row_seconds
 from gramian.rfm.machine import KernelMachine
 from gramian.rfm.model import Compression, Ensemble, FittedRFM
 from gramian.rfm.tree import TreeMachine
@@ -27,19 +28,25 @@ _LEAST_POWER = {torch.float32: 1e-6, torch.float64: 1e-10}
 """If P² is below this share of k(x, x), the present centres represent x up to the round-off of predictions."""
 
 
-def compress(model: FittedRFM, n_centers: int, X: TableLike = None) -> FittedRFM:
+def compress(
+    model: FittedRFM, n_centers: int | None = None, X: TableLike = None, max_latency: float | None = None
+) -> FittedRFM:
     """Project a fitted model onto fewer centres: it becomes smaller, and faster to predict with.
 
     Parameters
     ----------
     model : FittedRFM
         Its members must be kernel machines: a tree cannot be compressed.
-    n_centers : int
+    n_centers : int, optional
         Number of centres, at most. They are selected for this function among at most ``max(4000, 4 n_centers)`` random
         training rows; fewer are returned where fewer represent all of these rows.
     X : array or frame, optional
         Rows on which the change of predictions is measured; by default the training rows among which the centres were
         selected.
+    max_latency : float, optional
+        Seconds of processor time in which the exported NumPy predictor is to predict one row on this computer, instead
+        of ``n_centers``: the number of centres follows from a measurement
+        (:func:`gramian.rfm.export.centers_within`). A model that is as fast already is returned with all its centres.
 
     Returns
     -------
@@ -59,6 +66,10 @@ def compress(model: FittedRFM, n_centers: int, X: TableLike = None) -> FittedRFM
     machine = model.machine
     if isinstance(machine, TreeMachine):
         raise ValueError('a tree of kernel machines cannot be compressed; fit with solver="nystrom" instead')
+    if (n_centers is None) == (max_latency is None):
+        raise ValueError("give either n_centers or max_latency, the seconds for one row")
+    if max_latency is not None:
+        return _within(model, max_latency, X)
     if not (isinstance(n_centers, int | np.integer) and 0 < n_centers <= machine.n):
         raise ValueError(
             f"n_centers must be an integer from 1 to {machine.n}, the present number of centres; got {n_centers!r}"
@@ -77,6 +88,16 @@ def compress(model: FittedRFM, n_centers: int, X: TableLike = None) -> FittedRFM
         held_out=held_out,
         compression=Compression(len(centers), machine.n, error, typical, largest),
     )
+
+
+def _within(model: FittedRFM, max_latency: float, X: TableLike) -> FittedRFM:
+    """Compress a model to the number of centres that keeps the latency of one row; record the latency it has then."""
+    n = model.machine.n
+    n_centers = centers_within(model, max_latency)
+    small = compress(model, n_centers, X) if n_centers < n else replace(model, compression=Compression(n, n, 0, 0, 0))
+    assert small.compression is not None
+    latency = row_seconds(predictor_of(small))
+    return replace(small, compression=replace(small.compression, latency=latency))
 
 
 def project(

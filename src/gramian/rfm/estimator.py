@@ -35,6 +35,7 @@ from gramian.rfm.attributes import (
     training_rows,
 )
 from gramian.rfm.compression import compress
+from gramian.rfm.export import export_model
 from gramian.rfm.model import FittedRFM, index_labels
 from gramian.rfm.options import (
     AnySolver,
@@ -315,13 +316,10 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         refitted.selected_columns_ = tuple(model.columns.names[j] for j in best)
         return refitted
 
-    def compressed(self, n_centers: int, X: TableLike = None) -> Self:
-        """Return a copy with at most ``n_centers`` training rows: smaller, and faster to predict with.
-
-        See :func:`gramian.rfm.compression.compress`; ``compression_`` of the copy states the loss on rows X.
-        """
+    def compressed(self, n_centers: int | None = None, X: TableLike = None, max_latency: float | None = None) -> Self:
+        """Return a smaller and faster copy with fewer centres; see :func:`gramian.rfm.compression.compress`."""
         small = copy.copy(self)
-        small.model_ = compress(self.fitted(), n_centers, X)
+        small.model_ = compress(self.fitted(), n_centers, X, max_latency)
         return small
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -331,6 +329,10 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         """
         check_is_fitted(self)
         write(storable(self), path)
+
+    def export(self, path: str | os.PathLike[str], dtype: Literal["auto", "float32"] = "auto") -> None:
+        """Write a file that predicts without torch, .npz or .onnx; see :func:`gramian.rfm.export.export_model`."""
+        export_model(self.fitted(), path, dtype)
 
     def summary(self) -> explanations.Summary:
         """Return scores on held-out rows, what was selected, the most important columns, and the rounds."""

@@ -78,8 +78,19 @@ class KernelMachine:
         return replace(self, operator=self.operator.released())
 
     def predict(self, X: Float[Tensor, "m d"], *, batch_invariant: bool = True) -> Float[Tensor, "m c"]:
-        """``f(X)``; if ``batch_invariant``, the last bits of a row do not depend on its batch, else it is faster."""
-        return self.operator.predict(X.to(self.X.dtype), self.coef, batch_invariant=batch_invariant)
+        """``f(X)``; if ``batch_invariant``, the last bits of a row do not depend on its batch, else it is faster.
+
+        Batch-invariant values are computed in the wide format, at rows in the format of the training rows: large
+        coefficients of a smooth kernel cancel, and kernel values in float32 would lose the digits that are left.
+        """
+        X = X.to(self.X.dtype)
+        if not batch_invariant:
+            return self.operator.predict(X, self.coef, batch_invariant=False)
+        return self._wide_operator.predict(X.to(self._wide_operator.dtype), self.coef)
+
+    @cached_property
+    def _wide_operator(self) -> KernelOperator:
+        return self.operator.widened()
 
     def predict_once(self, X: Float[Tensor, "m d"]) -> Float[Tensor, "m c"]:
         """``f(X)``, not batch invariant, without a cache of prepared rows: a screening holds dozens of machines."""

@@ -133,7 +133,8 @@ class Compression:
 
     ``function_error`` is ``‖f − f̃‖ / ‖f‖`` in the kernel's own space, a bound: ``|f(x) − f̃(x)| ≤ ‖f − f̃‖ √k(x, x)``.
     ``typical_change`` and ``largest_change`` are root mean square and maximum of ``|f − f̃|`` on some rows, divided by
-    the standard deviation of f on them.
+    the standard deviation of f on them. ``latency`` is the processor time in seconds for one row with the exported
+    NumPy predictor, where a limit for it was given.
     """
 
     n_centers: int
@@ -141,6 +142,7 @@ class Compression:
     function_error: float
     typical_change: float
     largest_change: float
+    latency: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
