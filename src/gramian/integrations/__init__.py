@@ -1,7 +1,7 @@
 """Adapters to tools outside this library: AutoGluon and TabArena, MLflow, and the Hugging Face Hub.
 
 Contents: ``autogluon`` has a model for AutoGluon's predictor, ``mlflow`` saves and logs models in MLflow's format, and
-``hub`` writes a model card beside a model file and uploads both. Each tool is an extra that is imported when its adapter
+``hub`` writes a model card beside a model file and uploads both. Each tool is an extra, imported when its adapter
 is used; an ImportError names the line that installs it. The adapters pass data and settings on to the estimators, and
 contain no training of their own. For Optuna see :func:`gramian.rfm.search.published_space`.
 

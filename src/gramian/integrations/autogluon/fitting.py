@@ -111,4 +111,5 @@ def fit_estimator(
         free_bytes=free_bytes,
         device=device,
     )
-    return estimator.fit(X, y, sample_weight=sample_weight, eval_set=eval_set)
+    estimator.fit(X, y, sample_weight=sample_weight, eval_set=eval_set)
+    return estimator

@@ -31,9 +31,9 @@ class GramianModel(AbstractModel):  # type: ignore[misc]
     """Recursive feature machine as a model of AutoGluon, for binary and multiclass classification and regression.
 
     Hyperparameters are the parameters of :class:`gramian.RFMClassifier` and :class:`gramian.RFMRegressor`; options of
-    the kernel and the update are written as ``kernel__bandwidth_scale``. Frames are passed on as they are: the estimator
-    encodes categories and missing entries. Validation rows of AutoGluon select rounds and candidates; a refit on all
-    rows makes folds instead. AutoGluon itself saves fitted predictors with pickle.
+    the kernel and the update are written as ``kernel__bandwidth_scale``. Frames are passed on as they are: the
+    estimator encodes categories and missing entries. Validation rows of AutoGluon select rounds and candidates; a
+    refit on all rows makes folds instead. AutoGluon itself saves fitted predictors with pickle.
 
     Needs AutoGluon 1.6 or newer, the extra ``gramian[autogluon]``::
 
@@ -49,9 +49,6 @@ class GramianModel(AbstractModel):  # type: ignore[misc]
     seed_name = "random_state"
     default_resources_physical_cores_only = True
     _supported_problem_types: ClassVar[list[str]] = list(PROBLEM_TYPES)
-    _default_auxiliary_params_extra: ClassVar[dict[str, object]] = {
-        "valid_raw_types": ["bool", "int", "float", "category", "object", "datetime"]
-    }
 
     def _fit(
         self,
