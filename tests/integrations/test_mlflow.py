@@ -101,7 +101,9 @@ class TestWithMlflow:
             np.testing.assert_array_equal(found, model.predict(rows))
 
     def test_a_folder_of_another_flavour_is_refused(self, mlflow, tmp_path):
-        mlflow.pyfunc.save_model(tmp_path / "m", python_model=lambda model_input: model_input)
+        mlflow.pyfunc.save_model(
+            tmp_path / "m", python_model=lambda model_input: model_input, pip_requirements=["numpy"]
+        )
         with pytest.raises(ValueError, match="holds no model of gramian; its flavours are python_function"):
             load_model(tmp_path / "m")
 

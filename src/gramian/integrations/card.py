@@ -33,6 +33,13 @@ _NAMES = {
     "rmse": "root mean squared error",
     "mae": "mean absolute error",
 }
+_SOURCES = {
+    "folds": "each was predicted by models that were fitted to other folds; the model in the file is fitted to all rows",
+    "split": "they are other rows than those of the fits that were compared on them",
+    "evaluation set": "they are an evaluation set, which also selected the model",
+    "leave-one-out": "each was left out of the last solve, while the features were learned from all rows",
+}
+"""Descriptions of the sources of :class:`gramian.rfm.uncertainty.holdout.HoldoutPredictions`."""
 
 
 def card_text(
@@ -58,7 +65,7 @@ def card_text(
         **({"license": license} if license else {}),
         "model-index": [{"name": title, "results": [_results(kind, dataset, rows.source, scores)]}],
     }
-    table = [[_NAMES[name], format_number(value), format_number(constant[name])] for name, value in scores.items()]
+    table = [[_NAMES[name], _shown(name, value), _shown(name, constant[name])] for name, value in scores.items()]
     lines = [
         "---",
         *(f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in front.items()),  # JSON is YAML
@@ -73,8 +80,8 @@ def card_text(
         "",
         *_table(["metric", "model", "constant prediction"], table),
         "",
-        f"The {len(rows.y):,} held-out rows are from: {rows.source}. The constant prediction is the most frequent "
-        "class or the mean, and the shares of the classes as probabilities.",
+        f"{len(rows.y):,} rows were held out: {_SOURCES[rows.source]}. The constant prediction is "
+        + ("the mean." if fitted.classes is None else "the most frequent class, with the shares of the classes."),
         "",
         "## Fit",
         "",
@@ -97,8 +104,8 @@ def card_text(
         "## The file contains training rows",
         "",
         f"A kernel machine predicts from its centres: `{file_name}` contains {len(fitted.row_index):,} of its training "
-        "rows (in standardised columns), the names of the columns and the levels of categories. Publish it only if "
-        "these may be public.",
+        "rows (standardised, with the constants that undo it), the names of the columns and the levels of categories. "
+        "Publish it only if these may be public.",
         "",
     ]
     return "\n".join(lines)
@@ -166,6 +173,10 @@ def _results(kind: str, dataset: str, source: str, scores: Scores) -> dict[str, 
         "dataset": {"type": "tabular", "name": dataset or f"held-out rows ({source})"},
         "metrics": [{"type": name, "name": _NAMES[name], "value": value} for name, value in scores.items()],
     }
+
+
+def _shown(name: str, value: float) -> str:
+    return format_number(value) if name in ("rmse", "mae") else f"{value:.3f}"
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
