@@ -34,7 +34,7 @@ _NAMES = {
     "mae": "mean absolute error",
 }
 _SOURCES = {
-    "folds": "each was predicted by models that were fitted to other folds; the model in the file is fitted to all rows",
+    "folds": "each was predicted by models fitted to other folds, and the model in the file is fitted to all rows",
     "split": "they are other rows than those of the fits that were compared on them",
     "evaluation set": "they are an evaluation set, which also selected the model",
     "leave-one-out": "each was left out of the last solve, while the features were learned from all rows",
