@@ -110,13 +110,15 @@ def test_tabarena_finds_and_verifies_the_model(tmp_path, monkeypatch):
     """The check of TabArena's own ``tests/tabarena/models/test_all_models.py``, with the folder added to its path."""
     models = pytest.importorskip("tabarena.models", reason="TabArena is not installed: pip install tabarena")
     from autogluon.tabular.testing import FitHelper
+    from tabarena.benchmark.experiment import TabArenaV0pt1ExperimentBundle
     from tabarena.models import _registry, warmup
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(models, "__path__", [*models.__path__, str(MODELS)])
     monkeypatch.setattr(_registry, "_REGISTRY", None)
     info = models.get_model_registry()["Gramian"]
-    experiments = info.search_space.generate_all_bag_experiments(num_random_configs=2)
+    experiments = TabArenaV0pt1ExperimentBundle(models=[("Gramian", 2)]).build_experiments()
+    assert len(experiments) == 3
     assert experiments[0].name == info.method_metadata.config_default
     assert info.method_metadata.ag_key == info.model_cls.ag_key
     assert info.model_cls.seed_name == model.GramianModel.seed_name

@@ -14,7 +14,7 @@ gramian_method_metadata = MethodMetadata.config(
     can_hpo=True,
     ag_key="TA-GRAMIAN",
     model_key="GRAMIAN",
-    config_default="TA-Gramian_c1_BAG_L1",
+    config_default="TA-Gramian_c1_default_BAG_L1",
     verified=False,
     reference_url="https://doi.org/10.1126/science.adi5639",
 )
