@@ -87,18 +87,40 @@ class TestWithMlflow:
         assert info.signature.inputs.input_names() == ["size", "town"]
         assert info.signature.outputs is not None
 
-    def test_signatures_without_rows(self, mlflow, classifier, tmp_path):
-        named = RFMRegressor(**FAST).fit(pd.DataFrame({"a": np.arange(20.0)}), np.arange(20.0))
-        assert str(infer_signature(named).inputs) == "['a': double (required)]"
-        arrays = RFMRegressor(**FAST).fit(np.arange(20.0)[:, None], np.arange(20.0))
-        assert infer_signature(arrays).inputs.inputs[0].shape == (-1, 1)
+    def test_rows_of_any_kind_pass_the_signature(self, mlflow, tmp_path):
+        rng = np.random.default_rng(0)
+        X, y = table()
+        X["kind"] = pd.Categorical(rng.choice(["a", "b"], len(X)))
+        X["day"] = pd.date_range("2020-01-01", periods=len(X))
+        X["count"] = rng.integers(0, 5, len(X))
+        model = RFMClassifier(**FAST).fit(X, y)
+        save_model(model, tmp_path / "m", input_example=X.head(3), method="predict_proba")
+        one = mlflow.pyfunc.load_model(str(tmp_path / "m"))
+        gaps = X.astype({"count": float}).mask(rng.random(X.shape) < 0.1)
+        np.testing.assert_array_equal(one.predict(gaps[X.columns[::-1]]), model.predict_proba(gaps))
+        with pytest.raises(mlflow.MlflowException, match="missing inputs"):
+            one.predict(X.drop(columns="town"))
+
+    @pytest.mark.parametrize("kind", [float, "int64", "float32"])
+    def test_numbers_of_every_format_pass_the_signature(self, mlflow, tmp_path, kind):
+        X = np.arange(40.0).reshape(20, 2)
+        for name, train, rows in (
+            ("named", pd.DataFrame(X, columns=["a", "b"]), pd.DataFrame(X, columns=["a", "b"]).astype(kind)),
+            ("array", X, X.astype(kind)),
+        ):
+            model = RFMRegressor(**FAST).fit(train, X[:, 0])
+            save_model(model, tmp_path / name, input_example=rows[:3])
+            found = mlflow.pyfunc.load_model(str(tmp_path / name))
+            np.testing.assert_array_equal(found.predict(rows), model.predict(rows))
+
+    def test_a_signature_has_the_columns_and_the_output(self, classifier):
+        X, _ = table()
         assert infer_signature(classifier).inputs.input_names() == ["size", "town"]
-        texts = RFMRegressor(**FAST).fit([["a"], ["b"]] * 10, np.arange(20.0))
-        assert infer_signature(texts) is None
-        for name, model, rows in (("n", named, pd.DataFrame({"a": [1.5]})), ("x", arrays, np.array([[1.5]]))):
-            save_model(model, tmp_path / name)
-            found = mlflow.pyfunc.load_model(str(tmp_path / name)).predict(rows)
-            np.testing.assert_array_equal(found, model.predict(rows))
+        assert infer_signature(classifier).outputs is None
+        found = infer_signature(classifier, X, "predict_proba")
+        assert found.outputs.inputs[0].shape == (-1, 2)
+        arrays = RFMRegressor(**FAST).fit(np.arange(20.0)[:, None], np.arange(20.0))
+        assert infer_signature(arrays) is None
 
     def test_a_folder_of_another_flavour_is_refused(self, mlflow, tmp_path):
         mlflow.pyfunc.save_model(

@@ -148,26 +148,21 @@ def load_model(
 def infer_signature(
     model: RFMClassifier | RFMRegressor, input_example: TableLike = None, method: str = "predict"
 ) -> ModelSignature | None:
-    """Return the names and types of the input's columns, and the type of the output where rows of input are given.
+    """Return the names of the input's columns, and the type of the output where rows of input are given.
 
-    Without rows the names come from the fitted model. Columns are doubles where the training table had complete columns
-    of numbers only; else their values are of any type, since the estimator reads numbers from text too. None is
-    returned for an array that is not of numbers: MLflow has no type for it.
+    Columns are of any type: MLflow refuses integers for doubles, categories for text and gaps in integers, all of which
+    the estimator reads. None is returned where the training table was an array: its columns have no names.
     """
-    types, schema = require("mlflow.types", _PURPOSE, "mlflow"), require("mlflow.types.schema", _PURPOSE, "mlflow")
-    models = _mlflow().models
-    if input_example is not None:
-        signature: ModelSignature = models.infer_signature(input_example, getattr(model, method)(input_example))
-        return signature
-    reader = model.fitted().preprocessing.reader
-    if reader.feature_names is not None:
-        kind = types.DataType.double if reader.encoder is None else schema.AnyType()
-        inputs = [types.ColSpec(kind, str(name)) for name in reader.feature_names]
-    elif reader.encoder is None:
-        inputs = [types.TensorSpec(np.dtype(np.float64), (-1, reader.n_features))]
-    else:
+    mlflow, types = _mlflow(), require("mlflow.types.schema", _PURPOSE, "mlflow")
+    names = model.fitted().preprocessing.reader.feature_names
+    if names is None:
         return None
-    found: ModelSignature = models.ModelSignature(inputs=types.Schema(inputs))
+    outputs = None
+    if input_example is not None:
+        predicted = getattr(model, method)(input_example)
+        outputs = mlflow.models.infer_signature(predicted, predicted).outputs
+    inputs = types.Schema([types.ColSpec(types.AnyType(), str(name)) for name in names])
+    found: ModelSignature = mlflow.models.ModelSignature(inputs=inputs, outputs=outputs)
     return found
 
 
