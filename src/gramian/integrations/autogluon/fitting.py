@@ -22,13 +22,13 @@ METRICS = {
 }
 """AutoGluon's names of metrics by which an estimator can select rounds and candidates.
 
-Accuracy is not among them: on a few hundred validation rows it distinguishes rounds less well than the squared error of
-the coded target, which is the estimator's default.
+Accuracy is not among them: it counts whole rows, so that rounds often tie on a few hundred validation rows. The squared
+error of the coded target, the estimator's default, is used instead.
 """
 MEMORY_SHARE = 0.8
 """Share of the free memory that a fit may use: the share that the estimators themselves take by default."""
 _TIME_SHARE = 0.9
-"""Share of the seconds that is passed on: a fit keeps to its limit within a tenth."""
+"""Share of the seconds that is passed on; the rest is headroom, since a fit finishes the step it is in."""
 
 
 def make_estimator(
