@@ -12,7 +12,7 @@ LANGUAGES = {"python", "console", "text", "toml", "yaml", "bash"}
 """What a block may be; python and console are run, others are shown. A directive stands in braces."""
 ELSEWHERE = {"cli": "tests/cli/test_docs.py", "networks": "tests/nets/test_docs.py"}
 """Pages of which a test asks more than that they run."""
-NEEDS = {"dask": ("distributed", "pyarrow"), "tuning": ("optuna", "sklearn.callback")}
+NEEDS = {"dask": ("distributed", "pyarrow"), "tuning": ("optuna", "sklearn.callback"), "integrations": ("optuna",)}
 HERE = [path for path in pages() if path.stem not in ELSEWHERE]
 
 
