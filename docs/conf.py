@@ -66,6 +66,7 @@ sphinx_gallery_conf = {
     "within_subsection_order": "FileNameSortKey",
     "abort_on_example_error": True,
     "download_all_examples": False,
+    "thumbnail_size": (640, 448),
     "show_memory": False,
     "show_signature": False,
     "remove_config_comments": True,

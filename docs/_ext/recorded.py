@@ -130,8 +130,7 @@ TABLES: dict[str, Callable[[], str]] = {
 
 
 PICKED_SETS = 66
-"""Sets with at most 1,000 rows in the record of UCI tables, on which the rules of the default were picked. The record is
-sorted by rows, so they are its first ones."""
+"""UCI sets with at most 1,000 rows, on which the rules of the default were picked; the record is sorted by rows."""
 
 
 def facts() -> dict[str, str]:
