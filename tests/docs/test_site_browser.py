@@ -15,7 +15,7 @@ pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed"),
 ]
 PAGES = ["index", "start", "tutorial_table", "howto", "peers", "architecture", "scale", "glossary", "papers",
-         "reference", "api/gramian.kernels",
+         "reference", "api/gramian.kernels", "idea_rfm", "notation", "stability",
          "api/names/gramian.RFMRegressor", "auto_examples/index", "theory"]  # fmt: skip
 
 
@@ -59,3 +59,23 @@ def test_navigation_and_search(view):
     found = [link.get_attribute("href") for link in view.locator("#search-results li a").all()]
     assert any("scale.html" in address for address in found), found
     assert view.wrong == []
+
+
+@pytest.mark.parametrize(
+    "name", ["idea_alignment", "idea_rfm", "idea_fact", "idea_gram", "theory", "notation", "networks"]
+)
+def test_formulas_are_drawn_without_the_network(view, name):
+    view.goto((SITE / f"{name}.html").as_uri())
+    view.wait_for_selector("mjx-container svg", state="attached")
+    view.wait_for_function("window.MathJax.startup.document.state() >= 200")  # everything is typeset
+    assert view.evaluate("document.querySelectorAll('.math:not(:has(mjx-container))').length") == 0
+    assert view.evaluate("document.querySelectorAll('mjx-merror, [data-mjx-error]').length") == 0
+    assert view.wrong == []
+
+
+@pytest.mark.parametrize(("word", "page"), [("sparse", "tables"), ("cite", "papers"), ("arxiv", "papers")])
+def test_words_of_newcomers_are_found(view, word, page):
+    view.goto((SITE / "search.html").as_uri() + f"?q={word}")
+    view.wait_for_selector("#search-results li a")
+    found = [link.get_attribute("href") for link in view.locator("#search-results li a").all()]
+    assert any(f"{page}.html" in address for address in found), found
