@@ -1,9 +1,13 @@
 """The README: short, with examples of the promised length, and with the numbers of the records."""
 
 import re
+import shlex
 
+import numpy as np
 import pytest
+from click.testing import CliRunner
 
+from gramian.cli.main import cli
 from gramian.experiments import papers
 from gramian.experiments.counts import summary
 from gramian.experiments.store import ExperimentStore
@@ -93,6 +97,19 @@ def test_other_tools_are_named():
         (FOLDER / "peers.md").read_text(encoding="utf-8").split("## When to use something else")[1].split("\n## ")[0]
     )
     assert all(name in table for name in ("CatBoost", "LightGBM", "TabPFN", "TabICL", "xRFM"))
+
+
+def test_the_command_for_a_table_runs_as_it_stands(tmp_path, monkeypatch):
+    pd = pytest.importorskip("pandas")
+    (command,) = re.findall(r"`gramian (fit [^`]*)`", TEXT)
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"area": rng.uniform(20, 200, 40), "town": rng.choice(["Bonn", "Ulm"], 40)})
+    frame["price"] = 1000 * frame["area"] + 5000.5 * (frame["town"] == "Ulm")
+    monkeypatch.chdir(tmp_path)
+    frame.to_csv("data.csv", index=False)
+    result = CliRunner().invoke(cli, shlex.split(command))
+    assert result.exit_code == 0, result.output
+    assert {"model.gramian", "page.html"} <= {path.name for path in tmp_path.iterdir()}
 
 
 def test_links_lead_somewhere():
