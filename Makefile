@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test test-slow fuzz lint docs reproduction-page clean
+.PHONY: setup demo test test-slow fuzz lint docs package reproduction-page clean
 
 setup: .venv/ready
 
@@ -45,10 +45,14 @@ lint: setup
 docs: setup
 	OMP_NUM_THREADS=1 $(BIN)/python -m sphinx -b html -q -j auto -W --keep-going docs docs/_build/html
 
+# dist/: the source archive and the wheel, which is tried in a fresh environment.
+package: setup
+	.ci/package $(BIN)/python
+
 # The page of all committed records, reproduction/index.html, with its figures; minutes, and nothing is computed again.
 reproduction-page: setup
 	OMP_NUM_THREADS=1 $(BIN)/gramian reproduce --page
 
 clean:
 	rm -rf reproduction/figures reproduction/index.html docs/_build docs/api docs/auto_examples docs/sg_execution_times.rst
-	rm -rf .venv demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv dist demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

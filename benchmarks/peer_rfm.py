@@ -205,7 +205,7 @@ def main() -> None:
 
 
 def markdown(rows: list[dict]) -> str:
-    """The table for the README."""
+    """The table of docs/peers.md."""
     lines = [
         "| task | rows | gramian | of the machine's bound | xRFM | times faster | memory | test score, ours / theirs |",
         "|---|---|---|---|---|---|---|---|",

@@ -37,9 +37,15 @@ smartquotes = False  # otherwise the two dashes of an option become one long das
 templates_path = ["_templates"]
 suppress_warnings = ["config.cache"]  # the gallery's settings contain functions
 
-myst_enable_extensions = ["colon_fence", "deflist", "substitution", "attrs_inline"]
+myst_enable_extensions = ["colon_fence", "deflist", "substitution", "attrs_inline", "dollarmath"]
+myst_dmath_allow_space = False  # "$20 and $30" are prices
+myst_dmath_allow_digits = False
 myst_heading_anchors = 3
 myst_substitutions = recorded.facts()
+
+# Formulas are drawn by a copy of MathJax 3.2.2 (Apache License 2.0, beside it), so that the site reads offline.
+mathjax_path = "mathjax/tex-svg.js"
+mathjax3_config = {"options": {"enableMenu": False}}  # the menu would load parts that are not in the copy
 
 autosummary_ignore_module_all = False
 autodoc_member_order = "bysource"
@@ -60,6 +66,7 @@ sphinx_gallery_conf = {
     "within_subsection_order": "FileNameSortKey",
     "abort_on_example_error": True,
     "download_all_examples": False,
+    "thumbnail_size": (640, 448),
     "show_memory": False,
     "show_signature": False,
     "remove_config_comments": True,

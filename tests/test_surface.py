@@ -55,6 +55,7 @@ def test_a_star_brings_every_name_and_an_attribute_is_enough(monkeypatch):
 
 
 def test_subpackages_pickles_and_plugins_in_a_process_that_has_imported_nothing():
+    pytest.importorskip("dask", reason="dask is not installed")
     made = pickle.dumps(gramian.RFMRegressor(n_rounds=3))
     packages = ["core", "features", "files", "kernels", "nets", "rfm", "solvers", "tables"]
     lines = [

@@ -36,7 +36,8 @@ class TestFit:
     def test_the_saved_model_is_fitted_to_all_rows(self, model):
         frame = houses()[["area", "rooms", "noise"]]
         expected = gramian.RFMRegressor(**QUICK).fit(frame, houses()["price"].to_numpy())
-        assert np.array_equal(gramian.load(model).predict(frame), expected.predict(frame))
+        # Prices come from text: pandas before version 3 may read the last bit of a number differently.
+        assert np.allclose(gramian.load(model).predict(frame), expected.predict(frame), rtol=1e-12)
 
     def test_the_json_record_has_scores_importances_and_columns(self, run, table, tmp_path):
         result = run("fit", table, "--target", "sold", "--drop", "price", "--out", tmp_path / "m.gramian", "--json")

@@ -41,7 +41,7 @@ def test_the_notation_has_rows():
     assert len(ROWS) > 40
 
 
-@pytest.mark.parametrize(("script", "page"), [("peer_rfm", "README.md"), ("lp_speed", "benchmarks/README.md")])
+@pytest.mark.parametrize(("script", "page"), [("lp_speed", "benchmarks/README.md")])
 def test_pages_quote_the_recorded_benchmark(script, page):
     """The table of the page is the one that the benchmark script prints from its last recorded run."""
     spec = importlib.util.spec_from_file_location(script, ROOT / f"benchmarks/{script}.py")

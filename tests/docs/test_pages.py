@@ -1,14 +1,15 @@
 """Every example of every page runs as it stands, or says why it does not."""
 
+import re
 from contextlib import nullcontext
 
 import pytest
 
 from gramian import __version__
 from gramian.experiments import papers, registry
-from pages import ROOT, blocks, pages, run
+from pages import FOLDER, ROOT, blocks, pages, run
 
-LANGUAGES = {"python", "console", "text", "toml", "yaml", "bash"}
+LANGUAGES = {"python", "console", "text", "toml", "yaml", "bash", "bibtex"}
 """What a block may be; python and console are run, others are shown. A directive stands in braces."""
 ELSEWHERE = {"cli": "tests/cli/test_docs.py", "networks": "tests/nets/test_docs.py"}
 """Pages of which a test asks more than that they run."""
@@ -69,3 +70,21 @@ def test_generated_folders_are_ignored():
 
 def test_no_page_takes_the_place_of_the_sites_own():
     assert not {path.stem for path in pages()} & {"search", "genindex", "py-modindex"}
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in pages() if path.stem.startswith("idea_")], ids=lambda path: path.stem
+)
+def test_formulas_of_the_ideas_are_mathematics(path):
+    text = path.read_text(encoding="utf-8")
+    assert "\n$$\n" in text
+    without_code = re.sub(r"^ *```.*?^ *```$", "", text, flags=re.DOTALL | re.MULTILINE)
+    assert not re.findall(r"^ {4,}\S.*", without_code, re.MULTILINE), "a formula in a code block"
+    assert not re.findall(r"`[^`\n]*[ᵀΣ∇∝‖][^`\n]*`", without_code), "a formula in code letters"
+
+
+def test_mathjax_is_beside_the_site_with_its_licence():
+    folder = FOLDER / "_static/mathjax"
+    assert "Apache License" in (folder / "LICENSE").read_text(encoding="utf-8")
+    assert (folder / "tex-svg.js").stat().st_size > 1e6
+    assert 'mathjax_path = "mathjax/tex-svg.js"' in (FOLDER / "conf.py").read_text(encoding="utf-8")

@@ -1,7 +1,6 @@
 """The parts of the site that are made by code: the reference, the packages, the plan's tables, tables from records."""
 
 import importlib
-import importlib.util
 import json
 import re
 
@@ -12,28 +11,6 @@ from gramian.rfm.training import plan, solver_choice
 from pages import FOLDER, ROOT, pages
 
 pytest.importorskip("sphinx", reason="the documentation's tools are not installed")
-
-
-def extension(name):
-    spec = importlib.util.spec_from_file_location(name, FOLDER / f"_ext/{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.fixture(scope="module")
-def packages():
-    return extension("packages")
-
-
-@pytest.fixture(scope="module")
-def plans():
-    return extension("plans")
-
-
-@pytest.fixture(scope="module")
-def recorded():
-    return extension("recorded")
 
 
 def rows_of(table):
@@ -172,4 +149,4 @@ def test_facts_are_those_of_the_record(recorded):
 
 def test_a_missing_table_is_an_error(recorded):
     with pytest.raises(ValueError, match="has no table"):
-        recorded.quoted("README.md", "| no such heading |")
+        recorded.quoted("docs/theory.md", "| no such heading |")

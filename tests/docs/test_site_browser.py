@@ -15,7 +15,7 @@ pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed"),
 ]
 PAGES = ["index", "start", "tutorial_table", "howto", "peers", "architecture", "scale", "glossary", "papers",
-         "reference", "api/gramian.kernels",
+         "reference", "api/gramian.kernels", "idea_rfm", "notation", "stability",
          "api/names/gramian.RFMRegressor", "auto_examples/index", "theory"]  # fmt: skip
 
 
@@ -59,3 +59,27 @@ def test_navigation_and_search(view):
     found = [link.get_attribute("href") for link in view.locator("#search-results li a").all()]
     assert any("scale.html" in address for address in found), found
     assert view.wrong == []
+
+
+def test_formulas_are_drawn_without_the_network(browser):
+    page = browser.new_page()
+    asked = []
+    page.on("request", lambda request: asked.append(request.url) if request.url.startswith("http") else None)
+    for name in ("idea_alignment", "idea_rfm", "idea_fact", "idea_gram", "theory", "notation", "networks"):
+        page.goto((SITE / f"{name}.html").as_uri())
+        page.evaluate("MathJax.startup.promise.then(() => true)")
+        assert page.evaluate("document.querySelectorAll('mjx-container svg').length") > 10, name
+        assert page.evaluate("document.querySelectorAll('.math:not(:has(mjx-container))').length") == 0, name
+        assert page.evaluate("document.querySelectorAll('mjx-merror, [data-mjx-error]').length") == 0, name
+    page.close()
+    assert asked == []
+
+
+def test_words_of_newcomers_are_found(browser):
+    page = browser.new_page()
+    for word, wanted in {"sparse": "tables", "cite": "papers", "arxiv": "papers"}.items():
+        page.goto((SITE / "search.html").as_uri() + f"?q={word}")
+        page.wait_for_selector("#search-results li a")
+        found = [link.get_attribute("href") for link in page.locator("#search-results li a").all()]
+        assert any(f"{wanted}.html" in address for address in found), (word, found)
+    page.close()

@@ -45,7 +45,7 @@ def test_missing_entries_are_filled_and_marked(model, y):
 @BOTH
 def test_column_means_replace_entries_missing_at_prediction_alone_with_a_warning(model, y):
     fitted = model.fit(pd.DataFrame(X, columns=list("abc")), y)
-    holes = pd.DataFrame(X, columns=list("abc"))
+    holes = pd.DataFrame(X.copy(), columns=list("abc"))
     holes.loc[3, "b"] = np.nan
     filled = holes.fillna({"b": X[:, 1].mean()})
     with pytest.warns(UserWarning, match="1 entries of X are missing in column 'b'"):
