@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -16,6 +15,7 @@ from gramian.cli.fit_data import FitData
 from gramian.cli.interrupts import noticing_interrupts
 from gramian.cli.remarks import without_repeated_remarks
 from gramian.core.splits import hold_out
+from gramian.core.warn import warn
 from gramian.report.model.measures import Score, scores
 from gramian.report.model.predictions import predictions_for
 from gramian.tables.split_columns import split_condition
@@ -123,10 +123,9 @@ def _scored(model: Estimator, n_fitted: int, data: FitData, test: NDArray[np.int
     known = np.ones(len(y), dtype=bool) if classes is None else np.isin(y.to_numpy(), classes)
     if not known.all():
         named = ", ".join(sorted({repr(str(label)) for label in y[~known]}))
-        warnings.warn(
+        warn(
             f"{(~known).sum():,} of {len(known):,} held-out rows are left out of the scores: no training row has the "
-            f"{data.target} {named}, so a fit without these rows cannot predict it",
-            stacklevel=2,
+            f"{data.target} {named}, so a fit without these rows cannot predict it"
         )
     if not known.any():
         return None

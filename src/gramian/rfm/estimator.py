@@ -36,7 +36,7 @@ from gramian.rfm.attributes import (
 )
 from gramian.rfm.compression import compress
 from gramian.rfm.export import export_model
-from gramian.rfm.model import FittedRFM, index_labels
+from gramian.rfm.model import FittedRFM
 from gramian.rfm.options import (
     AnySolver,
     FitOptions,
@@ -166,7 +166,7 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
                 observer.snapshot = self._snapshots(options, prepared)
             model = fit_model(options, prepared, observer, identity_of(self, prepared), clock)
         self.__dict__.pop("selected_columns_", None)
-        self.model_ = replace(model, row_labels=index_labels(X, model.row_index))
+        self.model_ = replace(model, row_labels=explanations.index_labels(X, model.row_index))
         observer.end()
 
     def _snapshots(self, options: FitOptions, prepared: Prepared) -> Snapshot:
@@ -301,8 +301,7 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         ``X`` and ``y`` are the training table again, with all columns; ``fit_params`` are passed to ``fit``.
 
         >>> from gramian import RFMRegressor
-        >>> X = np.random.default_rng(0).normal(size=(150, 4))
-        >>> y = X[:, 3] + X[:, 1]
+        >>> X, y = (Z := np.random.default_rng(0).normal(size=(150, 4))), Z[:, 3] + Z[:, 1]
         >>> small = RFMRegressor(preset="fast", n_rounds=1).fit(X, y).refit_on_top_columns(X, y, k=2)
         >>> small.selected_columns_, small.n_features_in_
         (('x1', 'x3'), 2)

@@ -17,9 +17,9 @@ from gramian.rfm.machine import KernelMachine, LearnedFeatures
 from gramian.rfm.model import Compression, Ensemble, FitHistory, FittedRFM, MemberHistory
 from gramian.rfm.options import TreePartition
 from gramian.rfm.regressor import RFMRegressor
+from gramian.rfm.training.memory_forecast import MemoryForecast
 from gramian.rfm.training.plan import Plan
 from gramian.rfm.training.rounds import Evolution, Round, Rounds
-from gramian.rfm.training.solver_choice import MemoryForecast
 from gramian.rfm.training.tuning import RoundParams
 from gramian.rfm.tree import Splits, TreeMachine
 from gramian.rfm.uncertainty.holdout import HoldoutPredictions

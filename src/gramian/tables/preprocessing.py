@@ -220,10 +220,7 @@ def _input_check(owner: str) -> Any:
 def _warn_of_identifiers(encoder: TableEncoder) -> None:
     dropped = [repr(record.name) for record in encoder.records_ if record.kind == "identifier"]
     if dropped:
-        warnings.warn(
-            f"column {', '.join(dropped)} is {NOT_USED}: leave the column out to avoid this warning",
-            stacklevel=9,
-        )
+        warn(f"column {', '.join(dropped)} is {NOT_USED}: leave the column out to avoid this warning")
 
 
 def _new_encoder(encoder: str | TableEncoder, X: TableLike) -> TableEncoder | None:

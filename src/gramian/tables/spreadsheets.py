@@ -11,6 +11,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 from zipfile import BadZipFile
 
+from gramian.core.warn import warn
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -32,7 +34,7 @@ def read_sheet(path: Path, header: bool = True) -> tuple[list[str], list[list[st
     except (BadZipFile, KeyError, IndexError) as error:
         raise ValueError(f"it is no workbook of Excel ({error})") from error
     if len(names) > 1:
-        warnings.warn(f"{path} has {len(names)} sheets: only the first, {names[0]!r}, is read", stacklevel=4)
+        warn(f"{path} has {len(names)} sheets: only the first, {names[0]!r}, is read")
     rows = [row for row in rows if any(cell is not None for cell in row)]
     width = max((j + 1 for row in rows for j, cell in enumerate(row) if cell is not None), default=0)
     rows = [(row + [None] * width)[:width] for row in rows]

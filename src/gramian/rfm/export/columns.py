@@ -8,7 +8,8 @@ from dataclasses import MISSING, fields
 import numpy as np
 from numpy.typing import NDArray
 
-from gramian.tables.encodings import Category, Encoding, Number, Ordered
+from gramian.tables.channels import Encoding
+from gramian.tables.encodings import Category, Number, Ordered
 from gramian.tables.preprocessing import Preprocessing
 from gramian.tables.values import read_levels
 

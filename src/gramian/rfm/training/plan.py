@@ -15,22 +15,24 @@ from gramian.core import format_bytes
 from gramian.core.rows import Rows
 from gramian.display import Column, Renderable, Section, Table
 from gramian.rfm.options import AnySolver, TreePartition
-from gramian.rfm.training.solver_choice import (
+from gramian.rfm.training.memory_forecast import (
     AGOP_ROWS,
-    LARGE_ROWS,
-    PART_ROWS,
     PASS_BYTES,
     MemoryForecast,
+    fits_within,
+    forecast,
+    leaf_solver,
+    wide_solves,
+)
+from gramian.rfm.training.solver_choice import (
+    LARGE_ROWS,
+    PART_ROWS,
     SolverChoice,
     choose_part_solvers,
     choose_solver,
     choose_streamed_solver,
     fit_forecast,
-    forecast,
-    freed_bytes,
-    leaf_solver,
     streamed_forecast,
-    wide_solves,
 )
 from gramian.solvers import Solver
 
@@ -189,21 +191,13 @@ class Plan(Renderable):
         if large:
             screen_rows = min(SCREEN_ROWS, n - holdout_rows)
         if large or streamed:
-            workers = 1
-            memory = replace(memory, freed=PASS_BYTES)
+            workers, memory = 1, replace(memory, freed=PASS_BYTES)
         else:
-            part, alone = screen_rows or n, memory
+            part = screen_rows or n
             on_part = forecast(leaf_solver(part), part, d, outputs, dtype)
             on_all = forecast(solver, n, d, outputs, dtype) if n <= SIDE_BY_SIDE_ROWS else on_part
-
-            def together(workers: int) -> MemoryForecast:  # first splits, then a model on all rows for each candidate
-                screened = alone.side_by_side(on_part, workers, wide_solves(dtype, d, workers))
-                both = screened.side_by_side(on_all, min(workers, candidates), wide_solves(dtype, d, 1))
-                return replace(both, freed=freed_bytes((part, n), workers, candidates, budget))
-
-            memory = together(workers)
-            while workers > 1 and memory.process > budget:
-                memory = together(workers := workers - 1)
+            stages = ((part, on_part, workers), (n, on_all, min(workers, candidates)))
+            memory, workers = fits_within(memory, stages, wide_solves(dtype, d, workers), budget)
         plan = cls(
             n=n,
             d=d,

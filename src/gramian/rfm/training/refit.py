@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -11,11 +11,12 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from gramian.core.clock import Clock, TimeLimitReached
+from gramian.core.freed_memory import return_freed_memory
 from gramian.core.rows import Rows
 from gramian.core.selection import Member, Selection
 from gramian.core.splits import RowSplit
 from gramian.core.warn import warn
-from gramian.kernels import Kernel, Metric
+from gramian.kernels import Metric
 from gramian.rfm.machine import KernelMachine
 from gramian.rfm.model import Ensemble, MemberHistory
 from gramian.rfm.training.context import FitContext
@@ -33,7 +34,7 @@ from gramian.rfm.training.rounds import (
 )
 from gramian.rfm.training.solver_choice import choose_part_solvers
 from gramian.rfm.training.time_limit import check_solved, solve_within
-from gramian.rfm.training.tuning import ReplayedParams, RoundParams, RoundTuner
+from gramian.rfm.training.tuning import ReplayedParams, RoundParams
 from gramian.solvers import SolveInfo, Solver
 
 _GROWTH = 2.5
@@ -135,6 +136,7 @@ def refit_on_all_rows(
     begins only where it is likely to end in time, else it uses a part of the rows; a warning says how many. ``growth``
     multiplies a ridge that is proportional to the rows' weight; None for any other.
     """
+    return_freed_memory()  # the screening's, before the largest solves
     task = _RefitTask(runs, split, data, plan, growth, context, context.clock)
     refits = _refit_members(task, selection.members)
     fewest = min(refits, key=lambda refit: len(data) if refit.solved is None else len(refit.solved))
@@ -291,43 +293,6 @@ class _RefitTask:
     def shape(self) -> tuple[int, int]:
         """Columns and outputs."""
         return self.data.X.shape[1], self.data.Y.shape[1]
-
-
-def refit_thresholded(
-    candidate: Candidate,
-    metric: Metric,
-    support: Bool[Tensor, " d"],
-    data: Rows,
-    tuner: Callable[[Kernel], RoundTuner],
-    plan: Plan,
-    context: FitContext,
-) -> Refitted | None:
-    """Fit the base kernel to the columns that the metric selects (RFM-T); None, with a warning, without time for it."""
-    n, d, outputs = len(data), int(support.sum()), data.Y.shape[1]
-    few = replace(data, X=data.X[:, support])
-    candidate = replace(candidate, n_rounds=0, kernel=candidate.kernel.at_columns(support))
-    order = torch.randperm(n, generator=torch.Generator().manual_seed(candidate.seed)).to(data.X.device)
-
-    def solver(size: int) -> Solver:
-        return candidate.solver if size == n else choose_part_solvers(size, plan.dtype, plan.part_bytes, d, outputs)[0]
-
-    def solve(size: int) -> Step:
-        part = few if size == n else few[order[:size].sort().values]
-        return next(rounds(replace(candidate, solver=solver(size)), part, tuner(candidate.kernel), context.workspace))
-
-    found = solve_within(
-        context.clock, context.pace, n, lambda size: solver(size).seconds_needed(size, d, outputs), solve
-    )
-    size = 0 if found is None else found[1]
-    if size < n:
-        context.interrupted = True
-        used = f"{size:,} of {n:,} rows" if size else "all columns, without time to fit it to the selected ones"
-        warn(f"{context.clock.reason(TimeLimitReached())}: the model uses {used}")
-    if found is None:
-        return None
-    record, machine = found[0]
-    solved = None if size == n else order[:size].sort().values
-    return Refitted(Ensemble((machine,), (1.0,)), metric, record.ridge, support, rows=solved, solved=solved)
 
 
 def solve_selected_fully(

@@ -1,4 +1,4 @@
-"""The solver for a number of rows and a memory budget, and the memory a fit with it needs."""
+"""The solver for a number of rows and a memory budget."""
 
 from __future__ import annotations
 
@@ -7,18 +7,14 @@ from dataclasses import dataclass, replace
 import torch
 
 from gramian.core import format_bytes
-from gramian.core.freed_memory import TIGHT_BYTES
 from gramian.rfm.options import AnySolver, TreePartition
+from gramian.rfm.training.memory_forecast import ITERATIVE_ROWS, MemoryForecast, forecast, leaf_solver
 from gramian.solvers import ConjugateGradient, Direct, Nystrom, Solver
 
 LARGE_ROWS = 30_000
 """Beyond it features are learned on a part of the rows, and only the last solve uses all of them."""
 PART_ROWS = 20_000
 """Rows of the largest of those parts: from there on M hardly changes."""
-AGOP_ROWS = 2000
-"""Rows over which automatic updates average gradients, where there are more than twice as many."""
-_ITERATIVE_ROWS = 4000
-"""Beyond it conjugate gradients take less time than a Cholesky factor (at 5,000: two thirds for one output)."""
 _NO_MATRIX_ROWS = 30_000
 """Up to this many rows conjugate gradients can compute the kernel matrix again in each step instead of storing it."""
 _FEATURE_TOL = 3e-3
@@ -29,64 +25,6 @@ _LEAF_ROWS = (8000, 4000, 2000)
 """Rows in a leaf of a tree, best first."""
 _CENTERS = (10_000, 7000, 5000, 3500, 2500, 1700, 1200, 800, 500)
 """Numbers of centres, best first. Beyond 10,000 the factor costs more than passes over a million rows."""
-_TILES = 6
-"""Square tiles of a kernel matrix that are in memory at a time."""
-_WIDE = 2
-"""A solve in the wide format needs up to this multiple of the memory of one in the working format."""
-_MAPPED = 32 * 2**20
-"""Blocks from this size on are returned to the system when they are freed (glibc); smaller ones wait for reuse."""
-_FREED_BLOCKS = 2
-"""Freed matrices of less than that size that a thread holds, as measured (benchmarks/forecast.py)."""
-_THREAD_BYTES = 15 * 10**6
-"""Memory of a thread besides, as measured: its stack, smaller blocks, and buffers of the linear algebra."""
-PASS_BYTES = 40 * 10**6
-"""The same in a fit whose passes over all rows use large blocks."""
-_FEW_COLUMNS = 10
-"""Kernel matrices of tables with at most this many columns are often too ill-conditioned for float32."""
-
-
-@dataclass(frozen=True)
-class MemoryForecast:
-    """Bytes at the peak of a fit, besides the table that the user passes.
-
-    ``reading`` is the peak while the table is encoded, merged and standardised. After that ``rows`` are in memory all
-    the time. The memory of the ``solver`` is reused from round to round, so ``features`` (gradients for M, and smaller
-    solves for it) come on top; ``tiles`` are used by both. ``freed`` are blocks that the C library does not return to
-    the system; they are no part of the memory that ``max_memory`` bounds.
-    """
-
-    reading: int
-    rows: int
-    solver: int
-    features: int
-    tiles: int
-    freed: int = 0
-
-    @property
-    def peak(self) -> int:
-        """The largest sum at any time."""
-        return max(self.reading, self.rows + self.solver + self.features + self.tiles)
-
-    @property
-    def process(self) -> int:
-        """Growth of the process: the peak, and freed blocks."""
-        return self.peak + self.freed
-
-    def side_by_side(self, piece: MemoryForecast, workers: int, wide: int = 1) -> MemoryForecast:
-        """Return the forecast where several fits of a part of the rows are in progress at a time.
-
-        ``wide`` of them may be in a solve in the wide format, which the forecast of a piece does not include.
-
-        >>> few, part = MemoryForecast(0, 10, 100, 10, 5), MemoryForecast(0, 10, 60, 10, 5)
-        >>> few.side_by_side(part, 1).peak, few.side_by_side(part, 3).peak, few.side_by_side(part, 3, wide=0).peak
-        (125, 275, 235)
-        """
-        if workers == 1:
-            return self
-        one = piece.solver + piece.features + piece.tiles
-        more = min(self.solver + self.features + self.tiles, _WIDE * one) - one
-        together = workers * one + min(wide, workers) * max(more, 0)
-        return replace(self, features=max(self.features, together - self.solver - self.tiles))
 
 
 @dataclass(frozen=True)
@@ -210,8 +148,8 @@ def _choose_exact(n: int, dtype: torch.dtype, max_bytes: int, columns: int, outp
     rank, steps = min(3000, int(8 * n**0.5)), max(100, n // 100)
     cg = ConjugateGradient(tol=Direct().tol, preconditioner_rank=rank, max_steps=steps)
     direct, stored = need(Direct()), need(cg)
-    if n > _ITERATIVE_ROWS and stored <= max_bytes:
-        faster = f"and faster than a direct solve from {_ITERATIVE_ROWS:,} rows on"
+    if n > ITERATIVE_ROWS and stored <= max_bytes:
+        faster = f"and faster than a direct solve from {ITERATIVE_ROWS:,} rows on"
         why = f"iterative: {format_bytes(stored)} of {budget}, {faster}"
         return ExactChoice(cg, _coarse(cg), why, True, stored, stored)
     if direct <= max_bytes:
@@ -228,83 +166,6 @@ def _choose_exact(n: int, dtype: torch.dtype, max_bytes: int, columns: int, outp
 def _coarse(cg: ConjugateGradient) -> ConjugateGradient:
     """Return the solver for rounds that only learn M: a coarser residual, with half the preconditioner."""
     return replace(cg, tol=_FEATURE_TOL, preconditioner_rank=cg.preconditioner_rank // 2)
-
-
-def leaf_solver(n: int) -> Solver:
-    """Return the faster exact solver for the n rows of a tree's leaf."""
-    return (
-        Direct() if n <= _ITERATIVE_ROWS else ConjugateGradient(tol=Direct().tol, preconditioner_rank=int(8 * n**0.5))
-    )
-
-
-def freed_bytes(sizes: tuple[int, ...], workers: int, candidates: int, max_bytes: int) -> int:
-    """Forecast the freed blocks that remain with the process, after fits with these numbers of rows, side by side.
-
-    Within a small budget they are returned after every round.
-
-    >>> [format_bytes(freed_bytes((n,), workers=2, candidates=4, max_bytes=10**10)) for n in (1000, 10_000)]
-    ['46.0 MB', '30.0 MB']
-    """
-    small = max((4 * n * n for n in sizes if 4 * n * n < _MAPPED), default=0)
-    blocks = min(candidates, 1 if max_bytes < TIGHT_BYTES else _FREED_BLOCKS)
-    return workers * (_THREAD_BYTES + blocks * small)
-
-
-def wide_solves(dtype: torch.dtype, columns: int, workers: int) -> int:
-    """Forecast how many fits side by side are in a solve in the wide format at a time.
-
-    >>> [wide_solves(torch.float32, d, workers=4) for d in (5, 50)], wide_solves(torch.float64, 5, workers=4)
-    ([4, 1], 0)
-    """
-    if dtype == torch.float64:
-        return 0  # the working format is the wide one
-    return workers if columns <= _FEW_COLUMNS else 1
-
-
-def forecast(
-    solver: AnySolver, n: int, columns: int, outputs: int, dtype: torch.dtype, max_bytes: int = 0
-) -> MemoryForecast:
-    """Forecast the peak memory of a fit on n rows, without the smaller solves used for feature learning.
-
-    Parameters
-    ----------
-    solver : Solver or TreePartition
-    n, columns, outputs : int
-        Size of the table, as encoded.
-    dtype : torch.dtype
-        The working format.
-    max_bytes : int
-        Within this memory, a solve in the wide format is included that follows where the working format fails.
-
-    >>> format_bytes(forecast(Direct(), 20_000, 50, 1, torch.float32).peak)
-    '1.7 GB'
-    """
-    size = torch.finfo(dtype).bits // 8
-    centers = solver.n_centers(n)
-    # Merged, standardised, and either the keys of the merge or the working format.
-    reading = n * (columns * 3 * 8 + outputs * 4 * 8 + 3 * 8)
-    # Merged in float64 and standardised in the working format; the solver's centres are copied once more.
-    rows = n * (columns * (8 + size) + outputs * 3 * 8 + 8) + centers * columns * size
-    # Rows under the metric, and the two factors of the product that gives distances.
-    points = 3 * centers * (columns + 8) * size
-    # They are put in another order where gradients are taken at some of them.
-    gradients = points + 3 * min(n, 2 * AGOP_ROWS) * outputs * columns * size
-    tiles = _TILES * min(n, 512) ** 2 * size
-    solve = points + _solver_bytes(solver, n, dtype, outputs)
-    plain = MemoryForecast(reading, rows, solve, points + gradients, tiles)
-    wide_points = 4 * centers * (columns + 8) * 8
-    last = points + wide_points + (solver.last_resort_bytes(n) if isinstance(solver, Solver) else 0)
-    resort = replace(plain, solver=max(solve, last), tiles=_TILES * min(n, 512) ** 2 * 8)
-    return resort if last > points + wide_points and resort.peak <= max_bytes else plain
-
-
-def _solver_bytes(solver: AnySolver, n: int, dtype: torch.dtype, outputs: int) -> int:
-    if isinstance(solver, Solver):
-        return solver.bytes_needed(n, dtype, outputs)
-    # The solves of leaves in progress, and the coefficients of all leaves.
-    rows = min(n, solver.leaf_rows)
-    leaf = leaf_solver(rows).bytes_needed(rows, dtype, outputs)
-    return (solver.at_once if solver.splits(n) else 1) * leaf + solver.n_centers(n) * outputs * 8
 
 
 def fit_forecast(

@@ -14,7 +14,6 @@ from jaxtyping import Bool, Float, Int
 from numpy.typing import NDArray
 from torch import Tensor
 
-from gramian.core.freed_memory import return_freed_memory
 from gramian.core.rows import MemoryRows, Rows, RowSource
 from gramian.core.selection import Member, RowLoss, Selection, average_predictions, select, squared_loss
 from gramian.core.splits import RowSplit, SplitBy, draw_splits, hold_out
@@ -31,12 +30,12 @@ from gramian.rfm.training.refit import (
     fewest_rows,
     histories,
     refit_on_all_rows,
-    refit_thresholded,
     select_columns,
     solve_selected_fully,
     weight_growth,
 )
 from gramian.rfm.training.rounds import Candidate, Evolution, Round
+from gramian.rfm.training.thresholded import refit_thresholded
 from gramian.rfm.training.tuning import FixedParams, LeaveOneOutTuner, RoundTuner
 from gramian.rfm.training.validation import ComparedRuns, compare_on_splits, screen
 from gramian.solvers import Solver
@@ -181,8 +180,7 @@ def train(task: Task, plan: Plan, source: RowSource, context: FitContext) -> Tra
         data = parts.splits[0].fitted(source.load())
     else:
         data = source.load() if parts.screened is None else source.take(parts.screened)
-    coarse = plan.validation == "evaluation set" and task.compares
-    solver, feature_solver = plan.screen_solvers(data, coarse)
+    solver, feature_solver = plan.screen_solvers(data, plan.validation == "evaluation set" and task.compares)
     candidates = task.candidates(solver, feature_solver, plan.max_bytes)
     steps = len(candidates) * (task.n_rounds + 1) * max(1, plan.n_splits) + (2 if plan.large else 0)
     with context.steps(steps, parts.splits[0].train if parts.splits else parts.screened):
@@ -209,7 +207,6 @@ def train(task: Task, plan: Plan, source: RowSource, context: FitContext) -> Tra
         selection = _select(task, plan, compared, source if holdout is None else MemoryRows(holdout))
         if not plan.large and solver != plan.solver and holdout is not None:
             compared = replace(compared, runs=solve_selected_fully(selection, runs, data, plan.final_solver, context))
-        return_freed_memory()  # the screening's, before the largest solves
         context.say(f"models selected for the refit: {len(selection.members)}")
         refitted = _refit(task, plan, selection, compared, source, data, parts, holdout, context)
         context.conclude(refitted.describe(source.n_rows))

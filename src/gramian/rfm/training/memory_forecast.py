@@ -1,0 +1,183 @@
+"""The memory that a fit needs at its peak, and what the process grows by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import torch
+
+from gramian.core.freed_memory import TIGHT_BYTES
+from gramian.rfm.options import AnySolver
+from gramian.solvers import ConjugateGradient, Direct, Solver
+
+ITERATIVE_ROWS = 4000
+"""Beyond it conjugate gradients take less time than a Cholesky factor (at 5,000: two thirds for one output)."""
+AGOP_ROWS = 2000
+"""Rows over which automatic updates average gradients, where there are more than twice as many."""
+_TILES = 6
+"""Square tiles of a kernel matrix that are in memory at a time."""
+_WIDE = 2
+"""A solve in the wide format needs up to this multiple of the memory of one in the working format."""
+_MAPPED = 32 * 2**20
+"""Blocks from this size on are returned to the system when they are freed (glibc); smaller ones wait for reuse."""
+_FREED_BLOCKS = 2
+"""Freed matrices of less than that size that a thread holds, as measured (benchmarks/forecast.py)."""
+_THREAD_BYTES = 15 * 10**6
+"""Memory of a thread besides, as measured: its stack, smaller blocks, and buffers of the linear algebra."""
+PASS_BYTES = 40 * 10**6
+"""The same in a fit whose passes over all rows use large blocks."""
+_FEW_COLUMNS = 10
+"""Kernel matrices of tables with at most this many columns are often too ill-conditioned for float32."""
+
+
+@dataclass(frozen=True)
+class MemoryForecast:
+    """Bytes at the peak of a fit, besides the table that the user passes.
+
+    ``reading`` is the peak while the table is encoded, merged and standardised. After that ``rows`` are in memory all
+    the time. The memory of the ``solver`` is reused from round to round, so ``features`` (gradients for M, and smaller
+    solves for it) come on top; ``tiles`` are used by both. ``freed`` are blocks that the C library does not return to
+    the system; they are no part of the memory that ``max_memory`` bounds.
+    """
+
+    reading: int
+    rows: int
+    solver: int
+    features: int
+    tiles: int
+    freed: int = 0
+
+    @property
+    def peak(self) -> int:
+        """The largest sum at any time."""
+        return max(self.reading, self.rows + self.solver + self.features + self.tiles)
+
+    @property
+    def process(self) -> int:
+        """Growth of the process: the peak, and freed blocks."""
+        return self.peak + self.freed
+
+    def side_by_side(self, piece: MemoryForecast, workers: int, wide: int = 1) -> MemoryForecast:
+        """Return the forecast where several fits of a part of the rows are in progress at a time.
+
+        ``wide`` of them may be in a solve in the wide format, which the forecast of a piece does not include.
+
+        >>> few, part = MemoryForecast(0, 10, 100, 10, 5), MemoryForecast(0, 10, 60, 10, 5)
+        >>> few.side_by_side(part, 1).peak, few.side_by_side(part, 3).peak, few.side_by_side(part, 3, wide=0).peak
+        (125, 275, 235)
+        """
+        if workers == 1:
+            return self
+        one = piece.solver + piece.features + piece.tiles
+        more = min(self.solver + self.features + self.tiles, _WIDE * one) - one
+        together = workers * one + min(wide, workers) * max(more, 0)
+        return replace(self, features=max(self.features, together - self.solver - self.tiles))
+
+
+def leaf_solver(n: int) -> Solver:
+    """Return the faster exact solver for the n rows of a tree's leaf."""
+    return Direct() if n <= ITERATIVE_ROWS else ConjugateGradient(tol=Direct().tol, preconditioner_rank=int(8 * n**0.5))
+
+
+def fits_within(
+    alone: MemoryForecast, stages: tuple[tuple[int, MemoryForecast, int], ...], wide: int, budget: int
+) -> tuple[MemoryForecast, int]:
+    """Forecast stages of fits side by side, with as many workers at a time as the budget allows.
+
+    Parameters
+    ----------
+    alone : MemoryForecast
+        That of one fit to all rows.
+    stages : (rows, forecast, fits) of each stage
+        Rows and forecast of one fit of the stage, and the number of fits at a time.
+    wide : int
+        Fits at a time that may be in a solve in the wide format.
+    budget : int
+        Bytes for all of them.
+
+    Returns
+    -------
+    forecast : MemoryForecast
+    workers : int
+
+    >>> one = MemoryForecast(0, 10, 10**8, 10, 5)
+    >>> [fits_within(one, ((5000, one, 4),), wide=1, budget=budget)[1] for budget in (10**9, 4 * 10**8, 10**8)]
+    [4, 2, 1]
+    """
+    rows = tuple(n for n, _, _ in stages)
+    for workers in range(max(fits for _, _, fits in stages), 0, -1):
+        memory = alone
+        for _, piece, fits in stages:
+            memory = memory.side_by_side(piece, min(fits, workers), wide)
+        blocks = min(_FREED_BLOCKS, *(fits for _, _, fits in stages)) if budget >= TIGHT_BYTES else 1
+        memory = replace(memory, freed=freed_bytes(rows, workers, blocks))
+        if memory.process <= budget:
+            break
+    return memory, workers
+
+
+def freed_bytes(sizes: tuple[int, ...], workers: int, blocks: int) -> int:
+    """Forecast the freed blocks that remain with the process, after fits with these numbers of rows, side by side.
+
+    >>> [format_bytes(freed_bytes((n,), workers=2, blocks=2)) for n in (1000, 10_000)]
+    ['46.0 MB', '30.0 MB']
+    """
+    small = max((4 * n * n for n in sizes if 4 * n * n < _MAPPED), default=0)
+    return workers * (_THREAD_BYTES + blocks * small)
+
+
+def wide_solves(dtype: torch.dtype, columns: int, workers: int) -> int:
+    """Forecast how many fits side by side are in a solve in the wide format at a time.
+
+    >>> [wide_solves(torch.float32, d, workers=4) for d in (5, 50)], wide_solves(torch.float64, 5, workers=4)
+    ([4, 1], 0)
+    """
+    if dtype == torch.float64:
+        return 0  # the working format is the wide one
+    return workers if columns <= _FEW_COLUMNS else 1
+
+
+def forecast(
+    solver: AnySolver, n: int, columns: int, outputs: int, dtype: torch.dtype, max_bytes: int = 0
+) -> MemoryForecast:
+    """Forecast the peak memory of a fit on n rows, without the smaller solves used for feature learning.
+
+    Parameters
+    ----------
+    solver : Solver or TreePartition
+    n, columns, outputs : int
+        Size of the table, as encoded.
+    dtype : torch.dtype
+        The working format.
+    max_bytes : int
+        Within this memory, a solve in the wide format is included that follows where the working format fails.
+
+    >>> format_bytes(forecast(Direct(), 20_000, 50, 1, torch.float32).peak)
+    '1.7 GB'
+    """
+    size = torch.finfo(dtype).bits // 8
+    centers = solver.n_centers(n)
+    # Merged, standardised, and either the keys of the merge or the working format.
+    reading = n * (columns * 3 * 8 + outputs * 4 * 8 + 3 * 8)
+    # Merged in float64 and standardised in the working format; the solver's centres are copied once more.
+    rows = n * (columns * (8 + size) + outputs * 3 * 8 + 8) + centers * columns * size
+    # Rows under the metric, and the two factors of the product that gives distances.
+    points = 3 * centers * (columns + 8) * size
+    # They are put in another order where gradients are taken at some of them.
+    gradients = points + 3 * min(n, 2 * AGOP_ROWS) * outputs * columns * size
+    tiles = _TILES * min(n, 512) ** 2 * size
+    solve = points + _solver_bytes(solver, n, dtype, outputs)
+    plain = MemoryForecast(reading, rows, solve, points + gradients, tiles)
+    wide_points = 4 * centers * (columns + 8) * 8
+    last = points + wide_points + (solver.last_resort_bytes(n) if isinstance(solver, Solver) else 0)
+    resort = replace(plain, solver=max(solve, last), tiles=_TILES * min(n, 512) ** 2 * 8)
+    return resort if last > points + wide_points and resort.peak <= max_bytes else plain
+
+
+def _solver_bytes(solver: AnySolver, n: int, dtype: torch.dtype, outputs: int) -> int:
+    if isinstance(solver, Solver):
+        return solver.bytes_needed(n, dtype, outputs)
+    # The solves of leaves in progress, and the coefficients of all leaves.
+    rows = min(n, solver.leaf_rows)
+    leaf = leaf_solver(rows).bytes_needed(rows, dtype, outputs)
+    return (solver.at_once if solver.splits(n) else 1) * leaf + solver.n_centers(n) * outputs * 8
