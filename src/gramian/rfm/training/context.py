@@ -267,6 +267,7 @@ class FitContext:
 
     ``interrupted`` is True once Ctrl-C or the time limit has ended a stage early, ``stopped`` once a callback has,
     ``splits_cancelled`` once the splits that are still running are to end. ``pace`` forecasts the time of solves.
+    ``workers`` bounds the models that are fitted side by side.
     """
 
     clock: Clock = field(default_factory=Clock)
@@ -280,6 +281,7 @@ class FitContext:
     stopped: bool = False
     splits_cancelled: bool = False
     pace: Pace = field(default_factory=Pace)
+    workers: int | None = None
     lines: logging.Logger = field(default_factory=lambda: line_logger("gramian.fit"))
 
     def say(self, text: str, least: int = 1) -> None:
@@ -301,7 +303,7 @@ class FitContext:
         if self.observer.in_order or self.pool.remote:
             yield Serial()
         else:
-            with side_by_side(self.pool) as pool:
+            with side_by_side(self.pool, self.workers) as pool:
                 yield pool
 
     def own_workspace(self) -> Workspace:

@@ -100,6 +100,8 @@ def fit_model(
             stages = (plan.validation, plan.n_splits, plan.screen_rows, plan.holdout_rows, plan.refit)
             checkpoint = Checkpoint.open(options.checkpoint, (*identity, stages))
         context = FitContext(clock, Workspace(), observer, checkpoint, pool, options.verbose, pace=pace)
+        if options.compute.n_jobs is None and not plan.large:  # as many as the plan has memory for
+            context.workers = plan.workers
         trained = train(task, plan, source, context)
         model = _package(options, prepared, plan, trained)
     if isinstance(model.target, ClassTarget):  # calibrated now, so that predictions change nothing

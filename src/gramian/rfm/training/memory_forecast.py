@@ -24,8 +24,12 @@ _FREED_BLOCKS = 2
 """Freed matrices of less than that size that a thread holds, as measured (benchmarks/forecast.py)."""
 _THREAD_BYTES = 15 * 10**6
 """Memory of a thread besides, as measured: its stack, smaller blocks, and buffers of the linear algebra."""
-PASS_BYTES = 40 * 10**6
-"""The same in a fit whose passes over all rows use large blocks."""
+PASS_BYTES = 45 * 10**6
+"""The same in a fit whose solves or passes over all rows use large blocks, of all threads together."""
+_LARGE_SOLVE = 2000
+"""Rows from which on a solve uses such blocks."""
+_FACTORS = 8
+"""Matrices of the size of the gradients that exist while M of a wide table is made, as measured."""
 _FEW_COLUMNS = 10
 """Kernel matrices of tables with at most this many columns are often too ill-conditioned for float32."""
 
@@ -110,7 +114,8 @@ def fits_within(
         for _, piece, fits in stages:
             memory = memory.side_by_side(piece, min(fits, workers), wide)
         blocks = min(_FREED_BLOCKS, *(fits for _, _, fits in stages)) if budget >= TIGHT_BYTES else 1
-        memory = replace(memory, freed=freed_bytes(rows, workers, blocks))
+        least = PASS_BYTES if max(rows) > _LARGE_SOLVE else 0
+        memory = replace(memory, freed=max(least, freed_bytes(rows, workers, blocks)))
         if memory.process <= budget:
             break
     return memory, workers
@@ -119,8 +124,8 @@ def fits_within(
 def freed_bytes(sizes: tuple[int, ...], workers: int, blocks: int) -> int:
     """Forecast the freed blocks that remain with the process, after fits with these numbers of rows, side by side.
 
-    >>> [format_bytes(freed_bytes((n,), workers=2, blocks=2)) for n in (1000, 10_000)]
-    ['46.0 MB', '30.0 MB']
+    >>> [freed_bytes((n,), workers=2, blocks=2) // 10**6 for n in (1000, 10_000)]
+    [46, 30]
     """
     small = max((4 * n * n for n in sizes if 4 * n * n < _MAPPED), default=0)
     return workers * (_THREAD_BYTES + blocks * small)
@@ -152,8 +157,8 @@ def forecast(
     max_bytes : int
         Within this memory, a solve in the wide format is included that follows where the working format fails.
 
-    >>> format_bytes(forecast(Direct(), 20_000, 50, 1, torch.float32).peak)
-    '1.7 GB'
+    >>> forecast(Direct(), 20_000, 50, 1, torch.float32).peak // 10**8
+    17
     """
     size = torch.finfo(dtype).bits // 8
     centers = solver.n_centers(n)
@@ -164,7 +169,10 @@ def forecast(
     # Rows under the metric, and the two factors of the product that gives distances.
     points = 3 * centers * (columns + 8) * size
     # They are put in another order where gradients are taken at some of them.
-    gradients = points + 3 * min(n, 2 * AGOP_ROWS) * outputs * columns * size
+    at = min(n, 2 * AGOP_ROWS) * outputs
+    gradients = points + 3 * at * columns * size
+    if at < columns:  # the factor of M and what it is made of, in the wide format
+        gradients += _FACTORS * at * columns * 8
     tiles = _TILES * min(n, 512) ** 2 * size
     solve = points + _solver_bytes(solver, n, dtype, outputs)
     plain = MemoryForecast(reading, rows, solve, points + gradients, tiles)

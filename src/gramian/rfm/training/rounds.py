@@ -259,7 +259,7 @@ def rounds(
         record = make_record(index, params, metric, info, time.perf_counter() - begin)
         log.debug("%r", record)
         machine = machine.released()  # rounds in memory share X and hold nothing else of size n·d
-        if candidate.max_bytes < TIGHT_BYTES:
+        if candidate.max_bytes < TIGHT_BYTES or data.X.shape[1] > len(data):  # blocks of a wide table add up, too
             return_freed_memory()
         yield record, machine
         metric = coming
