@@ -58,6 +58,7 @@ from gramian.tables.blocks import Blocks
 from gramian.tables.prepare import Prepared, ReadingOptions, open_table, prepare_table
 from gramian.tables.preprocessing import table_tags
 from gramian.tables.raw_target import RawTarget
+from gramian.tables.row_labels import index_labels
 from gramian.tables.row_losses import MetricLike
 from gramian.tables.scaling import Array
 from gramian.tables.targets import Target
@@ -151,8 +152,7 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
 
     def _fit(self, X: TableLike, y: TargetLike, weights: WeightsLike, eval_set: EvalSet, by: SplitBy | None) -> None:
         options = FitOptions.resolve(self.get_params(deep=False))
-        clock = Clock(options.time_limit)
-        observer = FitObserver()
+        clock, observer = Clock(options.time_limit), FitObserver()
         if getattr(self, "_skl_callbacks", None):
             observer = SklearnCallbacks(self, X, y, weights)
 
@@ -166,7 +166,7 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
                 observer.snapshot = self._snapshots(options, prepared)
             model = fit_model(options, prepared, observer, identity_of(self, prepared), clock)
         self.__dict__.pop("selected_columns_", None)
-        self.model_ = replace(model, row_labels=explanations.index_labels(X, model.row_index))
+        self.model_ = replace(model, row_labels=index_labels(X, model.row_index))
         observer.end()
 
     def _snapshots(self, options: FitOptions, prepared: Prepared) -> Snapshot:

@@ -8,6 +8,7 @@ import torch
 
 from gramian import features, kernels, solvers
 from gramian.core import resolve_device
+from gramian.core.memory_forecast import MemoryForecast
 from gramian.core.selection import RoundPredictions
 from gramian.files import ModelFileError, read, register
 from gramian.rfm.classifier import RFMClassifier
@@ -17,7 +18,6 @@ from gramian.rfm.machine import KernelMachine, LearnedFeatures
 from gramian.rfm.model import Compression, Ensemble, FitHistory, FittedRFM, MemberHistory
 from gramian.rfm.options import TreePartition
 from gramian.rfm.regressor import RFMRegressor
-from gramian.rfm.training.memory_forecast import MemoryForecast
 from gramian.rfm.training.plan import Plan
 from gramian.rfm.training.rounds import Evolution, Round, Rounds
 from gramian.rfm.training.tuning import RoundParams

@@ -12,7 +12,6 @@ from gramian.core.rows import Rows
 from gramian.kernels import Laplace
 from gramian.rfm.options import TreePartition
 from gramian.rfm.training import train as pipeline
-from gramian.rfm.training.memory_forecast import AGOP_ROWS
 from gramian.rfm.training.plan import (
     FIVE_FOLD_ROWS,
     HOLDOUT_ROWS,
@@ -26,7 +25,7 @@ from gramian.rfm.training.plan import (
     streams,
     threads_for,
 )
-from gramian.rfm.training.solver_choice import LARGE_ROWS, PART_ROWS
+from gramian.rfm.training.solver_choice import AGOP_ROWS, LARGE_ROWS, PART_ROWS
 from gramian.solvers import ConjugateGradient, Direct, EigenPro, Nystrom, Solver
 
 SIZES = (

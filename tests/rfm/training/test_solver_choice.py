@@ -9,10 +9,10 @@ import pytest
 import torch
 
 from gramian.core import parse_bytes
+from gramian.core.memory_forecast import MemoryForecast
 from gramian.rfm.options import TreePartition
 from gramian.rfm.training import solver_choice
 from gramian.rfm.training.solver_choice import (
-    MemoryForecast,
     choose_part_solvers,
     choose_solver,
     choose_streamed_solver,

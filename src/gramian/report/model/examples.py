@@ -18,7 +18,7 @@ from gramian.report.model.predictions import Predictions, predicted, probabiliti
 from gramian.report.web import PageSection, note, number, number_cell, table, tabs, tag, text
 from gramian.rfm import FittedRFM
 from gramian.rfm.explain import Explanation, explain, explain_standardised
-from gramian.rfm.explain.training_rows import index_labels
+from gramian.tables.row_labels import index_labels
 from gramian.tables.types import Label, TableLike
 
 _COLUMNS, _LONGEST = 12, 60

@@ -33,7 +33,6 @@ from gramian.rfm.explain.output import Output
 from gramian.rfm.explain.permutation import PermutationImportances, permutation_importances
 from gramian.rfm.explain.refits import shares
 from gramian.rfm.explain.summary import Summary, summarise
-from gramian.rfm.explain.training_rows import index_labels
 
 __all__ = [
     "Along",
@@ -53,7 +52,6 @@ __all__ = [
     "explain_standardised",
     "feature_importances",
     "importances",
-    "index_labels",
     "interactions",
     "learned_matrix",
     "partial_dependence_along",

@@ -7,12 +7,10 @@ A model holds standardised rows X, coefficients α and weights w. Where the coef
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
 from jaxtyping import Float, Int
-from numpy.typing import NDArray
 from torch import Tensor
 
 from gramian.rfm.machine import KernelMachine
@@ -20,7 +18,7 @@ from gramian.rfm.model import FittedRFM
 from gramian.solvers import ConjugateGradient, Direct
 from gramian.tables.channels import Encoding
 from gramian.tables.encodings import Category, Date, Number, Ordered
-from gramian.tables.types import Label, TableLike
+from gramian.tables.types import Label
 
 _LARGEST_RESIDUAL = 1e-2
 """Relative residual of the linear system beyond which its solution is not called one."""
@@ -160,17 +158,3 @@ def _level(levels: tuple[str, ...], found: list[str]) -> object:
     if not found and len(levels) == 2:
         return levels[0]
     return found[0] if len(found) == 1 else float("nan")
-
-
-def index_labels(X: TableLike, rows: NDArray[np.intp]) -> NDArray[Any] | None:
-    """Return the labels of some rows in the index of a pandas frame: numbers, dates or text; None without such labels.
-
-    >>> import pandas as pd
-    >>> index_labels(pd.DataFrame({"a": [1.0, 2.0]}, index=["Ann", "Bob"]), np.array([1])).tolist()
-    ['Bob']
-    """
-    index = getattr(X, "index", None)
-    if index is None or not hasattr(X, "iloc") or np.array_equal(np.asarray(index), np.arange(len(X))):
-        return None
-    labels = np.asarray(index)[rows]
-    return labels if labels.dtype.kind in "biufM" else np.array([str(label) for label in labels])

@@ -25,11 +25,10 @@ from gramian.rfm.model import Ensemble
 from gramian.rfm.options import AnySolver, TreePartition
 from gramian.rfm.training.context import FitContext
 from gramian.rfm.training.grow_tree import fit_tree
-from gramian.rfm.training.memory_forecast import leaf_solver
 from gramian.rfm.training.plan import PROBE_ROWS, Plan
 from gramian.rfm.training.refit import Refitted, select_columns
 from gramian.rfm.training.rounds import Candidate, Round, Run, make_record, next_metric, solve_round
-from gramian.rfm.training.solver_choice import PART_ROWS, choose_part_solvers
+from gramian.rfm.training.solver_choice import PART_ROWS, choose_part_solvers, leaf_solver
 from gramian.rfm.training.time_limit import check_solved, largest_size, solve_within
 from gramian.rfm.training.tuning import ReplayedParams, RoundParams, RoundTuner, with_median_bandwidth
 from gramian.rfm.tree import TreeMachine

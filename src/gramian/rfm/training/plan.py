@@ -12,19 +12,12 @@ from typing import Literal
 import torch
 
 from gramian.core import format_bytes
+from gramian.core.memory_forecast import PASS_BYTES, MemoryForecast, fits_within
 from gramian.core.rows import Rows
 from gramian.display import Column, Renderable, Section, Table
 from gramian.rfm.options import AnySolver, TreePartition
-from gramian.rfm.training.memory_forecast import (
-    AGOP_ROWS,
-    PASS_BYTES,
-    MemoryForecast,
-    fits_within,
-    forecast,
-    leaf_solver,
-    wide_solves,
-)
 from gramian.rfm.training.solver_choice import (
+    AGOP_ROWS,
     LARGE_ROWS,
     PART_ROWS,
     SolverChoice,
@@ -32,7 +25,10 @@ from gramian.rfm.training.solver_choice import (
     choose_solver,
     choose_streamed_solver,
     fit_forecast,
+    forecast,
+    leaf_solver,
     streamed_forecast,
+    wide_solves,
 )
 from gramian.solvers import Solver
 

@@ -1,4 +1,4 @@
-"""The solver for a number of rows and a memory budget."""
+"""The solver for a number of rows and a memory budget, and the memory a fit with it needs."""
 
 from __future__ import annotations
 
@@ -7,14 +7,24 @@ from dataclasses import dataclass, replace
 import torch
 
 from gramian.core import format_bytes
+from gramian.core.memory_forecast import MemoryForecast
 from gramian.rfm.options import AnySolver, TreePartition
-from gramian.rfm.training.memory_forecast import ITERATIVE_ROWS, MemoryForecast, forecast, leaf_solver
 from gramian.solvers import ConjugateGradient, Direct, Nystrom, Solver
 
 LARGE_ROWS = 30_000
 """Beyond it features are learned on a part of the rows, and only the last solve uses all of them."""
 PART_ROWS = 20_000
 """Rows of the largest of those parts: from there on M hardly changes."""
+_ITERATIVE_ROWS = 4000
+"""Beyond it conjugate gradients take less time than a Cholesky factor (at 5,000: two thirds for one output)."""
+AGOP_ROWS = 2000
+"""Rows over which automatic updates average gradients, where there are more than twice as many."""
+_TILES = 6
+"""Square tiles of a kernel matrix that are in memory at a time."""
+_FEW_COLUMNS = 10
+"""Kernel matrices of tables with at most this many columns are often too ill-conditioned for float32."""
+_FACTORS = 8
+"""Matrices of the size of the gradients that exist while M of a wide table is made, as measured."""
 _NO_MATRIX_ROWS = 30_000
 """Up to this many rows conjugate gradients can compute the kernel matrix again in each step instead of storing it."""
 _FEATURE_TOL = 3e-3
@@ -148,8 +158,8 @@ def _choose_exact(n: int, dtype: torch.dtype, max_bytes: int, columns: int, outp
     rank, steps = min(3000, int(8 * n**0.5)), max(100, n // 100)
     cg = ConjugateGradient(tol=Direct().tol, preconditioner_rank=rank, max_steps=steps)
     direct, stored = need(Direct()), need(cg)
-    if n > ITERATIVE_ROWS and stored <= max_bytes:
-        faster = f"and faster than a direct solve from {ITERATIVE_ROWS:,} rows on"
+    if n > _ITERATIVE_ROWS and stored <= max_bytes:
+        faster = f"and faster than a direct solve from {_ITERATIVE_ROWS:,} rows on"
         why = f"iterative: {format_bytes(stored)} of {budget}, {faster}"
         return ExactChoice(cg, _coarse(cg), why, True, stored, stored)
     if direct <= max_bytes:
@@ -166,6 +176,73 @@ def _choose_exact(n: int, dtype: torch.dtype, max_bytes: int, columns: int, outp
 def _coarse(cg: ConjugateGradient) -> ConjugateGradient:
     """Return the solver for rounds that only learn M: a coarser residual, with half the preconditioner."""
     return replace(cg, tol=_FEATURE_TOL, preconditioner_rank=cg.preconditioner_rank // 2)
+
+
+def leaf_solver(n: int) -> Solver:
+    """Return the faster exact solver for the n rows of a tree's leaf."""
+    return (
+        Direct() if n <= _ITERATIVE_ROWS else ConjugateGradient(tol=Direct().tol, preconditioner_rank=int(8 * n**0.5))
+    )
+
+
+def wide_solves(dtype: torch.dtype, columns: int, workers: int) -> int:
+    """Forecast how many fits side by side are in a solve in the wide format at a time.
+
+    >>> [wide_solves(torch.float32, d, workers=4) for d in (5, 50)], wide_solves(torch.float64, 5, workers=4)
+    ([4, 1], 0)
+    """
+    if dtype == torch.float64:
+        return 0  # the working format is the wide one
+    return workers if columns <= _FEW_COLUMNS else 1
+
+
+def forecast(
+    solver: AnySolver, n: int, columns: int, outputs: int, dtype: torch.dtype, max_bytes: int = 0
+) -> MemoryForecast:
+    """Forecast the peak memory of a fit on n rows, without the smaller solves used for feature learning.
+
+    Parameters
+    ----------
+    solver : Solver or TreePartition
+    n, columns, outputs : int
+        Size of the table, as encoded.
+    dtype : torch.dtype
+        The working format.
+    max_bytes : int
+        Within this memory, a solve in the wide format is included that follows where the working format fails.
+
+    >>> forecast(Direct(), 20_000, 50, 1, torch.float32).peak // 10**8
+    17
+    """
+    size = torch.finfo(dtype).bits // 8
+    centers = solver.n_centers(n)
+    # Merged, standardised, and either the keys of the merge or the working format.
+    reading = n * (columns * 3 * 8 + outputs * 4 * 8 + 3 * 8)
+    # Merged in float64 and standardised in the working format; the solver's centres are copied once more.
+    rows = n * (columns * (8 + size) + outputs * 3 * 8 + 8) + centers * columns * size
+    # Rows under the metric, and the two factors of the product that gives distances.
+    points = 3 * centers * (columns + 8) * size
+    # They are put in another order where gradients are taken at some of them.
+    at = min(n, 2 * AGOP_ROWS) * outputs
+    gradients = points + 3 * at * columns * size
+    if at < columns:  # the factor of M and what it is made of, in the wide format
+        gradients += _FACTORS * at * columns * 8
+    tiles = _TILES * min(n, 512) ** 2 * size
+    solve = points + _solver_bytes(solver, n, dtype, outputs)
+    plain = MemoryForecast(reading, rows, solve, points + gradients, tiles)
+    wide_points = 4 * centers * (columns + 8) * 8
+    last = points + wide_points + (solver.last_resort_bytes(n) if isinstance(solver, Solver) else 0)
+    resort = replace(plain, solver=max(solve, last), tiles=_TILES * min(n, 512) ** 2 * 8)
+    return resort if last > points + wide_points and resort.peak <= max_bytes else plain
+
+
+def _solver_bytes(solver: AnySolver, n: int, dtype: torch.dtype, outputs: int) -> int:
+    if isinstance(solver, Solver):
+        return solver.bytes_needed(n, dtype, outputs)
+    # The solves of leaves in progress, and the coefficients of all leaves.
+    rows = min(n, solver.leaf_rows)
+    leaf = leaf_solver(rows).bytes_needed(rows, dtype, outputs)
+    return (solver.at_once if solver.splits(n) else 1) * leaf + solver.n_centers(n) * outputs * 8
 
 
 def fit_forecast(

@@ -1,21 +1,11 @@
-"""The memory that a fit needs at its peak, and what the process grows by."""
+"""The memory of a fit at its peak, of fits side by side, and the growth of the process."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import torch
-
 from gramian.core.freed_memory import TIGHT_BYTES
-from gramian.rfm.options import AnySolver
-from gramian.solvers import ConjugateGradient, Direct, Solver
 
-ITERATIVE_ROWS = 4000
-"""Beyond it conjugate gradients take less time than a Cholesky factor (at 5,000: two thirds for one output)."""
-AGOP_ROWS = 2000
-"""Rows over which automatic updates average gradients, where there are more than twice as many."""
-_TILES = 6
-"""Square tiles of a kernel matrix that are in memory at a time."""
 _WIDE = 2
 """A solve in the wide format needs up to this multiple of the memory of one in the working format."""
 _MAPPED = 32 * 2**20
@@ -28,10 +18,6 @@ PASS_BYTES = 45 * 10**6
 """The same in a fit whose solves or passes over all rows use large blocks, of all threads together."""
 _LARGE_SOLVE = 2000
 """Rows from which on a solve uses such blocks."""
-_FACTORS = 8
-"""Matrices of the size of the gradients that exist while M of a wide table is made, as measured."""
-_FEW_COLUMNS = 10
-"""Kernel matrices of tables with at most this many columns are often too ill-conditioned for float32."""
 
 
 @dataclass(frozen=True)
@@ -78,11 +64,6 @@ class MemoryForecast:
         return replace(self, features=max(self.features, together - self.solver - self.tiles))
 
 
-def leaf_solver(n: int) -> Solver:
-    """Return the faster exact solver for the n rows of a tree's leaf."""
-    return Direct() if n <= ITERATIVE_ROWS else ConjugateGradient(tol=Direct().tol, preconditioner_rank=int(8 * n**0.5))
-
-
 def fits_within(
     alone: MemoryForecast, stages: tuple[tuple[int, MemoryForecast, int], ...], wide: int, budget: int
 ) -> tuple[MemoryForecast, int]:
@@ -106,7 +87,7 @@ def fits_within(
 
     >>> one = MemoryForecast(0, 10, 10**8, 10, 5)
     >>> [fits_within(one, ((5000, one, 4),), wide=1, budget=budget)[1] for budget in (10**9, 4 * 10**8, 10**8)]
-    [4, 2, 1]
+    [4, 3, 1]
     """
     rows = tuple(n for n, _, _ in stages)
     for workers in range(max(fits for _, _, fits in stages), 0, -1):
@@ -129,63 +110,3 @@ def freed_bytes(sizes: tuple[int, ...], workers: int, blocks: int) -> int:
     """
     small = max((4 * n * n for n in sizes if 4 * n * n < _MAPPED), default=0)
     return workers * (_THREAD_BYTES + blocks * small)
-
-
-def wide_solves(dtype: torch.dtype, columns: int, workers: int) -> int:
-    """Forecast how many fits side by side are in a solve in the wide format at a time.
-
-    >>> [wide_solves(torch.float32, d, workers=4) for d in (5, 50)], wide_solves(torch.float64, 5, workers=4)
-    ([4, 1], 0)
-    """
-    if dtype == torch.float64:
-        return 0  # the working format is the wide one
-    return workers if columns <= _FEW_COLUMNS else 1
-
-
-def forecast(
-    solver: AnySolver, n: int, columns: int, outputs: int, dtype: torch.dtype, max_bytes: int = 0
-) -> MemoryForecast:
-    """Forecast the peak memory of a fit on n rows, without the smaller solves used for feature learning.
-
-    Parameters
-    ----------
-    solver : Solver or TreePartition
-    n, columns, outputs : int
-        Size of the table, as encoded.
-    dtype : torch.dtype
-        The working format.
-    max_bytes : int
-        Within this memory, a solve in the wide format is included that follows where the working format fails.
-
-    >>> forecast(Direct(), 20_000, 50, 1, torch.float32).peak // 10**8
-    17
-    """
-    size = torch.finfo(dtype).bits // 8
-    centers = solver.n_centers(n)
-    # Merged, standardised, and either the keys of the merge or the working format.
-    reading = n * (columns * 3 * 8 + outputs * 4 * 8 + 3 * 8)
-    # Merged in float64 and standardised in the working format; the solver's centres are copied once more.
-    rows = n * (columns * (8 + size) + outputs * 3 * 8 + 8) + centers * columns * size
-    # Rows under the metric, and the two factors of the product that gives distances.
-    points = 3 * centers * (columns + 8) * size
-    # They are put in another order where gradients are taken at some of them.
-    at = min(n, 2 * AGOP_ROWS) * outputs
-    gradients = points + 3 * at * columns * size
-    if at < columns:  # the factor of M and what it is made of, in the wide format
-        gradients += _FACTORS * at * columns * 8
-    tiles = _TILES * min(n, 512) ** 2 * size
-    solve = points + _solver_bytes(solver, n, dtype, outputs)
-    plain = MemoryForecast(reading, rows, solve, points + gradients, tiles)
-    wide_points = 4 * centers * (columns + 8) * 8
-    last = points + wide_points + (solver.last_resort_bytes(n) if isinstance(solver, Solver) else 0)
-    resort = replace(plain, solver=max(solve, last), tiles=_TILES * min(n, 512) ** 2 * 8)
-    return resort if last > points + wide_points and resort.peak <= max_bytes else plain
-
-
-def _solver_bytes(solver: AnySolver, n: int, dtype: torch.dtype, outputs: int) -> int:
-    if isinstance(solver, Solver):
-        return solver.bytes_needed(n, dtype, outputs)
-    # The solves of leaves in progress, and the coefficients of all leaves.
-    rows = min(n, solver.leaf_rows)
-    leaf = leaf_solver(rows).bytes_needed(rows, dtype, outputs)
-    return (solver.at_once if solver.splits(n) else 1) * leaf + solver.n_centers(n) * outputs * 8
