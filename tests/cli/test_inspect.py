@@ -127,7 +127,7 @@ class TestArguments:
 
     def test_files_are_checked_before_the_work(self, inspect):
         refused(inspect("step-0.pt", "--out", "w.txt"), "must end in .csv, .json or .gramian")
-        refused(inspect("step-0.pt", "--out", "step-0.pt"), "would be written over")
+        refused(inspect("step-0.pt", "--out", "step-0.pt"), "must end in .csv, .json or .gramian")
         refused(inspect("step-0.pt", "--out", "x.json", "--html", "x.json"), "would be written over")
         refused(inspect("step-7*"), "no checkpoint matches")
         refused(inspect("absent.pt"), "there is no file absent.pt")

@@ -260,9 +260,9 @@ class TestJson:
         assert lines[7]["prediction"] == pytest.approx(one["prediction"])
 
     def test_a_format_that_cannot_be_written_costs_no_time(self, table):
-        result = run("predict", "nowhere.gramian", "t.csv", "--out", "p.xlsx")
+        result = run("predict", "nowhere.gramian", "t.csv", "--out", "p.pdf")
         assert result.exit_code == 1
-        assert "p.xlsx" in result.stderr
+        assert "p.pdf" in result.stderr
 
 
 class TestNothingIsWrittenOver:

@@ -23,15 +23,15 @@ def test_wide_solves_come_on_top_and_are_at_most_one_per_fit():
 
 @pytest.mark.parametrize("budget", [TIGHT_BYTES // 8, TIGHT_BYTES // 3, TIGHT_BYTES, PLENTY])
 def test_as_many_workers_as_the_budget_allows(budget):
-    memory, workers = fits_within(ONE, ((1000, ONE, 6), (5000, ONE, 2)), wide=1, budget=budget)
+    memory, workers = fits_within(ONE, ((1000, ONE, 6, 1), (5000, ONE, 2, 1)), budget)
     assert memory.process <= budget or workers == 1
-    more, _ = fits_within(ONE, ((1000, ONE, workers + 1), (5000, ONE, 2)), wide=1, budget=PLENTY)
+    more, _ = fits_within(ONE, ((1000, ONE, workers + 1, 1), (5000, ONE, 2, 1)), PLENTY)
     assert workers == 6 or more.process > budget
 
 
 def test_within_a_small_budget_fewer_blocks_are_held():
-    stages = ((1000, ONE, 2),)
-    tight, ample = (fits_within(ONE, stages, 1, budget)[0].freed for budget in (TIGHT_BYTES - 1, PLENTY))
+    stages = ((1000, ONE, 2, 1),)
+    tight, ample = (fits_within(ONE, stages, budget)[0].freed for budget in (TIGHT_BYTES - 1, PLENTY))
     assert tight < ample
 
 

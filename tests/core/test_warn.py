@@ -112,7 +112,8 @@ def test_warnings_of_a_fit_and_a_prediction_point_at_the_users_script(tmp_path):
 def test_no_other_module_of_the_library_counts_stack_levels():
     """One function finds the caller; a number of frames is wrong as soon as a function is moved."""
     for path in SOURCE.rglob("*.py"):
-        if path.name == "warn.py" or "cli" in path.parts:
+        # The predictor is copied without the package.
+        if path.name in ("warn.py", "predictor.py") or "cli" in path.parts:
             continue
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call):

@@ -14,7 +14,7 @@ _FREED_BLOCKS = 2
 """Freed matrices of less than that size that a thread holds, as measured (benchmarks/forecast.py)."""
 _THREAD_BYTES = 15 * 10**6
 """Memory of a thread besides, as measured: its stack, smaller blocks, and buffers of the linear algebra."""
-PASS_BYTES = 45 * 10**6
+_PASS_BYTES = 60 * 10**6
 """The same in a fit whose solves or passes over all rows use large blocks, of all threads together."""
 _LARGE_SOLVE = 2000
 """Rows from which on a solve uses such blocks."""
@@ -47,6 +47,10 @@ class MemoryForecast:
         """Growth of the process: the peak, and freed blocks."""
         return self.peak + self.freed
 
+    def with_large_blocks(self) -> MemoryForecast:
+        """Return the forecast of a fit whose passes over all rows use large blocks."""
+        return replace(self, freed=_PASS_BYTES)
+
     def side_by_side(self, piece: MemoryForecast, workers: int, wide: int = 1) -> MemoryForecast:
         """Return the forecast where several fits of a part of the rows are in progress at a time.
 
@@ -65,7 +69,7 @@ class MemoryForecast:
 
 
 def fits_within(
-    alone: MemoryForecast, stages: tuple[tuple[int, MemoryForecast, int], ...], wide: int, budget: int
+    alone: MemoryForecast, stages: tuple[tuple[int, MemoryForecast, int, int], ...], budget: int
 ) -> tuple[MemoryForecast, int]:
     """Forecast stages of fits side by side, with as many workers at a time as the budget allows.
 
@@ -73,10 +77,9 @@ def fits_within(
     ----------
     alone : MemoryForecast
         That of one fit to all rows.
-    stages : (rows, forecast, fits) of each stage
-        Rows and forecast of one fit of the stage, and the number of fits at a time.
-    wide : int
-        Fits at a time that may be in a solve in the wide format.
+    stages : (rows, forecast, fits, wide) of each stage
+        Rows and forecast of one fit of the stage, the number of fits at a time, and how many of them may be in a solve
+        in the wide format.
     budget : int
         Bytes for all of them.
 
@@ -86,16 +89,16 @@ def fits_within(
     workers : int
 
     >>> one = MemoryForecast(0, 10, 10**8, 10, 5)
-    >>> [fits_within(one, ((5000, one, 4),), wide=1, budget=budget)[1] for budget in (10**9, 4 * 10**8, 10**8)]
+    >>> [fits_within(one, ((5000, one, 4, 1),), budget)[1] for budget in (10**9, 4 * 10**8, 10**8)]
     [4, 3, 1]
     """
-    rows = tuple(n for n, _, _ in stages)
-    for workers in range(max(fits for _, _, fits in stages), 0, -1):
+    rows, most = tuple(stage[0] for stage in stages), [stage[2] for stage in stages]
+    for workers in range(max(most), 0, -1):
         memory = alone
-        for _, piece, fits in stages:
+        for _, piece, fits, wide in stages:
             memory = memory.side_by_side(piece, min(fits, workers), wide)
-        blocks = min(_FREED_BLOCKS, *(fits for _, _, fits in stages)) if budget >= TIGHT_BYTES else 1
-        least = PASS_BYTES if max(rows) > _LARGE_SOLVE else 0
+        blocks = min(_FREED_BLOCKS, *most) if budget >= TIGHT_BYTES else 1
+        least = _PASS_BYTES if max(rows) > _LARGE_SOLVE else 0
         memory = replace(memory, freed=max(least, freed_bytes(rows, workers, blocks)))
         if memory.process <= budget:
             break

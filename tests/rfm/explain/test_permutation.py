@@ -115,3 +115,9 @@ class TestErrors:
             model.permutation_importances(n_repeats=0)
         with pytest.raises(ValueError, match="level must be between 0 and 1"):
             model.permutation_importances(level=3.0)
+
+
+def test_rows_of_one_target_have_no_score_to_lose(data, model):
+    X, _ = data
+    with pytest.raises(ValueError, match="all 20 rows have the same y"):
+        model.permutation_importances(X[:20], np.ones(20))

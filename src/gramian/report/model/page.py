@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
+
 from gramian.report.model.effects import column_effects, effects_section
 from gramian.report.model.examples import examples_section
 from gramian.report.model.learned import directions_section, importances_section
@@ -45,7 +47,9 @@ def model_page(
         raise ValueError("scored_by must be a model of the same target and the same columns")
     sensitivity, output = importances(model), one_output(model, predictions)
     # A model that was fitted to the held-out rows has permutation importances from its own refits, if from any.
-    permutation = None if y is None or scorer is not None else permutation_importances(model, X, y)
+    permutation = None
+    if y is not None and scorer is None and np.ptp(model.target.codes(y), axis=0).any():
+        permutation = permutation_importances(model, X, y)
     shares = [(sensitivity.columns[j], float(sensitivity.shares[j])) for j in sensitivity.order]
     values = X if X is None or predictions.rows is None else take(X, predictions.rows)
     effects = column_effects(model, shares, values)

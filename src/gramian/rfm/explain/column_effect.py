@@ -21,7 +21,7 @@ _MOST_CENTERS = 5000
 """Training rows from which the values of a number are taken, at most."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ColumnEffect(Renderable):
     """Average predictions of rows in which one column has been set to a value, for several values.
 

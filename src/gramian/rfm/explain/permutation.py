@@ -204,6 +204,10 @@ def permutation_importances(
     if len(Z) > _MOST_ROWS:
         some = np.sort(rng.permutation(len(Z))[:_MOST_ROWS])
         Z, codes = Z[some], codes[some]
+    if np.ptp(codes, axis=0).max(initial=0.0) == 0:
+        raise ValueError(
+            f"all {len(Z):,} rows have the same y, so there is no score to lose: give rows that differ in y"
+        )
     ones = np.ones(len(Z))
     found = [
         permutation_drops(model, model.outputs_at, Z, codes, ones, columns, groups, rng) for _ in range(int(n_repeats))

@@ -12,7 +12,7 @@ from typing import Literal
 import torch
 
 from gramian.core import format_bytes
-from gramian.core.memory_forecast import PASS_BYTES, MemoryForecast, fits_within
+from gramian.core.memory_forecast import MemoryForecast, fits_within
 from gramian.core.rows import Rows
 from gramian.display import Column, Renderable, Section, Table
 from gramian.rfm.options import AnySolver, TreePartition
@@ -187,13 +187,14 @@ class Plan(Renderable):
         if large:
             screen_rows = min(SCREEN_ROWS, n - holdout_rows)
         if large or streamed:
-            workers, memory = 1, replace(memory, freed=PASS_BYTES)
+            workers, memory = 1, memory.with_large_blocks()
         else:
             part = screen_rows or n
             on_part = forecast(leaf_solver(part), part, d, outputs, dtype)
             on_all = forecast(solver, n, d, outputs, dtype) if n <= SIDE_BY_SIDE_ROWS else on_part
-            stages = ((part, on_part, workers), (n, on_all, min(workers, candidates)))
-            memory, workers = fits_within(memory, stages, wide_solves(dtype, d, workers), budget)
+            screening = (part, on_part, workers, wide_solves(dtype, d, workers))
+            refit = (n, on_all, min(workers, candidates), wide_solves(dtype, d, 1))
+            memory, workers = fits_within(memory, (screening, refit), budget)
         plan = cls(
             n=n,
             d=d,
