@@ -28,7 +28,7 @@ import hashlib, os, resource, signal, sys, warnings
 import numpy as np
 from gramian import RFMClassifier, RFMRegressor, load
 folder, task = sys.argv[1], sys.argv[2]
-X = np.random.default_rng(0).normal(size=(300, 6))
+X = np.random.default_rng(0).normal(size=(600, 6))
 y = X[:, 0] * X[:, 1] + np.sin(X[:, 2])
 if task == "classes":
     y = (y > 0).astype(int)
@@ -116,7 +116,7 @@ def kills(trials: int, rng: random.Random) -> Counter[str]:
             seconds = time.perf_counter() - begin
         for _ in range(trials // 2):
             with tempfile.TemporaryDirectory() as folder:
-                _, over = ended_midway(FIT, task, signal.SIGKILL, rng.uniform(0, 0.9 * seconds), folder)
+                _, over = ended_midway(FIT, task, signal.SIGKILL, rng.uniform(0, 0.6 * seconds), folder)
                 same = answer(start(FIT, folder, task)) == expected
                 found["ended before the kill" if over else "same bits" if same else "other bits"] += 1
     return found

@@ -29,12 +29,16 @@ def test_as_many_workers_as_the_budget_allows(budget):
     assert workers == 6 or more.process > budget
 
 
-def test_within_a_small_budget_fewer_blocks_are_held():
+def test_within_a_small_budget_copies_of_rows_are_returned():
     stages = ((1000, ONE, 2, 1),)
-    tight, ample = (fits_within(ONE, stages, budget)[0].freed for budget in (TIGHT_BYTES - 1, PLENTY))
+    tight, ample = (fits_within(ONE, stages, budget, columns=50)[0].freed for budget in (TIGHT_BYTES - 1, PLENTY))
     assert tight < ample
 
 
 def test_blocks_that_are_mapped_are_returned_at_once():
-    assert freed_bytes((2000,), 1, 2) > freed_bytes((1000,), 1, 2) > freed_bytes((4000,), 1, 2)
-    assert freed_bytes((1000,), 3, 2) == 3 * freed_bytes((1000,), 1, 2)
+    assert freed_bytes((2000,), 1, 5) > freed_bytes((1000,), 1, 5) > freed_bytes((4000,), 1, 0)
+    assert freed_bytes((1000,), 3, 5) == 3 * freed_bytes((1000,), 1, 5)
+
+
+def test_rows_of_wide_tables_are_returned_after_every_round():
+    assert freed_bytes((100,), 1, 99) > freed_bytes((100,), 1, 10) > freed_bytes((100,), 1, 500)

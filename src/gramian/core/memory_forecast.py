@@ -10,8 +10,8 @@ _WIDE = 2
 """A solve in the wide format needs up to this multiple of the memory of one in the working format."""
 _MAPPED = 32 * 2**20
 """Blocks from this size on are returned to the system when they are freed (glibc); smaller ones wait for reuse."""
-_FREED_BLOCKS = 2
-"""Freed matrices of less than that size that a thread holds, as measured (benchmarks/forecast.py)."""
+_FREED_ROWS = 4
+"""Copies of the rows that a thread holds after they are freed, in float64, as measured (benchmarks/forecast.py)."""
 _THREAD_BYTES = 15 * 10**6
 """Memory of a thread besides, as measured: its stack, smaller blocks, and buffers of the linear algebra."""
 _PASS_BYTES = 60 * 10**6
@@ -69,7 +69,7 @@ class MemoryForecast:
 
 
 def fits_within(
-    alone: MemoryForecast, stages: tuple[tuple[int, MemoryForecast, int, int], ...], budget: int
+    alone: MemoryForecast, stages: tuple[tuple[int, MemoryForecast, int, int], ...], budget: int, columns: int = 0
 ) -> tuple[MemoryForecast, int]:
     """Forecast stages of fits side by side, with as many workers at a time as the budget allows.
 
@@ -82,6 +82,8 @@ def fits_within(
         in the wide format.
     budget : int
         Bytes for all of them.
+    columns : int
+        Columns of the rows.
 
     Returns
     -------
@@ -97,19 +99,22 @@ def fits_within(
         memory = alone
         for _, piece, fits, wide in stages:
             memory = memory.side_by_side(piece, min(fits, workers), wide)
-        blocks = min(_FREED_BLOCKS, *most) if budget >= TIGHT_BYTES else 1
         least = _PASS_BYTES if max(rows) > _LARGE_SOLVE else 0
-        memory = replace(memory, freed=max(least, freed_bytes(rows, workers, blocks)))
+        memory = replace(memory, freed=max(least, freed_bytes(rows, workers, 0 if budget < TIGHT_BYTES else columns)))
         if memory.process <= budget:
             break
     return memory, workers
 
 
-def freed_bytes(sizes: tuple[int, ...], workers: int, blocks: int) -> int:
+def freed_bytes(sizes: tuple[int, ...], workers: int, columns: int) -> int:
     """Forecast the freed blocks that remain with the process, after fits with these numbers of rows, side by side.
 
-    >>> [freed_bytes((n,), workers=2, blocks=2) // 10**6 for n in (1000, 10_000)]
-    [46, 30]
+    Each thread holds a matrix of less than 32 MB, and copies of rows where there are more rows than columns; those of
+    wide tables are returned after every round, as all are within a small budget.
+
+    >>> [freed_bytes((n,), workers=2, columns=50) // 10**6 for n in (1000, 10_000)]
+    [41, 62]
     """
     small = max((4 * n * n for n in sizes if 4 * n * n < _MAPPED), default=0)
-    return workers * (_THREAD_BYTES + blocks * small)
+    rows = _FREED_ROWS * 8 * min(sizes) * columns if columns < min(sizes) else 0
+    return workers * (_THREAD_BYTES + small + rows)

@@ -194,7 +194,7 @@ class Plan(Renderable):
             on_all = forecast(solver, n, d, outputs, dtype) if n <= SIDE_BY_SIDE_ROWS else on_part
             screening = (part, on_part, workers, wide_solves(dtype, d, workers))
             refit = (n, on_all, min(workers, candidates), wide_solves(dtype, d, 1))
-            memory, workers = fits_within(memory, (screening, refit), budget)
+            memory, workers = fits_within(memory, (screening, refit), budget, d)
         plan = cls(
             n=n,
             d=d,
