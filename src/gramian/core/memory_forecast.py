@@ -14,10 +14,10 @@ _FREED_ROWS = 4
 """Copies of the rows that a thread holds after they are freed, in float64, as measured (benchmarks/forecast.py)."""
 _THREAD_BYTES = 15 * 10**6
 """Memory of a thread besides, as measured: its stack, smaller blocks, and buffers of the linear algebra."""
-_PASS_BYTES = 60 * 10**6
-"""The same in a fit whose solves or passes over all rows use large blocks, of all threads together."""
-_LARGE_SOLVE = 2000
-"""Rows from which on a solve uses such blocks."""
+_PASS_BYTES = 80 * 10**6
+"""The same, of all threads together, in a fit whose passes over all rows use large blocks."""
+_BUFFER_BYTES = 13_000
+"""Those buffers per row of the largest matrix, up to that number."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def fits_within(
         memory = alone
         for _, piece, fits, wide in stages:
             memory = memory.side_by_side(piece, min(fits, workers), wide)
-        least = _PASS_BYTES if max(rows) > _LARGE_SOLVE else 0
+        least = min(_PASS_BYTES, _BUFFER_BYTES * max(rows))
         memory = replace(memory, freed=max(least, freed_bytes(rows, workers, 0 if budget < TIGHT_BYTES else columns)))
         if memory.process <= budget:
             break
