@@ -45,3 +45,12 @@ def test_each_column_has_a_record():
     assert (area["kind"], area["missing"], area["distinct"]) == ("number", 1, 3)
     assert "median" in area["use"]
     assert (town["kind"], town["missing"]) == ("category", 0)
+
+
+def test_a_target_of_money_is_a_regression(tmp_path):
+    frame = houses().drop(columns="sold")
+    priced = frame.assign(price=[f"${price:,.2f}" for price in frame["price"]])
+    data = read_fit_data(write(priced, tmp_path), "price")
+    assert data.task.name == "regression"
+    assert data.y.to_numpy() == pytest.approx(frame["price"].to_numpy(), abs=0.006)
+    assert any("the target 'price' is read as numbers: money in $" in note for note in data.notes)
