@@ -133,7 +133,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         at = 0
         for record, column in zip(self.records_, columns, strict=True):
             if record.encoding is not None:
-                block = _encode(record.encoding, replace(column, name=record.name))
+                block = _encode(record, record.encoding, replace(column, name=record.name))
                 out[:, at : at + len(record.kept)] = block[:, record.kept]
                 at += len(record.kept)
         return out
@@ -218,7 +218,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         kind, encoding = self._encoding(kind, column, given, weights, copies)
         if encoding is None:
             return _dropped(column, kind, _DROPPED[kind]), [], nothing
-        block = _encode(encoding, given if isinstance(encoding, WrittenNumber) else column)
+        block = _named(column, lambda: encoding.encode(given if isinstance(encoding, WrittenNumber) else column))
         channels = encoding.channels(column.name, block, weights)
         varying = [j for j in range(block.shape[1]) if (block[:, j] != block[0, j]).any()]
         if not varying:
@@ -315,8 +315,13 @@ def _identifies(column: RawColumn, kind: str, copies: Array) -> bool:
     return names_rows(len(column.values.texts), float(copies[column.values.codes >= 0].sum()))
 
 
-def _encode(encoding: Encoding, column: RawColumn) -> Array:
-    return _named(column, lambda: encoding.encode(column))
+def _encode(record: ColumnRecord, encoding: Encoding, column: RawColumn) -> Array:
+    try:
+        return encoding.encode(column)
+    except UnreadableError as error:
+        form = encoding.description().partition(";")[0].partition(", read as")[0]
+        fitted = f"and it was fitted as {record.kind} ({form}): write it as in the fitted rows, or leave it empty"
+        raise ValueError(f"column {column.name!r} holds {error}, {fitted}") from error
 
 
 def _named(column: RawColumn, work: Callable[[], T]) -> T:
