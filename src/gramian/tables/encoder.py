@@ -18,7 +18,7 @@ from gramian.tables.date_texts import DateText
 from gramian.tables.encodings import Category, Date, Number, Ordered
 from gramian.tables.identifiers import names_rows, numbers_rows
 from gramian.tables.merging import check_weights, counts_rows
-from gramian.tables.plain_texts import count_na_words
+from gramian.tables.plain_texts import count_na_words, missing_note
 from gramian.tables.text_grams import TextGrams, repeats_words
 from gramian.tables.types import TableLike, TargetLike, WeightsLike
 from gramian.tables.values import Array, Levels, UnreadableError, Values, missing_in, recognise
@@ -234,7 +234,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 done += f" (that of column {twin!r}: missing in the same rows)"
         used = [channels[j] for j in varying]
         names = tuple(channel.name for channel in used)
-        notes = tuple([_missing_note(word, rows) for word, rows in words.items()] + encoding.notes())
+        notes = tuple([missing_note(word, rows) for word, rows in words.items()] + encoding.notes())
         identifies = _identifies(column, kind, copies)
         gaps = _count_missing(column.values)
         record = ColumnRecord(column.name, kind, names, done, encoding, tuple(varying), notes, identifies, gaps)
@@ -300,10 +300,6 @@ def _dropped(column: RawColumn, kind: str, done: str) -> ColumnRecord:
 
 def _count_missing(values: Values) -> int:
     return int((values.codes < 0 if isinstance(values, Levels) else missing_in(values)).sum())
-
-
-def _missing_note(word: str, rows: int) -> str:
-    return f"{word!r} ({rows:,} row{'s' if rows > 1 else ''}) is read as missing"
 
 
 def _identifies(column: RawColumn, kind: str, copies: Array) -> bool:
