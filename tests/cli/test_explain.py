@@ -83,3 +83,12 @@ def test_explanations_of_dates_are_iso_text(run, tmp_path, unit):
         assert (values["day"] and values["day"][:10]) == said
         assert values["size"] == frame["size"][row]
         assert len(json.loads(result.stdout)["training_rows"][0]["entries"]["day"]) >= 10
+
+
+def test_a_table_without_column_names_is_explained(run, quick, tmp_path):
+    table, model = tmp_path / "t.csv", tmp_path / "x.gramian"
+    houses().drop(columns="sold").to_csv(table, index=False, header=False)
+    assert run("fit", table, "--no-header", "--target", "x3", "--out", model).exit_code == 0
+    result = run("explain", model, table, "--no-header", "--row", N_HOUSES - 1, "--json")
+    assert result.exit_code == 0, result.output
+    assert {column["column"] for column in json.loads(result.stdout)["columns"]} == {"x0", "x1", "x2"}

@@ -45,3 +45,23 @@ def test_each_column_has_a_record():
     assert (area["kind"], area["missing"], area["distinct"]) == ("number", 1, 3)
     assert "median" in area["use"]
     assert (town["kind"], town["missing"]) == ("category", 0)
+
+
+def test_a_target_of_money_is_a_regression(tmp_path):
+    frame = houses().drop(columns="sold")
+    priced = frame.assign(price=[f"${price:,.2f}" for price in frame["price"]])
+    data = read_fit_data(write(priced, tmp_path), "price")
+    assert data.task.name == "regression"
+    assert data.y.to_numpy() == pytest.approx(frame["price"].to_numpy(), abs=0.006)
+    assert any("the target 'price' is read as numbers: money in $" in note for note in data.notes)
+
+
+@pytest.mark.parametrize(("target", "task"), [("price", "regression"), ("sold", "classification")])
+def test_words_for_empty_cells_are_no_targets(tmp_path, target, task):
+    frame = houses().astype(str)
+    frame.loc[:8, target] = "NA"
+    frame.loc[9, target] = "n/a"
+    data = read_fit_data(write(frame, tmp_path), target)
+    assert (len(data.y), data.without_target, data.task.name) == (110, 10, task)
+    assert f"the target '{target}': 'NA' (9 rows) is read as missing" in data.notes
+    assert f"the target '{target}': 'n/a' (1 row) is read as missing" in data.notes

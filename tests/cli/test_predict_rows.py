@@ -5,7 +5,7 @@ import pytest
 
 import gramian
 import gramian.cli.predict_rows as module
-from gramian.cli.predict_rows import join_columns, predict_rows
+from gramian.cli.predict_rows import join_columns, note_bare_percent, predict_rows
 from gramian.rfm.model import FittedRFM
 from quick_models import QUICK, houses
 
@@ -68,3 +68,13 @@ def test_kept_columns_keep_their_order_whatever_their_index():
     kept = pd.DataFrame({"id": [7, 8]}, index=[5, 3])
     joined = join_columns(kept, pd.DataFrame({"prediction": [0.1, 0.2]}))
     assert joined.to_dict("list") == {"id": [7, 8], "prediction": [0.1, 0.2]}
+
+
+@pytest.mark.parametrize(("entries", "noted"), [(["0.2", "0.31"], True), (["20%", "31%"], False), (["0", "0"], False)])
+def test_percent_without_its_sign_is_noted(capsys, entries, noted):
+    pd = pytest.importorskip("pandas")
+    fitted = pd.DataFrame({"share": [f"{i}%" for i in range(30)]})
+    model = gramian.RFMRegressor(preset="fast", n_rounds=0).fit(fitted, range(30))
+    note_bare_percent(model, pd.DataFrame({"share": entries}))
+    said = capsys.readouterr().err
+    assert said == ("Note: 'share' was fitted to percent, and has no % here: 0.2 is read as 0.2%\n" if noted else "")

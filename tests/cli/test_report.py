@@ -174,3 +174,11 @@ def test_pages_are_written(folder):
         assert text.startswith(("<!doctype html>", "<!DOCTYPE html>"))
         assert "area" in text
         assert "rent" in text
+
+
+def test_targets_of_money_are_scored_as_numbers(folder, asked):
+    frame = flats(15, 2)
+    frame.assign(rent=[f"${rent:,.2f}" for rent in frame["rent"]]).to_csv("money.csv", index=False)
+    result = CliRunner().invoke(cli, ["report", "rent.gramian", "--data", "money.csv", "--target", "rent"])
+    assert result.exit_code == 0, result.output
+    assert asked[0][1]["y"] == pytest.approx(frame["rent"].to_numpy(), abs=0.006)

@@ -239,3 +239,18 @@ def test_encoded_names_differ_even_from_the_users():
 def test_numbers_as_column_names_become_text():
     encoder = TableEncoder().fit(pd.DataFrame({0: [1, 2], 1: ["a", "b"]}))
     assert encoder.columns_ == ("0", "1")
+
+
+@pytest.mark.parametrize(
+    ("fitted", "later", "form"),
+    [
+        (["$5", "$6,100", "$7.50"], "€5", r"money in \$ with commas between thousands"),
+        (["24.12.2020", "13.01.2021", "1.2.2021"], "yesterday", r"date \("),
+        (["1", "2", "4"], "large", "numbers"),
+    ],
+)
+def test_a_later_entry_in_another_form_is_refused_with_the_form_of_the_fitted_rows(fitted, later, form):
+    pd = pytest.importorskip("pandas")
+    encoder = TableEncoder().fit(pd.DataFrame({"x": fitted * 5}))
+    with pytest.raises(ValueError, match=rf"column 'x' holds the value '{later}'.*{form}.*leave it empty"):
+        encoder.transform(pd.DataFrame({"x": [fitted[0], later]}))

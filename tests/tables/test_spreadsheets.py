@@ -75,3 +75,15 @@ def test_values_as_text():
     values = [None, "", "a", 3, 3.0, 1e20, 0.1, True, date(2024, 5, 1), datetime(2024, 5, 1, 12), time(8, 30)]
     texts = [None, None, "a", "3", "3", "1e+20", "0.1", "TRUE", "2024-05-01", "2024-05-01 12:00:00", "08:30:00"]
     assert [cell_text(value) for value in values] == texts
+
+
+def test_percent_is_the_percent_that_excel_shows(book, tmp_path):
+    path = tmp_path / "t.xlsx"
+    sheet = book.worksheets[0]
+    for row in (["share", "price"], [0.632, 0.632], [0.07, 2], [None, 3], ["none", 4]):
+        sheet.append(row)
+    for k, form in enumerate(["0%", "0.00%", "0%", "0%"], start=2):
+        sheet.cell(k, 1).number_format = form
+    book.save(path)
+    assert read_frame(path)["share"].fillna("").tolist() == ["63.2%", "7%", "", "none"]
+    assert read_frame(path)["price"].tolist() == ["0.632", "2", "3", "4"]

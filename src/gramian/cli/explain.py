@@ -9,7 +9,7 @@ import click
 
 from gramian import __version__
 from gramian.cli.model_file import open_model, rows_for
-from gramian.cli.options import missing_option
+from gramian.cli.options import header_option, missing_option
 from gramian.cli.output import emit, make_console
 from gramian.core.paths import check_exists
 from gramian.tables.header import check_table
@@ -36,8 +36,11 @@ _SHOWN_ENTRIES = 12
     help="Training rows to list: those whose removal changes the prediction most. 0 is quicker.",
 )
 @missing_option
+@header_option
 @click.option("--json", "as_json", is_flag=True, help="Print the explanation as JSON.")
-def explain(model: Path, data: Path, row: int, influential: int, missing: tuple[str, ...], as_json: bool) -> None:
+def explain(
+    model: Path, data: Path, row: int, influential: int, missing: tuple[str, ...], header: bool, as_json: bool
+) -> None:
     """Explain the prediction of a saved model for one row of a table.
 
     Shows how much each column adds to the prediction, and the training rows whose removal would change it most, with
@@ -49,11 +52,11 @@ def explain(model: Path, data: Path, row: int, influential: int, missing: tuple[
       gramian explain houses.gramian new.csv --row 17 --json
     """
     check_exists(model, "gramian fit writes models, and model.save")
-    check_table(data)
+    check_table(data, header=header)
     from gramian.tables.frame_files import read_frame  # here: help needs none of it
 
     fitted = open_model(model)
-    frame = read_frame(data, missing)
+    frame = read_frame(data, missing, header)
     if row >= len(frame):
         raise ValueError(f"{data} has {len(frame):,} rows: --row counts from 0 to {len(frame) - 1:,}")
     explanation = fitted.explain(rows_for(fitted, frame.iloc[[row]], data), n_influential=influential)

@@ -14,8 +14,9 @@ from gramian.cli.remarks import remarks
 from gramian.cli.target import read_target
 from gramian.tables import ColumnRecord, TableEncoder
 from gramian.tables.frame_files import check_columns, read_frame
+from gramian.tables.plain_texts import count_na_words, missing_note
 from gramian.tables.split_columns import split_condition
-from gramian.tables.target_column import PredictionTask, choose_task
+from gramian.tables.target_column import PredictionTask, choose_task, read_amounts
 from gramian.tables.types import Labels
 
 if TYPE_CHECKING:
@@ -87,10 +88,13 @@ def read_fit_data(
         raise ValueError(f"{path} has no columns besides {', '.join(map(repr, (target, *drop)))} to predict from")
     if len(y) < _FEWEST_ROWS:
         raise ValueError(f"{path} has {len(y)} rows with a {target!r}: a fit needs at least {_FEWEST_ROWS}")
+    words = count_na_words(frame[target].to_numpy(dtype=object))
+    gaps = [f"the target {target!r}: {missing_note(word, rows)}" for word, rows in words.items()]
+    y, notes = read_amounts(y, task)
     chosen = choose_task(y, task)
     if chosen.classifies and y.dtype.kind == "f" and bool((y == y.round()).all()):
         y = y.astype("int64")  # whole numbers that became decimals because others are missing
-    return FitData(X, y, chosen, split_by, int((~known).sum()), describe(X), remarks(X))
+    return FitData(X, y, chosen, split_by, int((~known).sum()), describe(X), [*remarks(X), *gaps, *notes])
 
 
 def describe(X: pd.DataFrame) -> list[ColumnUse]:

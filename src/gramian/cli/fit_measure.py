@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 Estimator = RFMClassifier | RFMRegressor
 Options = Mapping[str, str | float | int]
+_NAMED_CLASSES = 5
+"""Classes that a warning names at most."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +124,9 @@ def _scored(model: Estimator, n_fitted: int, data: FitData, test: NDArray[np.int
     classes = model.fitted().classes
     known = np.ones(len(y), dtype=bool) if classes is None else np.isin(y.to_numpy(), classes)
     if not known.all():
-        named = ", ".join(sorted({repr(str(label)) for label in y[~known]}))
+        labels = sorted({repr(str(label)) for label in y[~known]})
+        more = len(labels) - _NAMED_CLASSES
+        named = ", ".join(labels[:_NAMED_CLASSES]) + (f" and {more:,} more" if more > 0 else "")
         warn(
             f"{(~known).sum():,} of {len(known):,} held-out rows are left out of the scores: no training row has the "
             f"{data.target} {named}, so a fit without these rows cannot predict it"

@@ -84,7 +84,7 @@ def predict(
     # Here: help and errors in the arguments need none of these, which import torch.
     from gramian.cli.model_file import open_model, rows_for
     from gramian.cli.output import emit, make_console
-    from gramian.cli.predict_rows import join_columns, note_unseen, predict_rows
+    from gramian.cli.predict_rows import join_columns, note_bare_percent, note_unseen, predict_rows
     from gramian.tables.frame_files import check_columns, csv_frame, read_frame, write_frame
 
     fitted = open_model(model)
@@ -95,6 +95,7 @@ def predict(
     check_columns(kept, frame, data)
     X = rows_for(fitted, frame, data)
     note_unseen(fitted, X)
+    note_bare_percent(fitted, X)
     found = join_columns(frame[kept], predict_rows(fitted, X, proba, interval, show=not as_json))
     if file is not None:
         write_frame(found, file, escape)

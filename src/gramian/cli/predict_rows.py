@@ -87,6 +87,18 @@ def note_unseen(model: RFMClassifier | RFMRegressor, X: Any) -> None:
         click.echo(f"Note: {who} a {name!r} that the model does not know from its training: {listed}{more}", err=True)
 
 
+def note_bare_percent(model: RFMClassifier | RFMRegressor, X: Any) -> None:
+    """Write a line on standard error for each column of percent in which no entry has the sign: 0.2 may mean 20%."""
+    encoder = getattr(model, "encoder_", None)
+    for record in [] if encoder is None else encoder.records_:
+        if record.kind == "percent" and record.name in getattr(X, "columns", ()):
+            texts = [str(value) for value in X[record.name].dropna()]
+            bare = [text for text in texts if text.strip("0.")]
+            if bare and not any("%" in text for text in texts):
+                said = f"{record.name!r} was fitted to percent, and has no % here: {bare[0]} is read as {bare[0]}%"
+                click.echo(f"Note: {said}", err=True)
+
+
 def _outputs(fitted: FittedRFM, X: Any, show: bool) -> Array:
     """Return the outputs of the model, a batch of rows at a time, with a bar or with lines about the progress."""
     rows = fitted.preprocessing.encode(X)

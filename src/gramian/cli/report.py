@@ -105,7 +105,10 @@ def _rows(model: Any, data: Path, target: str | None, missing: tuple[str, ...], 
 
 def _typed_like(model: Any, y: Any, target: str) -> np.ndarray:
     """Convert targets to the type of the model's own: text for text, whole numbers for whole numbers."""
+    from gramian.tables.target_column import read_amounts  # here: for quick help
+
     if not hasattr(model, "classes_"):
+        y, _ = read_amounts(y, "regression")
         if y.dtype.kind not in "iufb":
             raise ValueError(f"the column {target!r} holds text, and the model predicts numbers")
         return y.to_numpy(dtype=float)

@@ -18,7 +18,7 @@ from gramian.tables.date_texts import DateText
 from gramian.tables.encodings import Category, Date, Number, Ordered
 from gramian.tables.identifiers import names_rows, numbers_rows
 from gramian.tables.merging import check_weights, counts_rows
-from gramian.tables.plain_texts import count_na_words
+from gramian.tables.plain_texts import count_na_words, missing_note
 from gramian.tables.text_grams import TextGrams, repeats_words
 from gramian.tables.types import TableLike, TargetLike, WeightsLike
 from gramian.tables.values import Array, Levels, UnreadableError, Values, missing_in, recognise
@@ -133,7 +133,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         at = 0
         for record, column in zip(self.records_, columns, strict=True):
             if record.encoding is not None:
-                block = _encode(record.encoding, replace(column, name=record.name))
+                block = _encode(record, record.encoding, replace(column, name=record.name))
                 out[:, at : at + len(record.kept)] = block[:, record.kept]
                 at += len(record.kept)
         return out
@@ -218,7 +218,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         kind, encoding = self._encoding(kind, column, given, weights, copies)
         if encoding is None:
             return _dropped(column, kind, _DROPPED[kind]), [], nothing
-        block = _encode(encoding, given if isinstance(encoding, WrittenNumber) else column)
+        block = _named(column, lambda: encoding.encode(given if isinstance(encoding, WrittenNumber) else column))
         channels = encoding.channels(column.name, block, weights)
         varying = [j for j in range(block.shape[1]) if (block[:, j] != block[0, j]).any()]
         if not varying:
@@ -234,7 +234,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 done += f" (that of column {twin!r}: missing in the same rows)"
         used = [channels[j] for j in varying]
         names = tuple(channel.name for channel in used)
-        notes = tuple([_missing_note(word, rows) for word, rows in words.items()] + encoding.notes())
+        notes = tuple([missing_note(word, rows) for word, rows in words.items()] + encoding.notes())
         identifies = _identifies(column, kind, copies)
         gaps = _count_missing(column.values)
         record = ColumnRecord(column.name, kind, names, done, encoding, tuple(varying), notes, identifies, gaps)
@@ -302,10 +302,6 @@ def _count_missing(values: Values) -> int:
     return int((values.codes < 0 if isinstance(values, Levels) else missing_in(values)).sum())
 
 
-def _missing_note(word: str, rows: int) -> str:
-    return f"{word!r} ({rows:,} row{'s' if rows > 1 else ''}) is read as missing"
-
-
 def _identifies(column: RawColumn, kind: str, copies: Array) -> bool:
     """Return whether the values of a column that is used seem to be identifiers."""
     if kind == "number":
@@ -315,8 +311,13 @@ def _identifies(column: RawColumn, kind: str, copies: Array) -> bool:
     return names_rows(len(column.values.texts), float(copies[column.values.codes >= 0].sum()))
 
 
-def _encode(encoding: Encoding, column: RawColumn) -> Array:
-    return _named(column, lambda: encoding.encode(column))
+def _encode(record: ColumnRecord, encoding: Encoding, column: RawColumn) -> Array:
+    try:
+        return encoding.encode(column)
+    except UnreadableError as error:
+        form = encoding.description().partition(";")[0].partition(", read as")[0]
+        fitted = f"and it was fitted as {record.kind} ({form}): write it as in the fitted rows, or leave it empty"
+        raise ValueError(f"column {column.name!r} holds {error}, {fitted}") from error
 
 
 def _named(column: RawColumn, work: Callable[[], T]) -> T:

@@ -44,6 +44,15 @@ def count_na_words(values: NDArray[Any]) -> dict[str, int]:
     return dict(sorted(words.items()))
 
 
+def missing_note(word: str, rows: int) -> str:
+    """Return the note that a word is read as missing.
+
+    >>> missing_note("NA", 2)
+    "'NA' (2 rows) is read as missing"
+    """
+    return f"{word!r} ({rows:,} row{'s' if rows > 1 else ''}) is read as missing"
+
+
 def parse_all(levels: Sequence[str], parser: Callable[[str], Any]) -> list[Any] | None:
     """Return the parsed texts, or None if one of them cannot be parsed.
 

@@ -29,7 +29,7 @@ def read_sheet(path: Path, header: bool = True) -> tuple[list[str], list[list[st
             warnings.simplefilter("ignore")  # of openpyxl, about styles and extensions that a table does not need
             book = openpyxl.load_workbook(file, read_only=True, data_only=True)
             sheet = book.worksheets[0]
-            rows = [[cell_text(cell) for cell in row] for row in sheet.iter_rows(values_only=True)]
+            rows = [[cell_text(cell.value, cell.number_format) for cell in row] for row in sheet.iter_rows()]
             names = [other.title for other in book.worksheets]
     except (BadZipFile, KeyError, IndexError) as error:
         raise ValueError(f"it is no workbook of Excel ({error})") from error
@@ -43,16 +43,22 @@ def read_sheet(path: Path, header: bool = True) -> tuple[list[str], list[list[st
     return [name or f"Unnamed: {j}" for j, name in enumerate(rows[0] if rows else [])], rows[1:]
 
 
-def cell_text(value: object) -> str | None:
-    """Return the value of a cell as the text of a CSV: dates in ISO form, whole numbers without a point.
+def cell_text(value: object, number_format: str | None = None) -> str | None:
+    """Return the value of a cell as the text of a CSV: dates in ISO form, whole numbers without a point, percent by %.
+
+    Excel stores 63.2 % as 0.632 with a format, and writes ``63.2%`` to a CSV.
 
     >>> cell_text(3.0), cell_text(datetime(2024, 5, 1)), cell_text(True), cell_text("")
     ('3', '2024-05-01', 'TRUE', None)
+    >>> cell_text(0.632, "0.0%")
+    '63.2%'
     """
     if value is None or value == "":
         return None
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
+    if isinstance(value, int | float) and number_format is not None and "%" in number_format:
+        return f"{100 * value:.15g}%"
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         return str(int(value))
     if isinstance(value, datetime):

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gramian.tables.date_texts import DateText
+from gramian.tables.number_texts import NumberText
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -65,11 +68,44 @@ def text_among_numbers(column: pd.Series) -> tuple[list[str], float]:
     return values[text].value_counts().index.tolist(), 1 - float(text.mean())
 
 
+def written_numbers(column: pd.Series) -> tuple[pd.Series, str] | None:
+    """Return a column of money, percent or other written amounts as numbers, and their writing in words; else None.
+
+    Bounds such as ``<18`` and words are no targets of a regression, so that a column with one of them is None.
+
+    >>> import pandas as pd
+    >>> numbers, writing = written_numbers(pd.Series(["$1,200", "$80.50"]))
+    >>> numbers.tolist(), writing
+    ([1200.0, 80.5], 'money in $ with commas between thousands')
+    >>> written_numbers(pd.Series(["$1,200", "unknown"]))
+    """
+    if not len(column) or not all(isinstance(value, str) for value in column):
+        return None
+    texts = sorted(set(column))
+    writing = None if DateText.of(texts) else NumberText.of(texts)
+    if writing is None or writing.words or writing.step:
+        return None
+    return column.map({text: writing.read(text) for text in texts}).astype("float64"), writing.description()
+
+
+def read_amounts(y: pd.Series, task: str = "auto") -> tuple[pd.Series, list[str]]:
+    """Return a target of written amounts as numbers, with a note; a target of few levels and labels are unchanged.
+
+    >>> import pandas as pd
+    >>> read_amounts(pd.Series(["5 %", "7 %"], name="rate"), "regression")[1]
+    ["the target 'rate' is read as numbers: percent"]
+    """
+    few = task == "auto" and y.nunique() <= _MOST_CLASSES
+    found = None if few or task == "classification" else written_numbers(y)
+    return (y, []) if found is None else (found[0], [f"the target {y.name!r} is read as numbers: {found[1]}"])
+
+
 def choose_task(y: pd.Series, requested: str = "auto") -> PredictionTask:
     """Choose regression or classification for a target without missing values.
 
     Text, booleans and dates are classes. Whole numbers are classes if there are two of them, or at most 20 with 20 rows
-    each on average. All other numbers are regression.
+    each on average. All other numbers are regression. Text of which most rows have an entry of their own, such as an
+    id, a date or a sentence, raises a ValueError.
 
     >>> import pandas as pd
     >>> choose_task(pd.Series(["a", "b", "a"]))
@@ -85,6 +121,12 @@ def choose_task(y: pd.Series, requested: str = "auto") -> PredictionTask:
     if requested != "auto":
         return PredictionTask(requested, "as requested")
     if not numeric:
+        if y.nunique() > max(_MOST_CLASSES, len(y) / 2):
+            raise ValueError(
+                f"the target {y.name!r} holds {_content(y)} with {y.nunique():,} distinct entries in {len(y):,} rows: "
+                "regression needs numbers, and classification several rows of each class. If the entries are classes "
+                "nevertheless, request the task 'classification'"
+            )
         return PredictionTask("classification", f"it holds {_content(y)}")
     if not bool((y == y.round()).all()):
         return PredictionTask("regression", "it holds numbers with decimals")

@@ -34,7 +34,7 @@ def test_examples_name_the_rows_of_the_table_and_their_labels(frame):
     model = RFMRegressor(preset="fast", n_rounds=0).fit(frame, frame["area"]).model_
     body = examples_section(model, predictions_for(model, frame, frame["area"]), frame).body
     lowest = int(np.argmin(model.outputs(frame)[:, 0]))
-    assert f"Row {lowest} of the table, house {lowest}." in body
+    assert f"Row house {lowest}, number {lowest} of the rows given for this page." in body
 
 
 def test_training_rows_are_examples_where_no_rows_are_given(frame):

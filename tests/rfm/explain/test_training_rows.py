@@ -74,3 +74,13 @@ def test_a_solution_that_stopped_early_is_none(model):
     early = replace(fitted, history=replace(history, rounds=replace(history.rounds, records=stopped)))
     assert why_unsolved(fitted) == ""
     assert why_unsolved(early) == "the solver stopped early, at a relative residual of 0.3"
+
+
+def test_zeros_are_zeros_and_not_what_rounding_leaves():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 6)) * (rng.random((80, 6)) < 0.2) * 10.0 ** np.arange(-3, 3)
+    X[:, 0] = rng.normal(size=80)  # no two rows are equal
+    model = quick(Laplace(3.0)).fit(X, X @ np.ones(6)).model_
+    found = np.array(row_entries(model, np.arange(80)), dtype=float)
+    assert (found[X[model.row_index] == 0] == 0).all()
+    np.testing.assert_allclose(found, X[model.row_index], rtol=1e-5)

@@ -44,7 +44,9 @@ def examples_section(
         found = explain(model, take(given, at), output=target, n_influential=_INFLUENTIAL)
         names = [f"Row {place:,} of the table" for place in at]
         if labels is not None:
-            names = [f"{name}, {label}" for name, label in zip(names, labels.tolist(), strict=True)]
+            # Held-out rows keep the labels of their table, and their own places would be looked up in it.
+            given_as = zip(labels.tolist(), at.tolist(), strict=True)
+            names = [f"Row {label}, number {place:,} of the rows given for this page" for label, place in given_as]
         each = [found] if isinstance(found, Explanation) else list(found)
         chosen = [(reason, f"{name}.", one) for (reason, _), name, one in zip(picked, names, each, strict=True)]
     panels = [(reason, (note(text(name)) if name else "") + explanation(one)) for reason, name, one in chosen]

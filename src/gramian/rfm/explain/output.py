@@ -57,7 +57,8 @@ class Output:
         if wanted is None and count == 1:
             return cls(0, 1.0, name)
         if not isinstance(wanted, int | np.integer) or not 0 <= wanted < count:
-            raise ValueError(f"output must be the number of a target, 0 to {count - 1}, got {wanted!r}")
+            explained = f": the model predicts {count} targets, and one at a time is explained" if count > 1 else ""
+            raise ValueError(f"output must be the number of a target, 0 to {count - 1}, got {wanted!r}{explained}")
         return cls(int(wanted), 1.0, name if count == 1 else f"prediction of target {wanted}", int(wanted))
 
 

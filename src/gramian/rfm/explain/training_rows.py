@@ -24,6 +24,8 @@ _LARGEST_RESIDUAL = 1e-2
 """Relative residual of the linear system beyond which its solution is not called one."""
 _SET = 0.5
 """An indicator column is 0 or 1 up to rounding."""
+_ROUNDING = 4 * float(np.finfo(np.float32).eps)
+"""Share of a column's centre that is 0 up to rounding: ``z · scale + center`` cancels there, and z is in float32."""
 
 
 def why_unsolved(model: FittedRFM) -> str:
@@ -114,7 +116,9 @@ def row_entries(model: FittedRFM, centers: Int[np.ndarray, " k"]) -> list[tuple[
     """
     machine = model.machine
     Z = model.features.expand(machine.X[torch.from_numpy(centers).to(machine.X.device)].cpu().numpy())
-    return entries_of(model, model.preprocessing.scaler.inverse_transform(Z.astype(np.float64)))
+    scaler = model.preprocessing.scaler
+    raw = scaler.inverse_transform(Z.astype(np.float64))
+    return entries_of(model, np.where(np.abs(raw) <= _ROUNDING * np.abs(scaler.center), 0.0, raw))
 
 
 def entries_of(model: FittedRFM, encoded: Float[np.ndarray, "k d"]) -> list[tuple[object, ...]]:
