@@ -86,6 +86,16 @@ def test_the_ridges_of_an_average_are_found_from_the_targets(data):
     np.testing.assert_allclose(LeaveOneOut.of(average).changes(z), 0.25 * apart[0] + 0.75 * apart[1], rtol=1e-6)
 
 
+def test_members_of_different_rows_are_refused_with_a_reason(data):
+    """A time limit may end the refit of the best member and not that of another: their systems differ in rows."""
+    X, y, _ = data
+    model, few = (quick(Laplace(3.0)).fit(X[:n], y[:n]).model_ for n in (100, 60))
+    best = few.machine.embedded(model.machine.X, torch.arange(60), None)
+    average = replace(model, ensemble=Ensemble((best, model.machine), (0.5, 0.5)))
+    assert "different rows" in LeaveOneOut.of(average)
+    assert isinstance(LeaveOneOut.of(replace(model, ensemble=Ensemble((model.machine, best), (0.5, 0.5)))), LeaveOneOut)
+
+
 def test_rows_without_coefficients_have_no_influence_on_a_bagged_member(data):
     X, y, new = data
     model = RFMRegressor(kernel=Laplace(3.0), n_rounds=1, bagging=True, ridge=0.1, dtype="float64").fit(X, y).model_

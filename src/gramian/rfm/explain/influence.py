@@ -164,6 +164,13 @@ class LeaveOneOut:
             return f"the exact change needs the inverse of a matrix of {n:,} by {n:,} entries, which takes too long"
         with threads(model.n_threads):
             rows = SolvedRows.of(model)
+            outside = torch.ones(n, dtype=torch.bool, device=rows.at.device).index_fill(0, rows.at, False)
+            if any(
+                bool(machine.coef[outside].any())
+                for machine in model.ensemble.machines
+                if isinstance(machine, KernelMachine)
+            ):
+                return "a time limit or an interrupt ended the fit when its models had been fitted to different rows"
             members = [
                 _InvertedMember.of(machine, share, rows, None if k else model.history.ridge)
                 for k, (machine, share) in enumerate(zip(model.ensemble.machines, model.ensemble.shares, strict=True))

@@ -75,13 +75,14 @@ class Refit:
     """The machines of a member's rounds, and the records of those that were repeated on all rows.
 
     ``solved`` are the rows for which the last of them was solved; None for all. ``ended`` is the time limit or the
-    interrupt that made them fewer.
+    interrupt that made them fewer. ``growth`` is the factor from the ridges of the screening to those of these rows.
     """
 
     machines: tuple[KernelMachine, ...]
     records: tuple[Round, ...]
     solved: Int[Tensor, " s"] | None = None
     ended: BaseException | None = None
+    growth: float = 1.0
 
 
 def fewest_rows(refits: Sequence[Refit]) -> Int[Tensor, " s"] | None:
@@ -110,13 +111,17 @@ def weight_growth(data: Rows, split: RowSplit) -> float:
     return data.total_weight / split.fitted(data).total_weight
 
 
-def histories(selection: Selection, runs: list[Run], growth: float | None) -> tuple[MemberHistory, ...]:
-    """Return kernel, update and path of each selected member, with the ridges of the refit on all rows."""
+def histories(
+    selection: Selection, runs: list[Run], refits: Sequence[Refit], data: Rows, *, per_row_ridge: bool
+) -> tuple[MemberHistory, ...]:
+    """Return kernel, update and path of each selected member, with the ridges of its refit to rows of the data."""
     found = []
-    for member in selection.members:
+    for member, refit in zip(selection.members, refits, strict=True):
         run = runs[member.run]
-        path = tuple(replace(step, ridge=(growth or 1.0) * step.ridge) for step in run.path[: member.round + 1])
-        found.append(MemberHistory(run.candidate.kernel, run.candidate.update, path, member.share))
+        path = tuple(replace(step, ridge=refit.growth * step.ridge) for step in run.path[: member.round + 1])
+        fitted = data if refit.solved is None else data[refit.solved]
+        weight = fitted.total_weight if per_row_ridge else None
+        found.append(MemberHistory(run.candidate.kernel, run.candidate.update, path, member.share, weight))
     return tuple(found)
 
 
@@ -214,10 +219,11 @@ class _RefitTask:
 
     def finished(self, steps: Sequence[Step], run: Run, solved: Int[Tensor, " s"] | None = None) -> Refit:
         """Return the result of these rounds; rows ``solved`` are those of the last one, None for all."""
+        growth = self.grown(self.data if solved is None else self.data[solved])
         # Leave-one-out errors are those with which the screening selected ridge and bandwidth.
         records = tuple(replace(record, loo=run.records[record.index].loo) for record, _ in steps)
         ended = None if solved is None else TimeLimitReached()
-        return Refit(tuple(machine for _, machine in steps), records, solved, ended)
+        return Refit(tuple(machine for _, machine in steps), records, solved, ended, growth)
 
     def continued(self, candidate: Candidate, run: Run, last: int) -> Refit:
         """Go on from the screening: learn M of the last round on more rows, then solve for all rows.
@@ -276,9 +282,12 @@ class _RefitTask:
 
     def params(self, run: Run, index: int, candidate: Candidate, metric: Metric, part: Rows) -> RoundParams:
         """Return ridge and bandwidth of a round of the screening, for a part of the rows."""
-        grown = 1.0 if self.growth is None else self.growth * part.total_weight / self.data.total_weight
-        replayed = ReplayedParams(run.path, candidate.seed, grown)
+        replayed = ReplayedParams(run.path, candidate.seed, self.grown(part))
         return replayed.tune(index, candidate.kernel, metric, part, self.context.own_workspace())
+
+    def grown(self, part: Rows) -> float:
+        """Return the factor from a ridge of the screening to that of a part of the rows."""
+        return 1.0 if self.growth is None else self.growth * part.total_weight / self.data.total_weight
 
     def solver(self, candidate: Candidate, size: int) -> Solver:
         """Return the solver for this many of the rows."""

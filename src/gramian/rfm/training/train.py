@@ -270,14 +270,16 @@ def _refit(
             plan, run, best, task.tuner, task.feature_threshold, task.ridge_grows, source, order, context, task.loss
         )
         return learner.refit(parts.screened, parts.held_out, holdout, selection.scores[best.run][best.round])
-    growth, refits = None, [Refit(runs[member.run].machines[: member.round + 1], ()) for member in selection.members]
+    refits = [Refit(runs[member.run].machines[: member.round + 1], ()) for member in selection.members]
     if plan.refit == "all rows":
         data = source.load()
         growth = weight_growth(data, parts.splits[0]) if task.ridge_grows else None
         refits = refit_on_all_rows(selection, runs, parts.splits[0], data, plan, growth, context)
     machines = [refit.machines[-1] for refit in refits]
-    ensemble = replace(_average_members(selection, compared, machines), members=histories(selection, runs, growth))
-    machine, ridge = ensemble.machines[0], (growth or 1.0) * run.records[best.round].ridge
+    members = histories(selection, runs, refits, data, per_row_ridge=task.ridge_grows)
+    ensemble = replace(_average_members(selection, compared, machines), members=members)
+    # The ridge of the last solve, with its jitter; a refit that ended early is the round of the screening.
+    machine, ridge = ensemble.machines[0], (refits[0].records or run.records[: best.round + 1])[-1].ridge
     assert isinstance(machine, KernelMachine)
     metrics = tuple(m.metric for m in refits[0].machines)
     solved, records = fewest_rows(refits), refits[0].records
