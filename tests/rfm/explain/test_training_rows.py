@@ -5,7 +5,7 @@ import pytest
 
 from gramian import RFMClassifier, RFMRegressor
 from gramian.kernels import Laplace
-from gramian.rfm.explain.training_rows import SolvedRows, row_entries, row_targets, why_unsolved
+from gramian.rfm.explain.training_rows import SolvedRows, index_labels, row_entries, row_targets, why_unsolved
 from rfm.explain.models import QUICK, quick
 
 
@@ -74,3 +74,14 @@ def test_a_solution_that_stopped_early_is_none(model):
     early = replace(fitted, history=replace(history, rounds=replace(history.rounds, records=stopped)))
     assert why_unsolved(fitted) == ""
     assert why_unsolved(early) == "the solver stopped early, at a relative residual of 0.3"
+
+
+def test_the_index_of_a_dask_frame_is_not_computed():
+    pd, dd = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
+    computed = []
+    frame = pd.DataFrame({"a": np.arange(6.0)}, index=list("uvwxyz"))
+    parts = dd.from_pandas(frame, npartitions=2).map_partitions(lambda f: computed.append(1) or f, meta=frame.iloc[:0])
+    computed.clear()
+    assert index_labels(parts, np.array([1])) is None
+    assert not computed
+    assert index_labels(frame, np.array([1])).tolist() == ["v"]
