@@ -171,6 +171,21 @@ class TestAllRows:
         assert machine.n == 100
         assert not bool(machine.coef[60:].any())
 
+    def test_the_model_of_a_part_has_the_weights_of_the_copies_in_the_part(self):
+        """Of two copies of each row one is in the part: the system that was solved has weight 1 for each row."""
+        copies = torch.full((100,), 2.0, dtype=torch.float64)
+        data = replace(make_rows(100), weights=copies, copies=copies)
+        split = RowSplit(torch.arange(100), torch.arange(100), copies / 2, copies / 2)
+        run = make_run(split.fitted(data), make_candidate(n_rounds=0))
+        plan = replace(make_plan(data, make_task()), solver=Direct(), feature_solver=Direct())
+        with pytest.warns(UserWarning, match="the time limit of 0 s was too short: the model uses 100 of 200 rows"):
+            (found,) = refit_on_all_rows(selected((0, 0)), [run], split, data, plan, None, FitContext(Clock(0.0)))
+        machine = found.machines[-1]
+        assert (found.n_rows, found.weight) == (100, 100.0)
+        assert torch.equal(machine.weights, copies / 2)
+        left = data.Y - machine.operator.matmul(machine.coef)
+        torch.testing.assert_close(left, 1e-2 * machine.coef / machine.weights[:, None], rtol=1e-6, atol=1e-8)
+
     def test_a_round_that_the_time_limit_cut_short_is_neither_used_nor_stored(self, tmp_path, monkeypatch):
         """Its system is solved to a residual of no use: the model of the part is better, and says its rows."""
         data, time = make_rows(100), FakeTime()

@@ -121,7 +121,7 @@ class _InvertedMember:
         fitted = coef.any(dim=1).nonzero()[:, 0]  # with bagging, the rows of a fold have no coefficients
         at, alpha = rows.at[fitted], coef[fitted]
         K = operator.dense()[at][:, at]
-        w = K.new_ones(len(at)) if rows.weights is None else rows.weights[fitted]
+        w = K.new_ones(len(at)) if machine.weights is None else machine.weights[at].to(K)
         if ridge is None:
             # (K + λ W⁻¹) α = Y holds for one λ: that of least squares.
             noise = alpha / w[:, None]
