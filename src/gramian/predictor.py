@@ -27,7 +27,7 @@ import os
 import warnings
 import zipfile
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
@@ -156,15 +156,16 @@ class ColumnCode:
         return slots, unknown, slots - 1 if self.missing else unknown
 
     def encode(self, values: NDArray[Any], name: str, blanks: frozenset[str]) -> Array:
-        """Return the encoded columns ``(n, k)``; ``blanks`` are the texts of missing entries that are no level."""
-        blanks = blanks.difference(self.levels, self.counted)
+        """Return the encoded columns ``(n, k)``; ``blanks`` are texts of missing entries, unless they are levels."""
+        known = {*self.levels, *self.counted}
         if self.kind == "category":
-            return self._category([_text(value, blanks) for value in values.tolist()])[:, self.kept]
+            return self._category([_text(value, blanks, known) for value in values.tolist()])[:, self.kept]
         if self.kind not in ("number", "ordered"):
             raise ValueError(f"unknown kind of column {self.kind!r}")
         if self.kind == "ordered":
             places = {level: i / max(len(self.levels) - 1, 1) for i, level in enumerate(self.levels)}
-            x = np.array([places.get(_text(value, blanks) or "", np.nan) for value in values.tolist()], dtype=float)
+            texts = [_text(value, blanks, known) for value in values.tolist()]
+            x = np.array([places.get(text or "", np.nan) for text in texts], dtype=float)
         else:
             x = _numbers(values, name, blanks)
         gone = np.isnan(x)
@@ -215,8 +216,11 @@ def _number(value: Any, name: str, blanks: frozenset[str]) -> float:
         raise ValueError(f"column {name!r} holds the value {value!r}, and the model needs a number") from error
 
 
-def _text(value: Any, blanks: frozenset[str]) -> str | None:
-    """Return the level of a value, None where it is missing: 1, 1.0 and "1" are the same level."""
+def _text(value: Any, blanks: frozenset[str], known: Container[str] = ()) -> str | None:
+    """Return the level of a value, None where it is missing: 1, 1.0 and "1" are the same level.
+
+    A text among ``blanks`` is missing, with or without spaces around it, unless the very text is a known level.
+    """
     if not isinstance(value, str):
         if _is_missing(value):
             return None
@@ -225,7 +229,7 @@ def _text(value: Any, blanks: frozenset[str]) -> str | None:
         elif isinstance(value, numbers.Real | Decimal) and not isinstance(value, bool | np.bool_ | numbers.Integral):
             value = str(int(float(value))) if float(value).is_integer() else repr(float(value))
     text = str(value)
-    return None if text.strip() in blanks else text
+    return None if text.strip() in blanks and text not in known else text
 
 
 def _is_missing(value: Any) -> bool:

@@ -1,5 +1,6 @@
 """Rows held by the workers of a cluster: the results of rows in memory."""
 
+import time
 from dataclasses import dataclass
 
 import pytest
@@ -8,7 +9,7 @@ import torch
 pytest.importorskip("distributed", reason="dask and distributed are not installed")
 
 from gramian.core.rows import MemoryRows, Rows, RowSource
-from gramian.distributed import Cluster
+from gramian.distributed import Cluster, ClusterRows
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,37 @@ def test_rows_are_taken_in_the_requested_order(client, rows, indices):
     assert torch.equal(taken.X, rows.X[indices])
     assert torch.equal(taken.Y, rows.Y[indices])
     assert torch.equal(taken.weights, rows.weights[indices])
+
+
+def block_or_error(i):
+    if i == 1:
+        raise ValueError("this block cannot be read")
+    return Rows(torch.full((10, 2), float(i)), torch.zeros(10, 1, dtype=torch.float64))
+
+
+def error_or_wait(block):
+    if block.X[0, 0] == 0:
+        raise ValueError("this task fails")
+    time.sleep(60)
+    return block.X[:, 0]
+
+
+def source_of(client, numbers):
+    blocks = [client.submit(block_or_error, i, pure=False) for i in numbers]
+    return ClusterRows.of(blocks, block_or_error(0), [10] * len(blocks), Cluster(client).held)
+
+
+def test_the_error_of_a_block_is_raised(client):
+    """It has no worker that holds it; a source that waits for one would wait for ever."""
+    with pytest.raises(ValueError, match="this block cannot be read"):
+        source_of(client, [0, 1, 2]).load()
+
+
+def test_the_error_of_a_task_is_raised_while_others_are_running(failing_cluster):
+    begin = time.monotonic()
+    with pytest.raises(ValueError, match="this task fails"):
+        source_of(failing_cluster.client, [0, 2]).map(error_or_wait)
+    assert time.monotonic() - begin < 30
 
 
 def test_all_rows_can_be_loaded(client, rows):

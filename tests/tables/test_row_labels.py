@@ -30,3 +30,13 @@ def test_dates_stay_dates():
 @pytest.mark.parametrize("X", [pd.DataFrame({"x": range(3)}), np.zeros((3, 1)), [[1], [2], [3]]])
 def test_positions_are_no_labels(X):
     assert index_labels(X, ROWS) is None
+
+
+def test_the_index_of_a_dask_frame_is_not_computed():
+    dd = pytest.importorskip("dask.dataframe")
+    computed = []
+    frame = pd.DataFrame({"a": np.arange(6.0)}, index=list("uvwxyz"))
+    parts = dd.from_pandas(frame, npartitions=2).map_partitions(lambda f: computed.append(1) or f, meta=frame.iloc[:0])
+    computed.clear()
+    assert index_labels(parts, np.array([1])) is None
+    assert not computed

@@ -56,6 +56,11 @@ class Rows:
         return float(len(self) if self.weights is None else self.weights.sum())
 
     @property
+    def n_copies(self) -> int:
+        """The number of rows of the user's table: equal ones are merged."""
+        return len(self) if self.copies is None else int(self.copies.sum())
+
+    @property
     def weights_or_ones(self) -> Float[Tensor, " n"]:
         """The weights of the rows, or ones where there are none, in the format of Y."""
         return torch.ones_like(self.Y[:, 0]) if self.weights is None else self.weights.to(self.Y)

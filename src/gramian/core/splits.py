@@ -112,6 +112,11 @@ class RowSplit:
         """Return the rows to fit to, each with the weight of its copies."""
         return _with_copies(data[self.train.to(data.X.device)], self.train_copies)
 
+    def fitted_weights(self, data: Rows) -> Float[Tensor, " n"] | None:
+        """Return the weights of all rows, in which those to fit to have the weight of their copies; None without."""
+        weights, train = self.fitted(data).weights, self.train.to(data.X.device)
+        return None if weights is None else data.weights_or_ones.index_copy(0, train, weights.to(data.Y))
+
     def compared(self, data: Rows) -> Rows:
         """Return the held-out rows, each with the weight of its copies."""
         return _with_copies(data[self.held_out.to(data.X.device)], self.held_out_copies)

@@ -7,7 +7,6 @@ scattered data would be lost.
 from __future__ import annotations
 
 import hashlib
-import itertools
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -43,21 +42,19 @@ class Cluster:
             pending = [future for future in futures if not future.done()]  # type: ignore[no-untyped-call]
             self.client.cancel(pending)  # type: ignore[no-untyped-call]
 
-    def held(self, value: Any, worker: str | None = None) -> Future[Any]:
+    def held(self, value: Any) -> Future[Any]:
         """Put a value on the cluster and return its future; an equal value is the same task, so it is sent once.
 
-        ``worker`` is the address of the worker that shall hold it; another does where that one is lost.
+        Dask chooses the worker. A task with a preferred worker would wait for ever once all workers were replaced.
         """
         name = hashlib.sha256(cloudpickle.dumps(value)).hexdigest()
-        where = {} if worker is None else {"workers": [worker], "allow_other_workers": True}
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Sending large graph")  # a large value is sent only once
-            return self.client.submit(_itself, value, key=f"gramian-{name}", **where)
+            return self.client.submit(_itself, value, key=f"gramian-{name}")
 
     def source(self, rows: Rows) -> RowSource:
         """Distribute rows in the memory of this process over the workers, in blocks."""
-        workers = [address for address, count in sorted(self.client.nthreads().items()) for _ in range(count)]  # type: ignore[no-untyped-call]
-        threads = max(1, len(workers))
+        threads = max(1, sum(self.client.nthreads().values()))  # type: ignore[no-untyped-call]
         size = max(_LEAST_ROWS, -(-len(rows) // (_BLOCKS_PER_THREAD * threads)))
         blocks = [
             Rows(
@@ -68,8 +65,7 @@ class Cluster:
             )
             for part in spans(len(rows), size)
         ]
-        places = itertools.cycle(workers or [None])
-        futures = [self.held(block, place) for block, place in zip(blocks, places, strict=False)]
+        futures = [self.held(block) for block in blocks]
         return ClusterRows.of(futures, blocks[0], [len(block) for block in blocks], self.held)
 
 

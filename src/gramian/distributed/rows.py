@@ -115,25 +115,30 @@ class ClusterRows:
             self._homes.clear()
 
     def _find_homes(self) -> list[str]:
-        """Find the worker that holds each block, after all blocks have been computed."""
+        """Find the worker that holds each block, after all blocks have been computed; raise the error of one if any."""
         client = self.blocks[0].client
-        with client.as_current():  # wait() knows no other client
-            wait(self.blocks)  # type: ignore[no-untyped-call]
-        holders = client.who_has(self.blocks)
-        self._homes[:] = [min(holders.get(block.key) or [""]) for block in self.blocks]
-        if "" in self._homes:  # lost since then
-            self._homes.clear()
-            return self._find_homes()
-        return self._homes
+        while True:
+            with client.as_current():  # wait() knows no other client
+                wait(self.blocks)  # type: ignore[no-untyped-call]
+            for block in self.blocks:
+                if block.status == "error":
+                    block.result()  # raises the error
+            holders = client.who_has(self.blocks)
+            homes = [min(holders.get(block.key) or [""]) for block in self.blocks]
+            if "" not in homes:  # else one was lost since then
+                self._homes[:] = homes
+                return self._homes
 
     def _finished(self, last: list[Future[Any]]) -> bool:
-        """Wait for tasks; return False if the worker of a block was lost meanwhile."""
+        """Wait for all tasks or for an error of one; return False if the worker of a block was lost meanwhile."""
         client = self.blocks[0].client
         while True:
             try:
                 with client.as_current():
                     wait(last, timeout=_PATIENCE)  # type: ignore[no-untyped-call]
             except TimeoutError:
+                if any(task.status == "error" for task in last):
+                    return True
                 present = client.nthreads()
                 if not set(self._homes) <= present.keys():
                     return False

@@ -41,6 +41,7 @@ class SolveInfo:
 
     ``status`` is the outcome in words; ``residual`` is the largest ``‖Y − (K + ridge)α‖ / ‖Y‖`` over the outputs,
     measured in the accumulation format; ``ridge`` is the one used, ``jitter`` the part of it added for stability.
+    ``cut_short`` is True where the time limit ended the solve before its tolerance was reached.
     """
 
     solver: str
@@ -51,6 +52,7 @@ class SolveInfo:
     jitter: float
     dtype: str
     bytes: int
+    cut_short: bool = False
 
 
 @dataclass(frozen=True, eq=False)

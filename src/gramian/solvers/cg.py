@@ -168,7 +168,7 @@ class ConjugateGradient(Solver):
             return Solution(operator, coef, info, weights)
         if clock.passed:
             status = f"{trouble}stopped by the time limit after {steps} steps at {run.residual:.2g} (relative residual)"
-            return Solution(operator, coef, replace(info, status=status), weights)
+            return Solution(operator, coef, replace(info, status=status, cut_short=True), weights)
         trouble = f"{trouble.removesuffix(', ')} (relative residual)"
         if fits:
             warn_numbers(f"conjugate gradients {trouble}, tol={self.tol:.2g}: solved directly instead")
@@ -177,7 +177,7 @@ class ConjugateGradient(Solver):
                 solution = direct.solve(system, workspace=workspace, clock=clock)
             except TimeLimitReached:
                 status = f"{trouble}, and the time limit ended the direct solve"
-                return Solution(operator, coef, replace(info, status=status), weights)
+                return Solution(operator, coef, replace(info, status=status, cut_short=True), weights)
             status = f"conjugate gradients {trouble}, then {solution.info.status}"
             return replace(solution, info=replace(solution.info, status=status, steps=steps))
         warn_numbers(

@@ -125,7 +125,8 @@ class EigenPro(Solver):
         ended = "time limit reached" if clock.passed else "converged" if residual <= self.tol else "stopped"
         held = self.bytes_needed(operator.n, operator.dtype, Y.shape[1])
         dtype = str(operator.dtype).removeprefix("torch.")
-        info = SolveInfo("eigenpro", f"{ended} in epoch {done}", done, residual, ridge, 0.0, dtype, held)
+        late = clock.passed and residual > self.tol
+        info = SolveInfo("eigenpro", f"{ended} in epoch {done}", done, residual, ridge, 0.0, dtype, held, late)
         return Solution(operator, best * root, info, weights)
 
 

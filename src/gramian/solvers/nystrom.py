@@ -117,15 +117,17 @@ class Nystrom(Solver):
         run = _iterate(normal, factor, source.n_outputs, self.tol, self.max_steps, clock)
         dtype = str(operator.dtype).removeprefix("torch.")
         status = f"{operator.n:,} centers for {source.n_rows:,} rows, "
-        ended = "stopped by the time limit" if clock.passed else "stopped"
-        status += f"{'converged' if run.error <= self.tol else ended} in {run.steps} steps"
-        if run.error > self.tol and not clock.passed:
+        converged = run.error <= self.tol
+        late = not converged and clock.passed
+        ended = "converged" if converged else "stopped by the time limit" if late else "stopped"
+        status += f"{ended} in {run.steps} steps"
+        if not converged and not late:
             warn_numbers(
                 f"Nyström regression stopped after {run.steps} steps at a relative error of {run.error:.2g}, "
                 f"tol={self.tol:.2g}: raise max_steps, sketch or ridge"
             )
         held = self.bytes_needed(source.n_rows, operator.dtype, source.n_outputs)
-        info = SolveInfo("nystrom", status, run.steps, run.error, ridge, jitter, dtype, held)
+        info = SolveInfo("nystrom", status, run.steps, run.error, ridge, jitter, dtype, held, late)
         return Solution(operator, run.coef, info, centers.weights, centers.index)
 
     def _factor(

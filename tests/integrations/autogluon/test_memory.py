@@ -39,6 +39,15 @@ def test_the_forecast_plan_is_the_plan_of_the_fit(make, classes, evaluated):
     assert replace(forecast, robust=plan.robust) == plan
 
 
+@pytest.mark.parametrize("preset", ["fast", "best"])
+def test_a_fit_that_compares_nothing_has_no_folds_in_the_forecast(preset):
+    X, params = frame(200), {"kernel": "laplace", "update": "agop", "select_round": "last", "preset": preset}
+    model = make_estimator("regression", params, n_threads=2, free_bytes=GIGABYTE)
+    forecast = forecast_plan(model, X, 1)
+    assert forecast == model.fit(X, X["c0"]).plan_
+    assert forecast.validation == "none"
+
+
 def test_all_candidates_of_the_default_are_counted():
     """Without long tails the kernel of normal scores drops out, so that the fit needs no more than the forecast."""
     X = frame(300)

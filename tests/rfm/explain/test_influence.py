@@ -9,6 +9,7 @@ import torch
 from gramian import RFMClassifier, RFMRegressor
 from gramian.kernels import Gaussian, Laplace, Lp, Polynomial
 from gramian.rfm.explain import LeaveOneOut, explain
+from gramian.rfm.explain.training_rows import SolvedRows
 from gramian.rfm.model import Ensemble
 from gramian.rfm.options import TreePartition
 from rfm.explain.models import quick
@@ -86,10 +87,36 @@ def test_the_ridges_of_an_average_are_found_from_the_targets(data):
     np.testing.assert_allclose(LeaveOneOut.of(average).changes(z), 0.25 * apart[0] + 0.75 * apart[1], rtol=1e-6)
 
 
+def test_members_of_different_rows_are_refused_with_a_reason(data):
+    """A time limit may end the refit of the best member and not that of another: their systems differ in rows."""
+    X, y, _ = data
+    model, few = (quick(Laplace(3.0)).fit(X[:n], y[:n]).model_ for n in (100, 60))
+    best = few.machine.embedded(model.machine.X, torch.arange(60), None)
+    average = replace(model, ensemble=Ensemble((best, model.machine), (0.5, 0.5)))
+    assert "different rows" in LeaveOneOut.of(average)
+    assert isinstance(LeaveOneOut.of(replace(model, ensemble=Ensemble((model.machine, best), (0.5, 0.5)))), LeaveOneOut)
+
+
 def test_rows_without_coefficients_have_no_influence_on_a_bagged_member(data):
     X, y, new = data
     model = RFMRegressor(kernel=Laplace(3.0), n_rounds=1, bagging=True, ridge=0.1, dtype="float64").fit(X, y).model_
     assert any(not machine.coef.any(dim=1).all() for machine in model.ensemble.machines)
+    check(model, new[:1])
+
+
+def test_copies_of_a_row_that_are_in_different_folds_count_in_their_own_fold(data):
+    """A bagged member has the weights of the copies in its fold, and with them its ridge is the given one."""
+    X, y, new = data
+    X, y = np.repeat(X, 3, axis=0), np.repeat(y, 3)
+    fixed = {"kernel": Laplace(3.0), "n_rounds": 1, "update": "agop", "ridge": 0.1, "dtype": "float64"}
+    model = RFMRegressor(**fixed, bagging=True).fit(X, y).model_
+    assert len({tuple(machine.weights.tolist()) for machine in model.ensemble.machines}) > 1
+    targets = SolvedRows.of(model).Y
+    for machine in model.ensemble.machines:
+        left = targets - machine.operator.matmul(machine.coef)
+        used = machine.coef.any(dim=1)
+        noise = 0.1 * machine.coef / machine.weights[:, None]
+        torch.testing.assert_close(left[used], noise[used], rtol=1e-5, atol=1e-7)
     check(model, new[:1])
 
 

@@ -40,6 +40,20 @@ def test_a_refit_on_all_rows_would_be_the_fit(data, monkeypatch):
     torch.testing.assert_close(machine.metric.matrix(), model.machine.metric.matrix(), rtol=1e-6, atol=1e-8)
 
 
+def test_a_ridge_per_row_is_that_of_the_rows_of_the_refit(data):
+    """``K + mλI`` on m rows: half of them are refitted as an estimator of the same ridge fits them."""
+    from gramian.rfm.explain import refits
+
+    X, y = data
+    options = {**FIXED, "ridge": 1e-3, "n_rounds": 0, "dtype": "float64"}
+    model = RFMRegressor(**options, ridge_scaling="n").fit(X, y).model_
+    solved = SolvedRows.of(model)
+    rows = Rows(model.machine.X[solved.at], solved.Y, solved.weights)[torch.arange(50)]
+    machine = refits._refit(model.ensemble.members[0], rows, model)
+    left = rows.Y - machine.operator.matmul(machine.coef)
+    torch.testing.assert_close(left, 1e-3 * 50 * machine.coef, rtol=1e-6, atol=1e-8)
+
+
 def test_weights_are_those_of_the_fit(data):
     X, y = data
     weights = np.random.default_rng(1).uniform(0.5, 2, size=100)

@@ -127,3 +127,40 @@ def test_without_the_package_the_error_names_the_extra(monkeypatch, tmp_path):
     model = RFMRegressor(kernel="laplace", **ONE).fit(*rows(40))
     with pytest.raises(ImportError, match=r"gramian\[onnx\]"):
         model.export(tmp_path / "m.onnx")
+
+
+def mixed(names, levels=("p", "q", "r")):
+    """A frame of two numbers and a declared category, and its target."""
+    pd, rng = pytest.importorskip("pandas"), np.random.default_rng(0)
+    table = pd.DataFrame({names[0]: rng.normal(size=80), names[1]: rng.normal(size=80)})
+    table[names[2]] = pd.Categorical(rng.choice(levels, 80))
+    return table, table[names[0]] + (table[names[2]] == levels[0])
+
+
+@pytest.mark.parametrize("names", [("v1", "v2", "c0"), ("c0", "c1", "_v1"), ("_", "__c0", "s3_total")])
+def test_columns_may_have_any_name(runtime, tmp_path, names):
+    """Inputs have the names of the columns, and no value inside the graph has the name of one."""
+    table, y = mixed(names)
+    model = RFMRegressor(**ONE).fit(table, y)
+    graph = session(runtime, model, tmp_path / "m.onnx")
+    (found,) = graph.run(None, feed(model, table))
+    np.testing.assert_allclose(found[:, 0], model.predict(table), atol=1e-9)
+
+
+def test_a_column_with_the_name_of_an_output_is_refused(onnx, tmp_path):
+    table, y = mixed(("a", "variable", "c"))
+    model = RFMRegressor(**ONE).fit(table, y)
+    with pytest.raises(NotExportableError, match="column 'variable' has the name of an output of the graph"):
+        model.export(tmp_path / "m.onnx")
+    assert not list(tmp_path.iterdir())
+
+
+def test_words_for_missing_entries_are_levels_where_they_are_declared(runtime, tmp_path):
+    table, y = mixed(("a", "b", "c"), levels=("NA", " NA ", "q", "r"))
+    model = RFMRegressor(**ONE).fit(table, y)
+    new = table.astype({"c": object})
+    new.loc[:3, "c"] = ["NA ", " NA  ", "null", "q"]
+    graph = session(runtime, model, tmp_path / "m.onnx")
+    (found,) = graph.run(None, feed(model, new))
+    np.testing.assert_allclose(found[:, 0], model.predict(new), atol=1e-9)
+    np.testing.assert_allclose(predictor_of(model.model_).predict(new), model.predict(new), atol=1e-9)

@@ -2,6 +2,7 @@
 
 import importlib.util
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -67,6 +68,18 @@ class TestCheckpoint:
         assert torch.equal(found.outputs, predictions.outputs)
         assert torch.equal(found.weights, predictions.weights)
         assert all(torch.equal(a.coef, b.coef) for a, b in zip(copies, machines, strict=True))
+
+    def test_a_machine_of_a_fold_keeps_the_weights_of_its_copies(self, tmp_path):
+        data = make_rows(30, weighted=True)
+        (machine, _) = make_run(data).machines
+        of_fold = replace(machine, weights=data.weights / 2)
+        predictions = RoundPredictions(torch.arange(3), torch.zeros(2, 3, 1).double(), None)
+        checkpoint = Checkpoint.open(tmp_path, "a fit")
+        checkpoint.store_split(0, [(predictions, (machine, of_fold))], data)
+        ((_, found),) = checkpoint.split(0, data)
+        for one, other in zip(found, (machine, of_fold), strict=True):
+            assert torch.equal(one.weights, other.weights)
+            assert torch.equal(one.X, data.X)
 
     def test_another_fit_has_another_folder(self, tmp_path):
         X = np.arange(6.0)

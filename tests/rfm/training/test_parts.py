@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from gramian.core.clock import Clock
+from gramian.core.clock import Clock, Pace
 from gramian.core.rows import MemoryRows, Rows
 from gramian.core.selection import Member
 from gramian.kernels import Identity, Laplace
@@ -122,6 +122,23 @@ class TestMetric:
         again = learner(data, sizes=[40, 90], context=FitContext(checkpoint=Checkpoint(tmp_path))).learn_metric()
         assert solves.calls == 1
         assert torch.equal(again.matrix(), whole)
+
+    def test_features_of_fewer_rows_than_planned_are_not_stored(self, tmp_path):
+        """They are the best for the time of this fit; the one that goes on with more time learns from more rows."""
+        pace = Pace()
+        pace.measure(1.0, 1.0)
+        learning = learner(
+            make_rows(150), sizes=[40, 90], context=FitContext(checkpoint=Checkpoint(tmp_path), pace=pace)
+        )
+        limit = 2 * 1.5 * learning.nominal_part(60)  # half of it for features, each with its gradients
+        learning.context.clock = Clock(limit, FakeTime())
+        learning.learn_metric()
+        assert [path.name for path in tmp_path.iterdir()] == ["features-0-2-round-0.gramian"]
+
+    def test_features_are_stored_where_there_is_time_for_the_planned_rows(self, tmp_path):
+        context = FitContext(Clock(1e9), checkpoint=Checkpoint(tmp_path))
+        learner(make_rows(150), sizes=[40, 90], context=context).learn_metric()
+        assert len(list(tmp_path.iterdir())) == 2
 
 
 class TestRefit:

@@ -19,7 +19,7 @@ from gramian.rfm.training.refit import refit_on_all_rows, select_columns, solve_
 from gramian.rfm.training.rounds import rounds
 from gramian.rfm.training.tuning import FixedParams, ReplayedParams
 from gramian.solvers import ConjugateGradient, Direct
-from small_training import Stops, make_candidate, make_plan, make_rows, make_run, make_task, naive_coef
+from small_training import FakeTime, Stops, make_candidate, make_plan, make_rows, make_run, make_task, naive_coef
 
 ROUNDS = importlib.import_module("gramian.rfm.training.rounds")
 POOL = importlib.import_module("gramian.core.pool")
@@ -37,6 +37,18 @@ def refits(selection, runs, data, growth=1.0, context=None, **solvers):
 
 def selected(*members):
     return Selection(tuple(Member(run, at, 1 / len(members)) for run, at in members), [])
+
+
+def slow_steps(monkeypatch, time):
+    """Let each step of conjugate gradients that has a time limit take a second of a fake time."""
+    real = ConjugateGradient._products
+
+    def slow(self, *args):
+        products = real(self, *args)
+        limited = args[-1].limit is not None
+        return products._replace(narrow=time.advancing(products.narrow, 1.0)) if limited else products
+
+    monkeypatch.setattr(ConjugateGradient, "_products", slow)
 
 
 class TestColumns:
@@ -159,6 +171,33 @@ class TestAllRows:
         assert machine.n == 100
         assert not bool(machine.coef[60:].any())
 
+    def test_the_model_of_a_part_has_the_weights_of_the_copies_in_the_part(self):
+        """Of two copies of each row one is in the part: the system that was solved has weight 1 for each row."""
+        copies = torch.full((100,), 2.0, dtype=torch.float64)
+        data = replace(make_rows(100), weights=copies, copies=copies)
+        split = RowSplit(torch.arange(100), torch.arange(100), copies / 2, copies / 2)
+        run = make_run(split.fitted(data), make_candidate(n_rounds=0))
+        plan = replace(make_plan(data, make_task()), solver=Direct(), feature_solver=Direct())
+        with pytest.warns(UserWarning, match="the time limit of 0 s was too short: the model uses 100 of 200 rows"):
+            (found,) = refit_on_all_rows(selected((0, 0)), [run], split, data, plan, None, FitContext(Clock(0.0)))
+        machine = found.machines[-1]
+        assert (found.n_rows, found.weight) == (100, 100.0)
+        assert torch.equal(machine.weights, copies / 2)
+        left = data.Y - machine.operator.matmul(machine.coef)
+        torch.testing.assert_close(left, 1e-2 * machine.coef / machine.weights[:, None], rtol=1e-6, atol=1e-8)
+
+    def test_a_round_that_the_time_limit_cut_short_is_neither_used_nor_stored(self, tmp_path, monkeypatch):
+        """Its system is solved to a residual of no use: the model of the part is better, and says its rows."""
+        data, time = make_rows(100), FakeTime()
+        run = make_run(data[PART], make_candidate(n_rounds=1))
+        context = FitContext(Clock(3.0, time), checkpoint=Checkpoint.open(tmp_path, "a fit"))
+        slow_steps(monkeypatch, time)
+        solver = ConjugateGradient(tol=1e-10, preconditioner_rank=0)
+        with pytest.warns(UserWarning, match="the time limit of 3 s was too short: the model uses 60 of 100 rows"):
+            (found,) = refits(selected((0, 1)), [run], data, 1.0, context, solver=solver, feature_solver=Direct())
+        assert torch.equal(found.machines[-1].coef[:60], run.machines[1].coef)
+        assert [path.name for path in tmp_path.glob("*/*")] == ["all-0-to-1-round-0.gramian"]
+
     def test_ctrl_c_while_members_are_fitted_in_threads_falls_back_to_the_model_of_the_part(self, monkeypatch):
         """Ctrl-C comes to the main thread, which waits for the others."""
         data = make_rows(100)
@@ -210,6 +249,20 @@ class TestSelectedFully:
         context = FitContext()
         with pytest.warns(UserWarning, match=r"interrupted: the model has a relative residual of 0\.0"):
             (same,) = solve_selected_fully(selected((0, 2)), [run], data, EXACT, context)
+        assert same is run
+        assert context.interrupted
+
+    def test_the_time_limit_keeps_the_round_as_it_is_and_says_its_residual(self, monkeypatch):
+        data, time = make_rows(150), FakeTime()
+        run = make_run(data, make_candidate(n_rounds=2, solver=ROUGH, feature_solver=ROUGH))
+        slow_steps(monkeypatch, time)
+        context = FitContext(Clock(3.0, time))
+        with pytest.warns(
+            UserWarning, match=r"time limit of 3 s was too short: the model has a relative residual of 0"
+        ):
+            (same,) = solve_selected_fully(
+                selected((0, 2)), [run], data, replace(EXACT, preconditioner_rank=0), context
+            )
         assert same is run
         assert context.interrupted
 

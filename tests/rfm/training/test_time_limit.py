@@ -257,6 +257,26 @@ def test_a_short_limit_uses_a_part_of_the_rows_and_says_so(monkeypatch):
     )
 
 
+def test_a_tree_without_a_finished_leaf_has_the_ridge_of_the_model_that_replaces_it(monkeypatch):
+    def late(*args):
+        raise TimeLimitReached
+
+    monkeypatch.setattr("gramian.rfm.training.grow_tree.grow", late)
+    monkeypatch.setattr(parts, "tree_seconds", lambda *args: 0.0)
+    monkeypatch.setattr("gramian.rfm.training.plan.SCREEN_ROWS", 40)
+    X = np.random.default_rng(0).normal(size=(300, 3))
+    model = RFMRegressor(
+        preset="fast", n_rounds=0, solver=TreePartition(leaf_rows=80), time_limit=1000, dtype="float64"
+    )
+    with pytest.warns(UserWarning, match=r"1 of 1 leaves fall back to a model fitted to 40 random rows"):
+        model.fit(X, X[:, 0])
+    machine, scaler = model.machine_, model.model_.target_scaler
+    left = scaler.transform(X[model.row_index_][:, :1]) - machine.predict(machine.X).numpy()
+    np.testing.assert_allclose(left, model.ridge_ * machine.coef.numpy(), atol=1e-6)
+    assert model.rounds_[0].residual < 1e-3
+    assert model.rounds_[0].status.startswith("stopped early, 0 of 1 leaves")
+
+
 def test_a_tree_of_more_rows_takes_longer():
     times = [tree_seconds(TreePartition(), n, 10, 1) for n in (10**4, 10**5, 10**6)]
     assert times == sorted(times)

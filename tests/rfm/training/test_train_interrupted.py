@@ -68,6 +68,21 @@ def test_ctrl_c_in_the_refit_falls_back_to_the_models_of_the_first_split(monkeyp
     assert int((trained.ensemble.best.coef == 0).all(dim=1).sum()) == 12
 
 
+def test_the_ridge_per_row_of_a_refit_that_ended_is_the_one_that_was_added(monkeypatch):
+    """The targets are recovered from coefficients and ridge, so that another ridge gives other targets."""
+    Stops(monkeypatch, refit, "rounds", 1)
+    data = make_rows(60)
+    with pytest.warns(UserWarning, match="interrupted: the model uses 48 of 60 rows"):
+        trained = train_on(data, make_task(ridge=1e-2, ridge_per_row=True))
+    assert trained.ridge == pytest.approx(1e-2 * 48)
+    machine, at = trained.ensemble.best, trained.solved
+    left = (data.Y - machine.operator.matmul(machine.coef))[at]
+    torch.testing.assert_close(left, trained.ridge * machine.coef[at], rtol=1e-6, atol=1e-8)
+    (member,) = trained.ensemble.members
+    assert member.path[-1].ridge == pytest.approx(1e-2 * 48)
+    assert member.weight == 48
+
+
 def test_a_time_limit_gives_a_model_from_round_0():
     with pytest.warns(
         UserWarning, match="time limit of 1e-09 s was too short: 1 of 4 rounds of 2 candidates were screened"

@@ -10,6 +10,7 @@ from gramian.core import resolve_dtype
 from gramian.rfm.estimator import BaseRFM
 from gramian.rfm.options import FitOptions, resolve_updates
 from gramian.rfm.training.plan import ENCODER_ROWS, Plan
+from gramian.rfm.training.train import Task
 from gramian.tables.preprocessing import TableReader
 
 PROCESS_BYTES = 600 * 10**6
@@ -60,7 +61,7 @@ def forecast_plan(estimator: BaseRFM, X: Frame, outputs: int, evaluation_set: bo
     some = X if n <= ENCODER_ROWS else X.sample(ENCODER_ROWS, random_state=0)
     d = TableReader.fit(some, estimator.encoder, type(estimator).__name__)[1].shape[1]
     updates = resolve_updates(options.update, options.preset, d, None)
-    candidates = len(options.kernels) * len(updates)
+    task = Task(options.kernels, updates, options.n_rounds, options.select_last)
 
     def within(budget: int) -> Plan:
         return Plan.for_size(
@@ -70,10 +71,10 @@ def forecast_plan(estimator: BaseRFM, X: Frame, outputs: int, evaluation_set: bo
             budget,
             dtype=resolve_dtype(options.compute.dtype, n, options.compute.device),
             solver=options.solver,
-            compare=candidates > 1 or options.n_rounds > 0,
+            compare=task.compares,
             evaluation_set=evaluation_set,
             workers=options.n_threads or torch.get_num_threads() if options.compute.n_jobs is None else 1,
-            candidates=candidates,
+            candidates=min(len(task.kernels) * len(task.updates), options.preset.max_members),
         )
 
     try:

@@ -121,7 +121,7 @@ class _InvertedMember:
         fitted = coef.any(dim=1).nonzero()[:, 0]  # with bagging, the rows of a fold have no coefficients
         at, alpha = rows.at[fitted], coef[fitted]
         K = operator.dense()[at][:, at]
-        w = K.new_ones(len(at)) if rows.weights is None else rows.weights[fitted]
+        w = K.new_ones(len(at)) if machine.weights is None else machine.weights[at].to(K)
         if ridge is None:
             # (K + λ W⁻¹) α = Y holds for one λ: that of least squares.
             noise = alpha / w[:, None]
@@ -164,6 +164,13 @@ class LeaveOneOut:
             return f"the exact change needs the inverse of a matrix of {n:,} by {n:,} entries, which takes too long"
         with threads(model.n_threads):
             rows = SolvedRows.of(model)
+            outside = torch.ones(n, dtype=torch.bool, device=rows.at.device).index_fill(0, rows.at, False)
+            if any(
+                bool(machine.coef[outside].any())
+                for machine in model.ensemble.machines
+                if isinstance(machine, KernelMachine)
+            ):
+                return "a time limit or an interrupt ended the fit when its models had been fitted to different rows"
             members = [
                 _InvertedMember.of(machine, share, rows, None if k else model.history.ridge)
                 for k, (machine, share) in enumerate(zip(model.ensemble.machines, model.ensemble.shares, strict=True))

@@ -1,10 +1,11 @@
 """Refits of a fitted model on random parts of its training rows: how importances vary from sample to sample.
 
 Each refit repeats the rounds of one member, drawn by its share, with the kernel, the ridges and the bandwidths (in
-median distances) that were selected, on m of the n rows without replacement. For a statistic that is a mean over rows,
-the difference between such a refit and the fit has the variance ``σ² (n − m)/m``, where σ² is that of a fit to n rows;
-two fits to n rows each differ by ``2σ²``. Squared deviations of refits are therefore multiplied by ``2m/(n − m)``.
-Another fit may also select other members: the spread of the members around their average is added.
+median distances) that were selected, on m of the n rows without replacement; a ridge per row is multiplied by the
+weight of the m rows. For a statistic that is a mean over rows, the difference between such a refit and the fit has the
+variance ``σ² (n − m)/m``, where σ² is that of a fit to n rows; two fits to n rows each differ by ``2σ²``. Squared
+deviations of refits are therefore multiplied by ``2m/(n − m)``. Another fit may also select other members: the spread
+of the members around their average is added.
 """
 
 from __future__ import annotations
@@ -137,7 +138,8 @@ def _refit(member: MemberHistory, rows: Rows, model: FittedRFM) -> KernelMachine
     solver = Direct()
     last, most = len(member.path) - 1, model.history.plan.max_bytes
     candidate = Candidate(member.kernel, member.update, solver, solver, last, most, _SEED)
-    *_, (_, machine) = rounds(candidate, rows, ReplayedParams(member.path, _SEED))
+    growth = 1.0 if member.weight is None else rows.total_weight / member.weight
+    *_, (_, machine) = rounds(candidate, rows, ReplayedParams(member.path, _SEED, growth))
     return machine
 
 

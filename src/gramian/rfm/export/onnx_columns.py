@@ -37,7 +37,7 @@ def standardised(nodes: Nodes, predictor: Predictor) -> str:
         rows = nodes.add("Where", nodes.add("IsNaN", rows), nodes.constant(means), rows)
     else:
         parts = [
-            _encoded(nodes, name, code, _blank_pattern(predictor.blanks.difference(code.levels, code.counted)))
+            _encoded(nodes, name, code, predictor.blanks)
             for name, code in zip(predictor.names, predictor.columns, strict=True)
             if code is not None
         ]
@@ -47,13 +47,20 @@ def standardised(nodes: Nodes, predictor: Predictor) -> str:
     return nodes.add("Gather", rows, nodes.integers(*predictor.support.tolist()), axis=1)
 
 
-def _blank_pattern(blanks: frozenset[str]) -> str:
-    return rf"\s*({'|'.join(re.escape(text) for text in sorted(blanks))})\s*"
+def _is_blank(nodes: Nodes, name: str, code: ColumnCode, blanks: frozenset[str]) -> str:
+    """Add the operators that find the texts of missing entries; a text that is a level of the column is none."""
+    pattern = rf"\s*({'|'.join(re.escape(text) for text in sorted(blanks))})\s*"
+    blank = nodes.add("RegexFullMatch", name, pattern=pattern)
+    words = sorted(text for text in {*code.levels, *code.counted} if text.strip() in blanks)
+    if not words:
+        return blank
+    level = _lookup(nodes, name, words, [1] * len(words), 0)
+    return nodes.add("And", blank, nodes.add("Equal", level, nodes.integers(0)))
 
 
-def _encoded(nodes: Nodes, name: str, code: ColumnCode, blank: str) -> str:
+def _encoded(nodes: Nodes, name: str, code: ColumnCode, blanks: frozenset[str]) -> str:
     if code.kind == "category":
-        parts = _category(nodes, name, code, blank)
+        parts = _category(nodes, name, code, _is_blank(nodes, name, code, blanks))
     else:
         if code.kind == "number":
             x = nodes.floats(name)
@@ -61,7 +68,7 @@ def _encoded(nodes: Nodes, name: str, code: ColumnCode, blank: str) -> str:
         else:
             at = _lookup(nodes, name, code.levels, range(len(code.levels)), -1)
             unknown = nodes.add("Less", at, nodes.integers(0))
-            gone = nodes.add("Or", unknown, nodes.add("RegexFullMatch", name, pattern=blank))
+            gone = nodes.add("Or", unknown, _is_blank(nodes, name, code, blanks))
             x = nodes.add("Div", nodes.floats(at), nodes.number(float(max(len(code.levels) - 1, 1))))
         x = nodes.add("Where", gone, nodes.number(code.fill), x)
         parts = [x] if code.value else []
@@ -72,9 +79,8 @@ def _encoded(nodes: Nodes, name: str, code: ColumnCode, blank: str) -> str:
     return nodes.add("Gather", whole, nodes.integers(*code.kept), axis=1)
 
 
-def _category(nodes: Nodes, name: str, code: ColumnCode, blank: str) -> list[str]:
+def _category(nodes: Nodes, name: str, code: ColumnCode, gone: str) -> list[str]:
     slots, unknown, missing = code.slots
-    gone = nodes.add("RegexFullMatch", name, pattern=blank)
     at = _lookup(nodes, name, code.levels, range(len(code.levels)), unknown)
     at = nodes.add("Where", gone, nodes.integers(missing), at)
     if slots == 2:

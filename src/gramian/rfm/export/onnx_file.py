@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from gramian.core.atomic import atomic_write
 from gramian.core.version import __version__
 from gramian.predictor import Predictor
+from gramian.rfm.export.columns import NotExportableError
 from gramian.rfm.export.description import FloatFormat, predictor_of
 from gramian.rfm.export.onnx_columns import standardised, table_inputs
 from gramian.rfm.export.onnx_nodes import BOOLEAN, FLOAT32, FLOAT64, INT64, ML, TEXT, Body, Node, Nodes
@@ -47,16 +49,20 @@ def write_onnx(model: FittedRFM, path: Path, dtype: FloatFormat = "auto") -> Non
 def _model(predictor: Predictor, floats: int) -> ModelProto:
     from onnx import helper
 
-    nodes = Nodes()
+    table = table_inputs(predictor)
+    nodes = Nodes(prefix=_prefix([each.name for each in table]))
     predictions(nodes, predictor, outputs(nodes, predictor, standardised(nodes, predictor)), floats)
     inputs = [
-        helper.make_tensor_value_info(each.name, TEXT if each.text else floats, [None, each.width])
-        for each in table_inputs(predictor)
+        helper.make_tensor_value_info(each.name, TEXT if each.text else floats, [None, each.width]) for each in table
     ]
     results: dict[str, tuple[int, list[int | None]]] = {"variable": (floats, [None, len(predictor.out_center)])}
     if predictor.labels is not None:
         label = _KINDS[predictor.labels.dtype.kind]
         results = {"label": (label, [None]), "probabilities": (floats, [None, len(predictor.labels)])}
+    if taken := [each.name for each in table if each.name in results]:
+        raise NotExportableError(
+            f"column {taken[0]!r} has the name of an output of the graph: give it another name before the fit"
+        )
     constants = [_tensor(name, array) for name, array in nodes.constants.items()]
     infos = [helper.make_tensor_value_info(name, *kind) for name, kind in results.items()]
     graph = helper.make_graph([_node(node) for node in nodes.nodes], "predictor", inputs, infos, initializer=constants)
@@ -69,6 +75,18 @@ def _model(predictor: Predictor, floats: int) -> ModelProto:
         producer_version=__version__,
         doc_string="A recursive feature machine. The constants of the graph are rows of the training table.",
     )
+
+
+def _prefix(columns: Sequence[str]) -> str:
+    """Return the beginning of all names inside the graph, one that no column has: inputs have the columns' names.
+
+    >>> _prefix(["a", "v1"]), _prefix(["_", "__init"])
+    ('_', '___')
+    """
+    prefix = "_"
+    while any(name.startswith(prefix) for name in columns):
+        prefix += "_"
+    return prefix
 
 
 def _node(node: Node) -> NodeProto:

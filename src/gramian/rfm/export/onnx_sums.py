@@ -73,7 +73,7 @@ def _power_sums(nodes: Nodes, u: str, points: str, n: int, p: float) -> str:
     count = nodes.add("Gather", nodes.add("Shape", u), nodes.integers(0), axis=0)
     shape = nodes.add("Concat", count, nodes.integers(n), axis=0)
     start = nodes.add("Expand", nodes.number(0.0), shape)
-    inner = Nodes(prefix=f"s{len(nodes.nodes)}_")
+    inner = Nodes(prefix=f"{nodes.prefix}s{len(nodes.nodes)}_")
     total, mine, other = (f"{inner.prefix}{name}" for name in ("total", "row", "center"))
     column = inner.add("Unsqueeze", mine, nodes.integers(1))
     delta = inner.add("Sub", column, other)

@@ -248,17 +248,23 @@ class Checkpoint:
 
 
 def _without_rows(machine: KernelMachine, data: Rows) -> KernelMachine:
-    """Remove the training rows from a machine on all rows of the data, which a resumed fit has anyway."""
+    """Remove the training rows from a machine on all rows of the data, which a resumed fit has anyway.
+
+    Their weights are removed, too, unless they are those of a fold.
+    """
     X = machine.X
     if len(X) != len(data) or not torch.equal(X, data.X.to(X.dtype)):
         return machine
-    return KernelMachine(replace(machine.operator, X=X[:0]), machine.coef)
+    w, own = machine.weights, data.weights
+    same = w is None or (own is not None and torch.equal(w, own.to(w)))
+    return KernelMachine(replace(machine.operator, X=X[:0]), machine.coef, None if same else w)
 
 
 def _with_rows(machine: KernelMachine, data: Rows) -> KernelMachine:
     if machine.n or not len(machine.coef):
         return machine
-    return KernelMachine(replace(machine.operator, X=data.X.to(machine.X.dtype)), machine.coef, data.weights)
+    weights = data.weights if machine.weights is None else machine.weights
+    return KernelMachine(replace(machine.operator, X=data.X.to(machine.X.dtype)), machine.coef, weights)
 
 
 @dataclass

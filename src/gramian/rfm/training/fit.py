@@ -220,7 +220,7 @@ def _package(options: FitOptions, prepared: Prepared, plan: Plan, trained: Train
             update=trained.candidate.update,
             ridge=trained.ridge,
             evolution=trained.evolution,
-            fitted_rows=_count_rows(prepared, trained.solved),
+            fitted_rows=_count_rows(prepared, trained.solved) if trained.n_rows is None else trained.n_rows,
         ),
         row_index=index,
         held_out=_holdout(prepared, plan, trained),

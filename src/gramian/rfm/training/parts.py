@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from math import isnan
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -136,7 +137,7 @@ class PartsLearner:
         """Return M of the last round, learned on growing parts; what is learned by the time limit or Ctrl-C."""
         context, candidate = self.context, self.run.candidate
         metric: Metric = Identity(self.source.n_columns, self.source.device)
-        last, clock = self.member.round, context.clock.until(_FEATURE_SHARE)
+        last, clock, as_planned = self.member.round, context.clock.until(_FEATURE_SHARE), True
         try:
             for index, count in enumerate(self.plan.growing_parts(last, len(self.order))):
                 name = f"features-{self.member.run}-{last}-round-{index}"
@@ -147,6 +148,7 @@ class PartsLearner:
                     affordable = largest_size(count, self.nominal_part, left / context.pace.seconds(_WITH_GRADIENTS))
                     if affordable < min(count, self.plan.screen_rows):
                         raise TimeLimitReached
+                    as_planned = as_planned and affordable == count
                     count = affordable
                 begin = clock.seconds
                 rows = self.source.take(self.order[:count].sort().values)
@@ -163,7 +165,8 @@ class PartsLearner:
                 if learned is None:
                     break
                 metric = learned
-                context.checkpoint.store(name, metric)
+                if as_planned:  # a fit that is resumed with more time learns from more rows
+                    context.checkpoint.store(name, metric)
                 clock.check()
         except (KeyboardInterrupt, TimeLimitReached) as error:
             context.interrupted = True
@@ -268,8 +271,10 @@ class PartsLearner:
         fit_leaf = LeafSolver(self.plan, self.run.candidate, params, metric, total, partition.at_once, clock)
         rng = torch.Generator().manual_seed(self.run.candidate.seed)
         few = torch.randperm(rest.n_rows, generator=rng)[: self.plan.screen_rows].sort().values
-        fallback = fit_leaf(rest.take(few))[0], few
-        machine, info, rows = fit_tree(partition, rest, metric, fit_leaf, fallback, self.context)
+        spare, spare_info = fit_leaf(rest.take(few))
+        machine, info, rows = fit_tree(partition, rest, metric, fit_leaf, (spare, few), self.context)
+        if isnan(info.ridge):  # no leaf was solved: the numbers are those of the model in their place
+            info = replace(spare_info, solver=info.solver, status=info.status)
         if rows is not None:  # leaves are missing: the checkpoint is still needed
             self.context.interrupted = True
         record = make_record(self.member.round, params, metric, info, time.perf_counter() - begin)

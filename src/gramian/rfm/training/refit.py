@@ -51,7 +51,8 @@ class Refitted:
     ``rows`` are the training rows that are centres, if not all; ``holdout_outputs`` are its own predictions of
     held-out rows, where the screened models' predictions do not describe it. ``records`` and ``metrics`` are those of
     the best member's rounds on all rows, where they were repeated. ``solved`` are the training rows for which the
-    coefficients were solved, if not all; of several members those of the one with the fewest.
+    coefficients were solved, if not all; of several members those of the one with the fewest. ``n_rows`` is their
+    number, copies included, where only some copies of a row were used.
     """
 
     ensemble: Ensemble
@@ -64,6 +65,7 @@ class Refitted:
     records: tuple[Round, ...] = ()
     metrics: tuple[Metric, ...] = ()
     solved: Int[Tensor, " s"] | None = None
+    n_rows: int | None = None
 
     def describe(self, n: int) -> str:
         """Say for how many of n rows the model was solved."""
@@ -74,20 +76,18 @@ class Refitted:
 class Refit:
     """The machines of a member's rounds, and the records of those that were repeated on all rows.
 
-    ``solved`` are the rows for which the last of them was solved; None for all. ``ended`` is the time limit or the
-    interrupt that made them fewer.
+    ``weight`` and ``n_rows`` are the total weight and the number, copies included, of the rows for which the last of
+    them was solved; ``solved`` are these rows, None for all. ``ended`` is the time limit or the
+    interrupt that made them fewer. ``growth`` is the factor from the ridges of the screening to those of these rows.
     """
 
     machines: tuple[KernelMachine, ...]
     records: tuple[Round, ...]
+    weight: float
+    n_rows: int
     solved: Int[Tensor, " s"] | None = None
     ended: BaseException | None = None
-
-
-def fewest_rows(refits: Sequence[Refit]) -> Int[Tensor, " s"] | None:
-    """Return the rows of the member that was solved for the fewest rows; None where all were solved for all rows."""
-    parts = [refit.solved for refit in refits if refit.solved is not None]
-    return min(parts, key=len, default=None)
+    growth: float = 1.0
 
 
 def select_columns(diagonal: Float[Tensor, " d"], threshold: float) -> Bool[Tensor, " d"]:
@@ -110,13 +110,16 @@ def weight_growth(data: Rows, split: RowSplit) -> float:
     return data.total_weight / split.fitted(data).total_weight
 
 
-def histories(selection: Selection, runs: list[Run], growth: float | None) -> tuple[MemberHistory, ...]:
-    """Return kernel, update and path of each selected member, with the ridges of the refit on all rows."""
+def histories(
+    selection: Selection, runs: list[Run], refits: Sequence[Refit], *, per_row_ridge: bool
+) -> tuple[MemberHistory, ...]:
+    """Return kernel, update and path of each selected member, with the ridges of its refit."""
     found = []
-    for member in selection.members:
+    for member, refit in zip(selection.members, refits, strict=True):
         run = runs[member.run]
-        path = tuple(replace(step, ridge=(growth or 1.0) * step.ridge) for step in run.path[: member.round + 1])
-        found.append(MemberHistory(run.candidate.kernel, run.candidate.update, path, member.share))
+        path = tuple(replace(step, ridge=refit.growth * step.ridge) for step in run.path[: member.round + 1])
+        weight = refit.weight if per_row_ridge else None
+        found.append(MemberHistory(run.candidate.kernel, run.candidate.update, path, member.share, weight))
     return tuple(found)
 
 
@@ -139,10 +142,10 @@ def refit_on_all_rows(
     return_freed_memory()  # the screening's, before the largest solves
     task = _RefitTask(runs, split, data, plan, growth, context, context.clock)
     refits = _refit_members(task, selection.members)
-    fewest = min(refits, key=lambda refit: len(data) if refit.solved is None else len(refit.solved))
+    fewest = min(refits, key=lambda refit: refit.n_rows)
     if fewest.ended is not None and fewest.solved is not None:
         context.interrupted = True
-        used = f"the model uses {len(fewest.solved):,} of {len(data):,} rows"
+        used = f"the model uses {fewest.n_rows:,} of {data.n_copies:,} rows"
         warn(f"{context.clock.reason(fewest.ended)}: {used}")
     return refits
 
@@ -192,8 +195,9 @@ class _RefitTask:
     def ended(self, member: Member, error: BaseException) -> Refit:
         """Return the machine that a member has from the split."""
         run, data = self.runs[member.run], self.data
-        machine = run.machines[member.round].embedded(data.X, self.split.train, data.weights)
-        return Refit((*run.machines[: member.round], machine), (), self.split.train, error)
+        machine = run.machines[member.round].embedded(data.X, self.split.train, self.split.fitted_weights(data))
+        machines, fitted = (*run.machines[: member.round], machine), self.split.fitted(data)
+        return Refit(machines, (), fitted.total_weight, fitted.n_copies, self.split.train, error)
 
     def repeated(self, candidate: Candidate, run: Run, name: str) -> Refit:
         """Repeat all rounds on all rows."""
@@ -214,10 +218,12 @@ class _RefitTask:
 
     def finished(self, steps: Sequence[Step], run: Run, solved: Int[Tensor, " s"] | None = None) -> Refit:
         """Return the result of these rounds; rows ``solved`` are those of the last one, None for all."""
+        fitted = self.data if solved is None else self.data[solved]
         # Leave-one-out errors are those with which the screening selected ridge and bandwidth.
         records = tuple(replace(record, loo=run.records[record.index].loo) for record, _ in steps)
         ended = None if solved is None else TimeLimitReached()
-        return Refit(tuple(machine for _, machine in steps), records, solved, ended)
+        machines = tuple(machine for _, machine in steps)
+        return Refit(machines, records, fitted.total_weight, fitted.n_copies, solved, ended, self.grown(fitted))
 
     def continued(self, candidate: Candidate, run: Run, last: int) -> Refit:
         """Go on from the screening: learn M of the last round on more rows, then solve for all rows.
@@ -276,9 +282,12 @@ class _RefitTask:
 
     def params(self, run: Run, index: int, candidate: Candidate, metric: Metric, part: Rows) -> RoundParams:
         """Return ridge and bandwidth of a round of the screening, for a part of the rows."""
-        grown = 1.0 if self.growth is None else self.growth * part.total_weight / self.data.total_weight
-        replayed = ReplayedParams(run.path, candidate.seed, grown)
+        replayed = ReplayedParams(run.path, candidate.seed, self.grown(part))
         return replayed.tune(index, candidate.kernel, metric, part, self.context.own_workspace())
+
+    def grown(self, part: Rows) -> float:
+        """Return the factor from a ridge of the screening to that of a part of the rows."""
+        return 1.0 if self.growth is None else self.growth * part.total_weight / self.data.total_weight
 
     def solver(self, candidate: Candidate, size: int) -> Solver:
         """Return the solver for this many of the rows."""

@@ -17,7 +17,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from gramian.core.clock import Clock
+from gramian.core.clock import Clock, TimeLimitReached
 from gramian.core.freed_memory import TIGHT_BYTES, return_freed_memory
 from gramian.core.pool import Pool
 from gramian.core.rows import Rows
@@ -228,7 +228,8 @@ def rounds(
     pool : Pool, optional
         Workers in other processes that sum over gradients.
     clock : Clock, optional
-        Time limit of each solve but that of round 0, which is always finished.
+        Time limit of each solve but that of round 0, which is always finished. A round that the limit cuts short is
+        not yielded: :class:`TimeLimitReached` is raised instead.
 
     >>> from gramian.features import Agop
     >>> from gramian.kernels import Gaussian
@@ -254,6 +255,8 @@ def rounds(
         solver = candidate.solver if index == candidate.n_rounds else candidate.feature_solver
         limit = clock if index else None
         machine, info = solve_round(solver, candidate.max_bytes, data, params, metric, coef, workspace, limit)
+        if info.cut_short:
+            raise TimeLimitReached
         coef = machine.coef
         coming = None if index == candidate.n_rounds else next_metric(candidate, machine, index, pool)
         record = make_record(index, params, metric, info, time.perf_counter() - begin)
@@ -295,12 +298,17 @@ def solve_fully(
     workspace: Workspace,
     clock: Clock | None = None,
 ) -> Step:
-    """Solve a selected round to the end with the candidate's solver, starting from its present coefficients."""
+    """Solve a selected round to the end with the candidate's solver, starting from its present coefficients.
+
+    Raises :class:`TimeLimitReached` where the time limit cuts the solve short.
+    """
     record, machine = step
     begin = time.perf_counter()
     machine, info = solve_round(
         candidate.solver, candidate.max_bytes, data, params, machine.metric, machine.coef, workspace, clock
     )
+    if info.cut_short:
+        raise TimeLimitReached
     seconds = record.seconds + time.perf_counter() - begin
     record = replace(make_record(record.index, params, machine.metric, info, seconds), score=record.score)
     return record, machine.released()

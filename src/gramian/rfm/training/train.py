@@ -27,7 +27,6 @@ from gramian.rfm.training.plan import Plan
 from gramian.rfm.training.refit import (
     Refit,
     Refitted,
-    fewest_rows,
     histories,
     refit_on_all_rows,
     select_columns,
@@ -132,7 +131,7 @@ class Trained:
 
     ``holdout`` are predictions for held-out training rows; ``evaluated (m, c)`` those for the evaluation set;
     ``rows (k,)`` the training rows that are centres, where these are not all rows; ``solved (s,)`` those for which the
-    coefficients were solved, where these are not all rows.
+    coefficients were solved, where these are not all rows; ``n_rows`` their number with copies, where it is known.
     """
 
     ensemble: Ensemble
@@ -147,6 +146,7 @@ class Trained:
     evolution: Evolution
     rows: Int[Tensor, " k"] | None = None
     solved: Int[Tensor, " s"] | None = None
+    n_rows: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -270,18 +270,29 @@ def _refit(
             plan, run, best, task.tuner, task.feature_threshold, task.ridge_grows, source, order, context, task.loss
         )
         return learner.refit(parts.screened, parts.held_out, holdout, selection.scores[best.run][best.round])
-    growth, refits = None, [Refit(runs[member.run].machines[: member.round + 1], ()) for member in selection.members]
+    weight, n_rows = data.total_weight, data.n_copies
+    refits = [Refit(runs[m.run].machines[: m.round + 1], (), weight, n_rows) for m in selection.members]
     if plan.refit == "all rows":
         data = source.load()
         growth = weight_growth(data, parts.splits[0]) if task.ridge_grows else None
         refits = refit_on_all_rows(selection, runs, parts.splits[0], data, plan, growth, context)
     machines = [refit.machines[-1] for refit in refits]
-    ensemble = replace(_average_members(selection, compared, machines), members=histories(selection, runs, growth))
-    machine, ridge = ensemble.machines[0], (growth or 1.0) * run.records[best.round].ridge
+    members = histories(selection, runs, refits, per_row_ridge=task.ridge_grows)
+    ensemble = replace(_average_members(selection, compared, machines), members=members)
+    # The ridge of the last solve, with its jitter; a refit that ended early is the round of the screening.
+    machine, ridge = ensemble.machines[0], (refits[0].records or run.records[: best.round + 1])[-1].ridge
     assert isinstance(machine, KernelMachine)
     metrics = tuple(m.metric for m in refits[0].machines)
-    solved, records = fewest_rows(refits), refits[0].records
-    whole = Refitted(ensemble, machine.metric, ridge, records=records, metrics=metrics, solved=solved)
+    fewest = min(refits, key=lambda refit: refit.n_rows)
+    whole = Refitted(
+        ensemble,
+        machine.metric,
+        ridge,
+        records=refits[0].records,
+        metrics=metrics,
+        solved=fewest.solved,
+        n_rows=fewest.n_rows,
+    )
     if task.feature_threshold is None:
         return whole
     # A predictor of round 0 has learned no features, but it has gradients.
@@ -340,6 +351,7 @@ def _package(
         evolution=Evolution.of(metrics, refitted.metric),
         rows=refitted.rows,
         solved=refitted.solved,
+        n_rows=refitted.n_rows,
     )
 
 

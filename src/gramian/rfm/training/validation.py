@@ -249,7 +249,7 @@ def run_split(task: SplitTask, split: RowSplit) -> SplitResult:
             first_rounds.setdefault(candidate.kernel, step)
             outputs.append(step[1].predict_once(out.X))
             if task.with_machines:
-                machines.append(step[1].embedded(data.X, split.train, data.weights))
+                machines.append(step[1].embedded(data.X, split.train, split.fitted_weights(data)))
             after_round()
         for _ in range(len(path) - len(outputs)):
             outputs.append(outputs[-1])
@@ -311,9 +311,10 @@ def compare_on_splits(
         with_machines=with_machines,
     )
     machines: list[list[tuple[KernelMachine, ...]]] = [[] for _ in runs]
+    weights = first.fitted_weights(data)
     for at, run in enumerate(going_on):
         predictions[run] += [result[at][0] for result in results]
         if with_machines:
-            own = tuple(machine.embedded(data.X, first.train, data.weights) for machine in runs[run].machines)
+            own = tuple(machine.embedded(data.X, first.train, weights) for machine in runs[run].machines)
             machines[run] = [own, *(result[at][1] for result in results)]
     return ComparedRuns(runs, RunComparison.of(predictions, data.Y, going_on, loss), machines)
