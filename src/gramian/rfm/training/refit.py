@@ -35,6 +35,7 @@ from gramian.rfm.training.rounds import (
 from gramian.rfm.training.solver_choice import choose_part_solvers
 from gramian.rfm.training.time_limit import check_solved, solve_within
 from gramian.rfm.training.tuning import ReplayedParams, RoundParams
+from gramian.rfm.training.validation import ComparedRuns
 from gramian.solvers import SolveInfo, Solver
 
 _GROWTH = 2.5
@@ -121,6 +122,21 @@ def histories(
         weight = refit.weight if per_row_ridge else None
         found.append(MemberHistory(run.candidate.kernel, run.candidate.update, path, member.share, weight))
     return tuple(found)
+
+
+def average_members(selection: Selection, compared: ComparedRuns, machines: list[KernelMachine]) -> Ensemble:
+    """Average the members' machines; with bagging, each together with those of the splits."""
+    found: dict[object, tuple[KernelMachine, float]] = {}
+    for member, machine in zip(selection.members, machines, strict=True):
+        others = compared.machines[member.run]
+        same = [machine, *(other[min(member.round, len(other) - 1)] for other in others)]
+        for i, one in enumerate(same):
+            # Runs with one kernel share round 0: two members that are that round are one machine with both shares.
+            key = (compared.runs[member.run].candidate.kernel, i) if member.round == 0 else (member.run, i)
+            share = member.share / len(same)
+            found[key] = (one, share + (found[key][1] if key in found else 0.0))
+    kept, shares = zip(*found.values(), strict=True)
+    return Ensemble(kept, shares)
 
 
 def refit_on_all_rows(

@@ -261,10 +261,9 @@ def rounds(
         coming = None if index == candidate.n_rounds else next_metric(candidate, machine, index, pool)
         record = make_record(index, params, metric, info, time.perf_counter() - begin)
         log.debug("%r", record)
-        machine = machine.released()  # rounds in memory share X and hold nothing else of size n·d
         if candidate.max_bytes < TIGHT_BYTES or data.X.shape[1] > len(data):  # blocks of a wide table add up, too
             return_freed_memory()
-        yield record, machine
+        yield record, machine.released()  # rounds share X and hold nothing else of size n·d
         metric = coming
 
 

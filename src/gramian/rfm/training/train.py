@@ -27,6 +27,7 @@ from gramian.rfm.training.plan import Plan
 from gramian.rfm.training.refit import (
     Refit,
     Refitted,
+    average_members,
     histories,
     refit_on_all_rows,
     select_columns,
@@ -278,7 +279,7 @@ def _refit(
         refits = refit_on_all_rows(selection, runs, parts.splits[0], data, plan, growth, context)
     machines = [refit.machines[-1] for refit in refits]
     members = histories(selection, runs, refits, per_row_ridge=task.ridge_grows)
-    ensemble = replace(_average_members(selection, compared, machines), members=members)
+    ensemble = replace(average_members(selection, compared, machines), members=members)
     # The ridge of the last solve, with its jitter; a refit that ended early is the round of the screening.
     machine, ridge = ensemble.machines[0], (refits[0].records or run.records[: best.round + 1])[-1].ridge
     assert isinstance(machine, KernelMachine)
@@ -298,21 +299,6 @@ def _refit(
     # A predictor of round 0 has learned no features, but it has gradients.
     support = select_columns(machine.metric.diagonal() if best.round else machine.agop_diagonal, task.feature_threshold)
     return refit_thresholded(run.candidate, machine.metric, support, data, task.tuner, plan, context) or whole
-
-
-def _average_members(selection: Selection, compared: ComparedRuns, machines: list[KernelMachine]) -> Ensemble:
-    """Average the members' machines; with bagging, each together with those of the splits."""
-    found: dict[object, tuple[KernelMachine, float]] = {}
-    for member, machine in zip(selection.members, machines, strict=True):
-        others = compared.machines[member.run]
-        same = [machine, *(other[min(member.round, len(other) - 1)] for other in others)]
-        for i, one in enumerate(same):
-            # Runs with one kernel share round 0: two members that are that round are one machine with both shares.
-            key = (compared.runs[member.run].candidate.kernel, i) if member.round == 0 else (member.run, i)
-            share = member.share / len(same)
-            found[key] = (one, share + (found[key][1] if key in found else 0.0))
-    kept, shares = zip(*found.values(), strict=True)
-    return Ensemble(kept, shares)
 
 
 def _package(
