@@ -10,8 +10,7 @@ All numbers are computed in float64, row by row: a prediction does not depend on
 >>> from gramian import RFMRegressor
 >>> X = np.random.default_rng(0).normal(size=(60, 2))
 >>> model = RFMRegressor(preset="fast", n_rounds=1).fit(X, X[:, 0])
->>> path = pathlib.Path(tempfile.mkdtemp()) / "m.npz"
->>> model.export(path)
+>>> model.export(path := pathlib.Path(tempfile.mkdtemp()) / "m.npz")
 >>> bool(np.allclose(load(path).predict(X), model.predict(X)))
 True
 """
