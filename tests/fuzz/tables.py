@@ -28,7 +28,6 @@ NO_TABLES = [
     "ragged",
     "three dimensions",
     "None",
-    "sparse",
 ]
 NAMES = {
     "plain": lambda k: f"c{k}",
@@ -190,7 +189,6 @@ def contained(frame, container, rng=None):
         "ragged": lambda: [[1.0] * (1 + k % 2) for k in range(len(frame))],
         "three dimensions": lambda: np.zeros((len(frame), 2, 2)),
         "None": lambda: None,
-        "sparse": lambda: __import__("scipy.sparse").sparse.eye_array(len(frame)).tocsr(),
     }
     return made[container]() if container in made else frame
 
