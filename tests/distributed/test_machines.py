@@ -65,6 +65,12 @@ def test_a_second_fit_gives_the_same_bits(three, predictions):
     np.testing.assert_array_equal(fitted(three), predictions)
 
 
+@pytest.mark.slow
+def test_one_machine_gives_the_same_bits_as_three(predictions):
+    with Machines(1) as one:
+        np.testing.assert_array_equal(fitted(one), predictions)
+
+
 def test_rows_are_sent_once(three, predictions):
     """Each row passes the cable of the scheduler and that of one worker once; the rest does not grow with the rows."""
     sent = []
@@ -76,8 +82,9 @@ def test_rows_are_sent_once(three, predictions):
         received = [now.received - old.received for now, old in zip(three.traffic(), before, strict=True)]
         sent.append((received[0], sum(received[1:])))
     row = 4 * COLUMNS + 8  # in float32, and its target in float64
-    for few, many in zip(*sent, strict=True):
-        assert 0.9 < (many - few) / (MANY - FEW) / row < 1.5
+    to_scheduler, to_workers = ((many - few) / (MANY - FEW) / row for few, many in zip(*sent, strict=True))
+    assert 0.8 < to_scheduler < 1.4
+    assert 0.8 < to_workers < 2  # before a block is held, an idle worker may take it from another
 
 
 @pytest.mark.slow

@@ -19,9 +19,10 @@ from gramian.core.rows import Rows, RowSource
 from gramian.core.tiles import spans
 from gramian.distributed.rows import ClusterRows
 
-_BLOCKS_PER_THREAD = 4
-"""Number of blocks per thread of the cluster: enough to redistribute them when a worker is slow or lost."""
-_LEAST_ROWS = 2048
+_LEAST_ROWS = 4096
+"""Rows of a block, at least."""
+_MOST_BLOCKS = 4096
+"""Blocks of a table, at most. Their size depends on the table alone: the same bits on any number of machines."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,8 +55,7 @@ class Cluster:
 
     def source(self, rows: Rows) -> RowSource:
         """Distribute rows in the memory of this process over the workers, in blocks."""
-        threads = max(1, sum(self.client.nthreads().values()))  # type: ignore[no-untyped-call]
-        size = max(_LEAST_ROWS, -(-len(rows) // (_BLOCKS_PER_THREAD * threads)))
+        size = max(_LEAST_ROWS, -(-len(rows) // _MOST_BLOCKS))
         blocks = [
             Rows(
                 rows.X[part].clone(),
