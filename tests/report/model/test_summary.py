@@ -54,3 +54,13 @@ def test_holdout_rows_of_the_fit_are_named(tmp_path):
     said = summary(read(RFMRegressor(preset="fast", n_rounds=1).fit(X, y), tmp_path)[1])
     assert "On 90 training rows that were held out within the fit" in said
     assert "slightly optimistic" in said
+
+
+def test_equal_rows_count_as_often_as_they_are_in_the_table(tmp_path):
+    X, y = rows(120)
+    X, y = np.r_[X, X[:20]], np.r_[y, y[:20]]
+    options = {"preset": "fast", "n_rounds": 0}
+    scored = RFMRegressor(**options).fit(np.r_[X[:60], X[:20]], np.r_[y[:60], y[:20]])
+    model = RFMRegressor(**options).fit(X, y)
+    said = summary(read(model, tmp_path, X=X[60:90], y=y[60:90], scored_by=scored)[1])
+    assert "with the same settings to 80 other rows" in said

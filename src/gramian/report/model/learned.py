@@ -110,7 +110,8 @@ def _loss_cell(drops: Float[np.ndarray, " q"], at: int) -> Cell:
     value, top = float(drops[at]), float(np.nanmax(drops, initial=0.0))
     if not np.isfinite(value):
         return number_cell(value)
-    return Cell(typographic_minus(f"{value:.3f}"), sort=value, fill=max(value, 0.0) / top if top > 0 else 0.0)
+    shown = f"{round(value, 3) + 0.0:.3f}"  # a zero has no sign
+    return Cell(typographic_minus(shown), sort=value, fill=max(value, 0.0) / top if top > 0 else 0.0)
 
 
 def directions_section(model: FittedRFM, output: Label) -> PageSection:

@@ -159,7 +159,7 @@ def scored_model_sentence(subject: Subject) -> str:
         return f"Scores, errors and calibration are from {subject.predictions.description}."
     before, now = selected_kernels(subject.scored_by), selected_kernels(subject.model)
     words = (
-        f"Scores, errors and calibration are from a fit with the same settings to {subject.scored_by.history.plan.n:,} "
+        f"Scores, errors and calibration are from a fit with the same settings to {fitted_rows(subject.scored_by).given:,} "
         f"other rows, which has not seen the {len(subject.predictions):,} held-out rows. Everything else on this page "
         "describes the saved model, which was then fitted to all rows."
     )
