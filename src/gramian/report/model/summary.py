@@ -160,7 +160,8 @@ def scored_model_sentence(subject: Subject) -> str:
     before, now = selected_kernels(subject.scored_by), selected_kernels(subject.model)
     other = f"{fitted_rows(subject.scored_by).given:,} other rows"
     words = (
-        f"Scores, errors and calibration are from a fit with the same settings to {other}, which has not seen the {len(subject.predictions):,} held-out rows. Everything else on this page "
+        f"Scores, errors and calibration are from a fit with the same settings to {other}, which has not seen the "
+        f"{len(subject.predictions):,} held-out rows. Everything else on this page "
         "describes the saved model, which was then fitted to all rows."
     )
     if before != now:
