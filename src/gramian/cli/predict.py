@@ -76,10 +76,11 @@ def predict(
       gramian predict houses.gramian new.csv --json | jq '.predictions[0]'
     """
     file = None if out is None or out == STANDARD_STREAM else out
+    if file is not None:
+        output_suffix(file)
     check_exists(model, "gramian fit writes models, and model.save")
     check_table(data, [] if keep == (_ALL,) else keep, header)
     if file is not None:
-        output_suffix(file)
         check_writable(file, model, None if data == STANDARD_STREAM else data)
     # Here: help and errors in the arguments need none of these, which import torch.
     from gramian.cli.model_file import open_model, rows_for

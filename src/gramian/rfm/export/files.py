@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import warnings
 import zipfile
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gramian.core.atomic import atomic_write
+from gramian.core.warn import warn
 from gramian.predictor import MANIFEST, MOST_TEXT, Predictor, most_bytes
 from gramian.rfm.export.columns import NotExportableError
 from gramian.rfm.export.description import FloatFormat, describe, predictor_of
@@ -78,10 +78,9 @@ def _warn_of_rounding(model: FittedRFM, rounded: Predictor) -> None:
     exact = predictor_of(model).outputs_at(Z)
     change = float(np.abs(rounded.outputs_at(Z) - exact).max() / (exact.std(axis=0).max() or 1.0))
     if change > _SMALL_CHANGE:
-        warnings.warn(
+        warn(
             f'dtype="float32" changes outputs at training rows by up to {change:.1g} of their standard deviation: '
-            "leave dtype out to keep all digits",
-            stacklevel=5,
+            "leave dtype out to keep all digits"
         )
 
 
