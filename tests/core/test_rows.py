@@ -94,6 +94,7 @@ def test_a_selection_of_most_rows_is_as_small_as_what_it_leaves_out(rows):
     index = torch.tensor([i for i in range(23) if i not in (4, 5, 22)])
     selected = SelectedRows(MemoryRows(rows, 5), index)
     assert selected.select.left_out.tolist() == [4, 5, 22]
+    assert selected.select is selected.select, "an equal object with other tensors would be sent again"
     starts = selected.map(lambda b: torch.arange(b.start, b.start + len(b)))
     assert starts.tolist() == list(range(20))
     assert torch.equal(selected.map(lambda b: b.X), rows.X[index])

@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
 import torch
@@ -241,7 +242,7 @@ class SelectedRows(_View):
     def n_rows(self) -> int:
         return len(self.index)
 
-    @property
+    @cached_property  # so that a cluster gets one and the same object in every step of a solver
     def select(self) -> Callable[[Rows], Rows]:
         if 2 * len(self.index) <= self.source.n_rows:
             return _SelectRows(self.index)

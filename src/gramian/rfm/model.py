@@ -42,7 +42,7 @@ Machine = KernelMachine | TreeMachine
 
 @dataclass(frozen=True, eq=False)
 class MemberHistory:
-    """How a selected member was trained: kernel, update, ridge and bandwidth of rounds 0, 1, …, and its share.
+    """The training of a selected member: kernel, update, ridge and bandwidth of rounds 0, 1, …, and its share.
 
     Where ridges are proportional to the weight of the rows, ``weight`` is the one that the path belongs to; else None.
     """

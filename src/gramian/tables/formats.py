@@ -23,7 +23,7 @@ _ADVICE = {
     ".ods": "tables of OpenDocument are not read: save the table as .xlsx or .csv",
     ".zip": "an archive is not read: unpack it first",
 }
-"""What to do with files of formats that many people have and that are not read."""
+"""Advice for files of common formats that are not read."""
 
 
 def table_suffix(path: Path) -> str:
