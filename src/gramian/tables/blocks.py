@@ -75,13 +75,8 @@ class Blocks(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class ArrayBlocks(Blocks):
-    """Blocks of an array whose rows can be sliced, such as a memory map, and of its targets and weights.
-
-    >>> blocks = ArrayBlocks(np.arange(6.0).reshape(3, 2), np.arange(3), size=2)
-    >>> [float(total) for total in blocks.each(lambda block: block.X.sum())]
-    [6.0, 9.0]
-    """
+class _SlicedBlocks(Blocks):
+    """Blocks of a table whose rows can be sliced, and of its targets and weights."""
 
     X: TableLike
     y: TargetLike = None
@@ -96,14 +91,32 @@ class ArrayBlocks(Blocks):
     def n_columns(self) -> int:
         return int(self.X.shape[1])
 
+    @abstractmethod
+    def dense(self) -> Callable[[slice], NDArray[np.generic]]:
+        """Return the function that loads some rows as a dense array."""
+
     def each(self, function: Callable[[Block], Any]) -> Iterator[Any]:
+        load = self.dense()
         for part in spans(self.n_rows, self.size):
             y, weights = (None if values is None else values[part] for values in (self.y, self.weights))
-            yield function(Block(np.array(self.X[part]), y, weights, part.start))
+            yield function(Block(load(part), y, weights, part.start))
 
 
 @dataclass(frozen=True, eq=False)
-class SparseBlocks(Blocks):
+class ArrayBlocks(_SlicedBlocks):
+    """Blocks of an array whose rows can be sliced, such as a memory map, and of its targets and weights.
+
+    >>> blocks = ArrayBlocks(np.arange(6.0).reshape(3, 2), np.arange(3), size=2)
+    >>> [float(total) for total in blocks.each(lambda block: block.X.sum())]
+    [6.0, 9.0]
+    """
+
+    def dense(self) -> Callable[[slice], NDArray[np.generic]]:
+        return lambda part: np.array(self.X[part])
+
+
+@dataclass(frozen=True, eq=False)
+class SparseBlocks(_SlicedBlocks):
     """Blocks of a scipy.sparse matrix or array, each as a dense array, and of its targets and weights.
 
     >>> from scipy.sparse import csr_array
@@ -112,24 +125,9 @@ class SparseBlocks(Blocks):
     [(2, 3), (1, 3)]
     """
 
-    X: Any
-    y: TargetLike = None
-    weights: Any = None
-    size: int = BLOCK_ROWS
-
-    @property
-    def n_rows(self) -> int:
-        return int(self.X.shape[0])
-
-    @property
-    def n_columns(self) -> int:
-        return int(self.X.shape[1])
-
-    def each(self, function: Callable[[Block], Any]) -> Iterator[Any]:
+    def dense(self) -> Callable[[slice], NDArray[np.generic]]:
         rows = self.X.tocsr()  # other formats have no slices of rows
-        for part in spans(self.n_rows, self.size):
-            y, weights = (None if values is None else values[part] for values in (self.y, self.weights))
-            yield function(Block(rows[part].toarray(), y, weights, part.start))
+        return lambda part: rows[part].toarray()
 
 
 def as_blocks(X: TableLike, y: TargetLike = None, weights: Any = None) -> Blocks | None:
