@@ -61,8 +61,12 @@ def test_the_theme_is_that_of_the_system_until_the_button_is_pressed(open_page, 
     page.keyboard.press("Enter")
     assert page.evaluate(back) == there
     assert button.get_attribute("aria-pressed") == str(theme != "dark").lower()
-    page.reload()
-    assert button.get_attribute("aria-pressed") == str(theme != "dark").lower()  # the choice is stored
+    for _ in range(50):  # the browser writes the choice to its storage some time after the script has set it
+        page.reload()
+        if button.get_attribute("aria-pressed") == str(theme != "dark").lower():
+            break
+        page.wait_for_timeout(100)
+    assert button.get_attribute("aria-pressed") == str(theme != "dark").lower()
     button.click()
     assert page.evaluate(back) == here
 
