@@ -45,4 +45,7 @@ def test_a_failure_counts_as_the_most_frequent_class(folder, name, message):
     train, test = data.splits[0]
     assert record["score"] == np.mean(data.y[test] == np.bincount(data.y[train]).argmax())
     assert message in record["error"]
-    assert record["log_loss"] is None
+    shares = np.bincount(data.y[train]) / len(train)
+    np.testing.assert_allclose(record["log_loss"], -np.log(shares[data.y[test]]).mean())
+    np.testing.assert_allclose(record["prior_log_loss"], record["log_loss"])
+    assert record["auc"] == 0.5

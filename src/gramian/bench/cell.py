@@ -11,7 +11,7 @@ import numpy as np
 
 from gramian import __version__
 from gramian.bench.methods import Method, find_method
-from gramian.bench.scoring import failed, score
+from gramian.bench.scoring import failed, prior_log_loss, score
 from gramian.bench.tasks import CLASSIFICATION, SUITES, BenchTask, Folder
 from gramian.records import Record, WorkCell, hash_key
 
@@ -163,6 +163,7 @@ def _description(method: Method, task: BenchTask) -> Record:
         "n_test": len(task.split.test),
         "columns": int(task.data.X.shape[1]),
         "classes": len(np.unique(task.data.y)) if task.kind == CLASSIFICATION else None,
+        "prior_log_loss": prior_log_loss(task) if task.kind == CLASSIFICATION else None,
         "versions": {
             "gramian": __version__,
             method.package: method.version,

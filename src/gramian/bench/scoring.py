@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import r2_score
+from sklearn.metrics import r2_score, roc_auc_score
 
 from gramian.bench import uci_protocol
 from gramian.bench.methods import Method
@@ -24,8 +24,8 @@ def score(task: BenchTask, method: Method, seed: int = 0) -> Record:
     Returns
     -------
     dict
-        ``score`` (accuracy or R²), ``log_loss`` (classifiers with probabilities), seconds to fit and to predict, and
-        ``error`` (None, or the exception).
+        ``score`` (accuracy or R²), ``log_loss`` and ``auc`` (classifiers with probabilities), ``rmse`` (regression),
+        wall and processor seconds to fit, wall seconds to predict, and ``error`` (None, or the exception).
     """
     begin = time.perf_counter()
     try:
@@ -36,11 +36,24 @@ def score(task: BenchTask, method: Method, seed: int = 0) -> Record:
 
 
 def failed(task: BenchTask, error: str, seconds: float) -> Record:
-    """Score a method that raised, crashed or took too long: as the most frequent class, or R² = 0."""
+    """Score a method that raised, crashed or took too long: as the most frequent class, or R² = 0.
+
+    Its log loss is that of the shares of the classes in the training rows, its root mean squared error that of their
+    mean, its AUC one half.
+    """
+    (_, y), (_, y_out) = task.train, task.test
+    loss = auc = rmse = None
+    if task.kind == CLASSIFICATION:
+        loss, auc = prior_log_loss(task), 0.5
+    else:
+        rmse = float(np.sqrt(np.mean((y_out - y.mean()) ** 2)))
     return {
         "score": task.fallback,
-        "log_loss": None,
+        "log_loss": loss,
+        "auc": auc,
+        "rmse": rmse,
         "fit_seconds": round(seconds, 4),
+        "fit_processor_seconds": None,
         "predict_seconds": None,
         "error": error,
     }
@@ -57,30 +70,59 @@ def log_loss(classes: NDArray[Any], P: NDArray[Any], y: NDArray[Any]) -> float:
     return float(-np.log(np.clip(p, _MIN_PROBABILITY, 1.0)).mean())
 
 
+def prior_log_loss(task: BenchTask) -> float:
+    """Compute the log loss, on the test rows, of the shares of the classes in the training rows."""
+    (_, y), (_, y_out) = task.train, task.test
+    classes, counts = np.unique(y, return_counts=True)
+    return log_loss(classes, np.tile(counts / len(y), (len(y_out), 1)), y_out)
+
+
+def area_under_curve(P: NDArray[Any], y: NDArray[np.intp]) -> float | None:
+    """Compute the area under the ROC curve; with several classes the mean over pairs of classes (Hand and Till, 2001).
+
+    None where a class is absent from the test rows or from the training rows, so that there is no such curve.
+
+    >>> area_under_curve(np.array([[0.9, 0.1], [0.4, 0.6], [0.2, 0.8]]), np.array([0, 0, 1]))
+    1.0
+    """
+    if len(np.unique(y)) != P.shape[1]:
+        return None
+    if P.shape[1] == 2:
+        return float(roc_auc_score(y, P[:, 1]))
+    return float(roc_auc_score(y, P / P.sum(axis=1, keepdims=True), multi_class="ovo"))
+
+
 def _fit_and_score(task: BenchTask, method: Method, seed: int) -> Record:
     (X, y), (X_out, y_out) = task.train, task.test
-    begin = time.perf_counter()
+    begin, processor = time.perf_counter(), time.process_time()
     classes = None
     if task.kind == CLASSIFICATION:
         classes, y = np.unique(y, return_inverse=True)
     model = method.make(task.kind, X, seed)
     model.fit(X, y)
-    fitted = time.perf_counter()
+    fitted, processor = time.perf_counter(), time.process_time() - processor
     out = np.asarray(model.predict(X_out)).reshape(-1)
     done = time.perf_counter()
     if not np.isfinite(out.astype(np.float64)).all():
         raise ValueError("the predictions contain NaN or infinity")
-    loss = None
+    loss = auc = rmse = None
     if classes is None:
         value = float(r2_score(y_out, out))
+        rmse = float(np.sqrt(np.mean((y_out - out) ** 2)))
     else:
         value = float(np.mean(classes[out.astype(np.intp)] == y_out))
         if hasattr(model, "predict_proba"):
-            loss = log_loss(classes, np.asarray(model.predict_proba(X_out), dtype=np.float64), y_out)
+            P = np.asarray(model.predict_proba(X_out), dtype=np.float64)
+            known = np.isin(y_out, classes)
+            loss = log_loss(classes, P, y_out)
+            auc = area_under_curve(P[known], np.searchsorted(classes, y_out[known]))
     return {
         "score": value,
         "log_loss": loss,
+        "auc": auc,
+        "rmse": rmse,
         "fit_seconds": round(fitted - begin, 4),
+        "fit_processor_seconds": round(processor, 4),
         "predict_seconds": round(done - fitted, 4),
         "error": None,
     }
@@ -92,7 +134,10 @@ def _by_protocol(task: BenchTask, method: Method) -> Record:
     return {
         "score": outcome.score,
         "log_loss": None,
+        "auc": None,
+        "rmse": None,
         "fit_seconds": round(time.perf_counter() - begin, 4),
+        "fit_processor_seconds": None,
         "predict_seconds": None,
         "error": None,
         "paper": outcome.as_dict(),

@@ -159,7 +159,7 @@ def _metrics(x: Float[np.ndarray, "sets methods"], kind: str) -> dict[str, Float
 
 def _costs(records: Sequence[Record], kind: str) -> dict[str, float]:
     """Mean log loss (if every cell has one), mean seconds, number of failures."""
-    losses = [r["log_loss"] for r in records if r["error"] is None]
+    losses = [r["log_loss"] for r in records]
     known = bool(losses) and None not in losses
     predict = [r["predict_seconds"] for r in records if r["predict_seconds"] is not None]
     out = {"log loss": float(np.mean(losses)) if known else math.nan} if kind == CLASSIFICATION else {}
