@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from rich.console import Console
 
 from gramian import __version__
 from gramian.bench.cell import cells
+from gramian.bench.losses import LossComparison, compare_losses
 from gramian.bench.methods import METHODS, find_method
 from gramian.bench.summary import SuiteSummary, summarize
 from gramian.bench.tasks import SUITES
 from gramian.cli.cell_progress import cell_progress
 from gramian.cli.output import console_for, emit, make_console
 from gramian.core.atomic import atomic_write
-from gramian.records import LinesStore, run
+from gramian.records import LinesStore, Record, run
 
 
 def compare_on_tables(
@@ -47,12 +49,13 @@ def compare_on_tables(
             begin=progress.begin,
             tick=progress.tick,
         )
-    summaries = summarize(records, suite, methods)
-    _show(summaries, suite, out, console, as_json)
+    summaries, losses = summarize(records, suite, methods), _losses(records, suite, methods)
+    _show(summaries, losses, suite, out, console, as_json)
     stem = out.with_name(f"{out.stem}-{suite}")
-    text = [summary.as_dict() for summary in summaries]
+    text = _as_dicts(summaries, losses)
     atomic_write(stem.with_suffix(".json"), json.dumps(text, indent=1))
-    atomic_write(stem.with_suffix(".md"), "\n".join(s.markdown() for s in summaries if s.rows))
+    tables = [*(s.markdown() for s in summaries if s.rows), *(one.markdown() for one in losses)]
+    atomic_write(stem.with_suffix(".md"), "\n".join(tables))
     console.print(f"records in [bold]{out}[/], summary in {stem}.json and {stem}.md")
 
 
@@ -63,17 +66,48 @@ def show_records(suite: str, wanted: str | None, named: str | None, out: Path, a
         raise ValueError(f"{out} contains no records: run the benchmark without --show first")
     names = None if wanted is None else set(_sets(suite, wanted))
     records = [r for r in records if names is None or r["set"] in names]
-    _show(summarize(records, suite, _split(named)), suite, out, console_for(as_json), as_json)
+    methods = _split(named)
+    summaries, losses = summarize(records, suite, methods), _losses(records, suite, methods)
+    _show(summaries, losses, suite, out, console_for(as_json), as_json)
 
 
-def _show(summaries: Sequence[SuiteSummary], suite: str, out: Path, console: Console, as_json: bool) -> None:
+def _losses(records: Sequence[Record], suite: str, methods: Sequence[str]) -> list[LossComparison]:
+    """Compare by loss the methods that have one, for each kind of task; nothing where two of them cannot be compared.
+
+    Records of earlier versions have no loss of the class shares, and none of the files of such records is compared.
+    """
+    found = [r for r in records if r["suite"] == suite and (not methods or r["method"] in methods)]
+    out = []
+    for kind in sorted({r["kind"] for r in found}):
+        part = [r for r in found if r["kind"] == kind]
+        if all("prior_log_loss" in r for r in part):
+            with suppress(ValueError):  # no data set is finished by all
+                out.append(compare_losses(part, [suite]))
+    return [one for one in out if len(one.methods) > 1]
+
+
+def _as_dicts(summaries: Sequence[SuiteSummary], losses: Sequence[LossComparison]) -> list[dict[str, object]]:
+    by_kind = {one.kind: one.as_dict() for one in losses}
+    return [summary.as_dict() | {"by_loss": by_kind.get(summary.kind)} for summary in summaries]
+
+
+def _show(
+    summaries: Sequence[SuiteSummary],
+    losses: Sequence[LossComparison],
+    suite: str,
+    out: Path,
+    console: Console,
+    as_json: bool,
+) -> None:
     if not summaries:
         raise ValueError(f"{out} contains no records of the suite {suite}")
     if as_json:
-        emit({"gramian": __version__, "suite": suite, "records": out, "kinds": [s.as_dict() for s in summaries]})
+        emit({"gramian": __version__, "suite": suite, "records": out, "kinds": _as_dicts(summaries, losses)})
         return
     for summary in summaries:
         _print(console, summary)
+    for one in losses:
+        console.print(one.table())
 
 
 def _methods(suite: str, named: str | None, console: Console) -> list[str]:

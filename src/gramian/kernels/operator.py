@@ -118,6 +118,12 @@ class KernelOperator:
             return self
         return replace(self, X=self.X.to(self.wide))
 
+    def with_bandwidth_times(self, factor: float) -> KernelOperator:
+        """Return the operator with the kernel's bandwidth multiplied; it shares the prepared rows."""
+        other = replace(self, kernel=self.kernel.times(factor))
+        other.__dict__["_cache"] = self._prepared
+        return other
+
     def dense_bytes(self) -> int:
         """Size of the whole matrix."""
         return self.n * self.n * self.X.element_size()
@@ -134,7 +140,10 @@ class KernelOperator:
         """Yield the tiles on and above the diagonal, with their slices; those on the diagonal are exactly symmetric."""
         for rows, cols in upper_tiles(self.n, self.tile):
             tile = self.kernel.block(self.points[rows], self.points[cols], same=rows == cols, batch_invariant=False)
-            yield rows, cols, tile.triu() + tile.triu(1).mT if rows == cols else tile
+            if rows == cols:
+                below = tile.triu(1).mT
+                tile = tile.triu_().add_(below)
+            yield rows, cols, tile
 
     def columns(self, cols: Tensor) -> Float[Tensor, "n m"]:
         """The columns with these indices."""

@@ -73,9 +73,7 @@ def median_distance(kernel: Kernel, metric: Metric, X: Float[Tensor, "n d"], see
     rows = torch.randperm(X.shape[0], generator=torch.Generator().manual_seed(seed))[:MEDIAN_ROWS]
     sample = X[rows.to(X.device)]
     points = kernel.prepare(sample, metric, kernel.center(sample))
-    distances = kernel.distance(points, points)
-    first, second = torch.triu_indices(len(sample), len(sample), offset=1, device=distances.device)
-    apart = distances[first, second]
+    apart = kernel.distance(points, points).triu_(1)
     positive = apart[apart > 0]
     return float(positive.median()) if len(positive) else 1.0
 
@@ -209,14 +207,13 @@ class _Search:
     """Leave-one-out errors of one round, stored by bandwidth scale and ridge."""
 
     def __init__(self, base: Kernel, metric: Metric, data: Rows, workspace: Workspace, ridge: float | None) -> None:
-        self.base, self.metric, self.data = base, metric, data
-        self.workspace, self.ridge = workspace, ridge
+        self.data, self.workspace, self.ridge = data, workspace, ridge
         self.best_of_scale: dict[int, SearchPoint] = {}
         self.errors: dict[tuple[int, int], Float[Tensor, " n"]] = {}
-        points = base.prepare(data.X, metric, base.center(data.X))
+        self.operator = KernelOperator(base, data.X, metric).widened()  # at most 400 rows
         # Row i gets the ridge λ/wᵢ: with weights far from 1 the grid must move along.
         weight = data.total_weight / len(data)
-        self.scale = (float(base.diagonal(points).mean()) or 1.0) * weight
+        self.scale = (float(self.operator.diagonal().mean()) or 1.0) * weight
         self.share = data.shares
 
     def ridge_value(self, index: int) -> float:
@@ -227,7 +224,7 @@ class _Search:
         """Find the best ridge for a bandwidth scale: around ``near``, or over a coarse grid where that is None."""
         if scale in self.best_of_scale:
             return self.best_of_scale[scale]
-        operator = KernelOperator(self.base.times(_SCALES[scale]), self.data.X, self.metric)
+        operator = self.operator.with_bandwidth_times(_SCALES[scale])
         if self.ridge is not None:
             errors = self._errors(operator, scale, [0])
         elif len(self.data) <= SPECTRAL_ROWS:
