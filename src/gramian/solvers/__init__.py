@@ -12,9 +12,10 @@ May import ``core`` and ``kernels``.
 
 from gramian.solvers.base import SingularKernelError, Solution, SolveInfo, Solver, Workspace
 from gramian.solvers.cg import ConjugateGradient
-from gramian.solvers.direct import SPECTRAL_ROWS, Direct, RidgePoint
+from gramian.solvers.direct import Direct
 from gramian.solvers.eigenpro import EigenPro
 from gramian.solvers.nystrom import Nystrom
+from gramian.solvers.ridge_path import SPECTRAL_ROWS, RidgePath, RidgePoint
 from gramian.solvers.system import RidgeSystem, StreamedSystem
 
 BY_NAME: dict[str, Solver] = {
@@ -32,6 +33,7 @@ __all__ = [
     "Direct",
     "EigenPro",
     "Nystrom",
+    "RidgePath",
     "RidgePoint",
     "RidgeSystem",
     "SingularKernelError",

@@ -7,16 +7,14 @@ jitter is added, with a warning and a record; if no jitter is enough, an error i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
 from gramian.core import format_bytes
 from gramian.core.clock import Clock
-from gramian.core.linalg import solve_factored
 from gramian.kernels import KernelOperator
 from gramian.solvers.base import (
     SingularKernelError,
@@ -27,31 +25,16 @@ from gramian.solvers.base import (
     relative_residual,
     warn_numbers,
 )
-from gramian.solvers.cholesky import SMALL_ROWS, Factor, SmallCholeskyFactor, factor_of
+from gramian.solvers.cholesky import SMALL_ROWS, Factor, factor_of
 from gramian.solvers.packed_factor import PackedFactor
-from gramian.solvers.spectral import SpectralFactor
+from gramian.solvers.scaled import fill_scaled, scaled, unscaled
 from gramian.solvers.system import RidgeSystem, StreamedSystem
 
-SPECTRAL_ROWS = 250
-"""Up to this number of rows an eigendecomposition, which gives all ridges, costs less than four Cholesky factors."""
-_PLAIN_ROWS = 1000
-"""Up to this number of rows all ridges of a path are factorised by LAPACK, in float32 where that is enough."""
-_FLOAT32_RIDGE = 1e-3
-"""Ridge, as a multiple of the mean of the diagonal, from which float32 gives leave-one-out errors to four digits."""
 _STRIP_ROWS = 1000
 """From this number of rows on a factor in float64 is stored in strips; below it LAPACK's own is faster and small."""
 _JITTERS = 8
 _ACCEPTABLE = 1e-3
 """Largest relative residual that is accepted where a singular matrix allows no better; the record contains it."""
-
-
-@dataclass(frozen=True, eq=False)
-class RidgePoint:
-    """Solution for one ridge of a path: coefficients and exact leave-one-out residuals ``yᵢ − f₋ᵢ(xᵢ)``."""
-
-    ridge: float
-    coef: Float[Tensor, "n c"]
-    loo: Float[Tensor, "n c"]
 
 
 @dataclass(frozen=True)
@@ -99,7 +82,7 @@ class Direct(Solver):
         system = system.in_memory()
         operator, Y, ridge, weights = system.operator, system.Y, system.ridge, system.weights
         workspace = Workspace() if workspace is None else workspace
-        Yw = _scaled(Y.to(operator.wide), weights)
+        Yw = scaled(Y.to(operator.wide), weights)
         tries = [operator] if operator.dtype == operator.wide else [operator, operator.widened()]
         best: tuple[Tensor, SolveInfo, KernelOperator] | None = None
         for matrix in tries:
@@ -124,75 +107,7 @@ class Direct(Solver):
                 break
         if best is None or not best[1].residual <= max(self.tol, _ACCEPTABLE):
             best = self._with_jitter(operator, Yw, ridge, weights, workspace, clock)
-        return Solution(best[2], _scaled(best[0], weights), best[1], weights)
-
-    def path(
-        self,
-        operator: KernelOperator,
-        Y: Float[Tensor, "n c"],
-        ridges: list[float],
-        *,
-        weights: Float[Tensor, " n"] | None = None,
-        copies: Float[Tensor, " n"] | None = None,
-        groups: Int[Tensor, " n"] | None = None,
-        workspace: Workspace | None = None,
-    ) -> list[RidgePoint]:
-        """Compute solutions and exact leave-one-out residuals for several ridges of one matrix.
-
-        The residual of row i without row i in the fit is ``αᵢ / [(K + λ)⁻¹]ᵢᵢ``: no refit is needed. Where a row stands
-        for several ``copies``, one of them is left out: with the residual r of the fit and the leverage h of the row it
-        is ``r / (1 − h / copies)``. With ``groups``, all rows of a group G are left out:
-        ``([(K + λ)⁻¹]_GG)⁻¹ α_G``, copies included. The kernel matrix is computed once; up to :data:`SPECTRAL_ROWS`
-        rows one eigendecomposition is used for all ridges. Ridges that float32 cannot solve are tried in float64; those
-        too small for a positive definite matrix are left out.
-
-        >>> import torch
-        >>> from gramian.kernels import Gaussian, KernelOperator
-        >>> K = KernelOperator(Gaussian(1.0), torch.tensor([[0.0], [1.0]], dtype=torch.float64))
-        >>> Direct().path(K, torch.tensor([[1.0], [0.0]], dtype=torch.float64), [0.5])[0].loo.squeeze()
-        tensor([ 1.0000, -0.4044], dtype=torch.float64)
-        """
-        for ridge in ridges:
-            RidgeSystem(operator, Y, ridge, weights)  # checks the arguments
-        workspace = Workspace() if workspace is None else workspace
-        Yw = _scaled(Y.to(operator.wide), weights)
-        if groups is not None:
-            A = SmallCholeskyFactor(_fill(operator.widened(), weights, workspace))
-            return [
-                RidgePoint(ridge, _scaled(alpha, weights), _unscaled(residuals, weights))
-                for ridge, alpha, residuals in _group_path(A, Yw, ridges, groups)
-            ]
-        points = []
-        if operator.n <= SPECTRAL_ROWS and len(ridges) >= 4:
-            spectral = SpectralFactor(_fill(operator.widened(), weights, workspace))
-            for ridge in ridges:
-                if spectral.positive(ridge):
-                    alpha = spectral.solve(Yw, ridge)
-                    points.append((ridge, alpha, spectral.inverse_diagonal(ridge)))
-        elif operator.n <= _PLAIN_ROWS:
-            points = _plain_path(_fill(operator.widened(), weights, workspace), Yw, ridges)
-        else:
-            left = list(ridges)
-            for matrix in dict.fromkeys([operator, operator.widened()]):
-                if not left:
-                    break
-                factor, failed = _factor(matrix, weights, workspace), []
-                for ridge in left:
-                    alpha, residual = Yw, float("inf")
-                    if factor.factorize(ridge):
-                        alpha, _, residual = self._refine(factor, Yw)
-                    if residual <= max(self.tol, _ACCEPTABLE):
-                        points.append((ridge, alpha, factor.inverse_diagonal().to(operator.wide)))
-                    else:
-                        failed.append(ridge)
-                left = failed
-                del factor  # before the memory of the next attempt is allocated
-            points.sort(key=lambda point: ridges.index(point[0]))
-        # With weights, coefficients and inverse are multiplied by √w and w: unscaled residuals are divided by √w.
-        return [
-            RidgePoint(ridge, _scaled(alpha, weights), _unscaled(_left_out(alpha, inverse, ridge, copies), weights))
-            for ridge, alpha, inverse in points
-        ]
+        return Solution(best[2], scaled(best[0], weights), best[1], weights)
 
     def loo(
         self,
@@ -213,9 +128,9 @@ class Direct(Solver):
             factor = _factor(operator.widened(), weights, workspace)
             if not factor.factorize(ridge):
                 raise SingularKernelError(_singular(ridge))
-        alpha, _, _ = self._refine(factor, _scaled(Y.to(operator.wide), weights))
+        alpha, _, _ = self._refine(factor, scaled(Y.to(operator.wide), weights))
         inverse = factor.inverse_diagonal(rows).to(operator.wide)
-        return _unscaled(alpha[rows] / inverse[:, None], None if weights is None else weights[rows])
+        return unscaled(alpha[rows] / inverse[:, None], None if weights is None else weights[rows])
 
     def _refine(self, factor: Factor, Y: Float[Tensor, "n c"]) -> tuple[Tensor, int, float]:
         """Run iterative refinement; return coefficients, steps taken and residual."""
@@ -269,30 +184,13 @@ class Direct(Solver):
         return operator.max_bytes is None or need <= operator.max_bytes
 
 
-def _fill(operator: KernelOperator, weights: Tensor | None, workspace: Workspace) -> Float[Tensor, "n n"]:
-    """``√w K √w`` in the workspace: in this scaled system every row has the same ridge."""
-    A = operator.fill(workspace.square(operator.n, operator.X, operator.dtype))
-    if weights is not None:
-        root = weights.sqrt().to(A.dtype)
-        A.mul_(root[:, None]).mul_(root[None, :])
-    return A
-
-
 def _factor(
     operator: KernelOperator, weights: Tensor | None, workspace: Workspace, clock: Clock | None = None
 ) -> Factor:
     """Return the unfinished factor of ``√w K √w``: in strips where the wide format would need twice the memory."""
     if operator.dtype == torch.float64 and operator.n > _STRIP_ROWS:
         return PackedFactor(operator, weights, workspace, clock)
-    return factor_of(_fill(operator, weights, workspace), clock)
-
-
-def _scaled(V: Tensor, weights: Tensor | None) -> Tensor:
-    return V if weights is None else V * weights.to(V.dtype).sqrt()[:, None]
-
-
-def _unscaled(V: Tensor, weights: Tensor | None) -> Tensor:
-    return V if weights is None else V / weights.to(V.dtype).sqrt()[:, None]
+    return factor_of(fill_scaled(operator, weights, workspace), clock)
 
 
 def _name(dtype: torch.dtype) -> str:
@@ -308,41 +206,3 @@ def _singular(ridge: float) -> str:
         f"the kernel matrix is singular with ridge={ridge:.3g}, and stays so with jitter: "
         "raise ridge, or look for repeated rows with different targets"
     )
-
-
-def _plain_path(
-    K: Float[Tensor, "n n"], Y: Float[Tensor, "n c"], ridges: list[float]
-) -> list[tuple[float, Tensor, Tensor]]:
-    """Return ridge, coefficients and diagonal of the inverse, by LAPACK, for the ridges with a positive matrix."""
-    narrow, wide = SmallCholeskyFactor(K.to(torch.float32)), SmallCholeskyFactor(K)
-    enough = _FLOAT32_RIDGE * float(wide.diagonal.mean())
-    points = []
-    for ridge in ridges:
-        factor = narrow if ridge >= enough else wide
-        if factor.factorize(ridge):
-            points.append((ridge, factor.solve(Y).to(Y), factor.inverse_diagonal().to(Y)))
-    return points
-
-
-def _group_path(
-    factor: SmallCholeskyFactor, Y: Float[Tensor, "n c"], ridges: list[float], groups: Int[Tensor, " n"]
-) -> Iterator[tuple[float, Tensor, Tensor]]:
-    """Yield ridge, coefficients and residuals without the row's group, for the ridges with a positive matrix."""
-    together = groups[:, None] == groups[None, :]
-    for ridge in ridges:
-        if factor.factorize(ridge):
-            alpha, inverse = factor.solve(Y), torch.cholesky_inverse(factor.L)
-            # Blocks of the inverse, one for each group, are a positive definite matrix as well.
-            blocks = torch.linalg.cholesky(torch.where(together, inverse, 0))
-            yield ridge, alpha, solve_factored(blocks, alpha)
-
-
-def _left_out(
-    alpha: Float[Tensor, "n c"], inverse: Float[Tensor, " n"], ridge: float, copies: Float[Tensor, " n"] | None
-) -> Float[Tensor, "n c"]:
-    """Return residuals without each row, or without one of its copies, from the diagonal of the inverse."""
-    if copies is None:
-        return alpha / inverse[:, None]
-    rest = ridge * inverse  # 1 − h, because the residual of the fit is λα
-    copies = copies.to(rest)
-    return ridge * alpha / ((copies - 1 + rest) / copies)[:, None]

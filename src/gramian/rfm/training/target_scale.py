@@ -16,7 +16,7 @@ from jaxtyping import Float
 from gramian.core.statistics import weighted_median, within_standard_error
 from gramian.kernels import Identity, KernelOperator, Laplace
 from gramian.rfm.training.tuning import RIDGES, with_median_bandwidth
-from gramian.solvers import Direct
+from gramian.solvers import RidgePath
 from gramian.tables.merging import counts_rows
 from gramian.tables.scaling import Array
 from gramian.tables.targets import TargetTransform, kurtosis, skewness
@@ -139,7 +139,7 @@ class _LeftOut:
         found = []
         for start in range(0, len(self.settings), len(self.ridges)):
             operator = KernelOperator(self.settings[start][0], self.Z)
-            points = Direct().path(operator, Y, self.ridges, weights=self.weights, copies=self.copies)
+            points = RidgePath(operator, Y, weights=self.weights, copies=self.copies).at(self.ridges)
             known = {point.ridge: (Y - point.loo).numpy() + center for point in points}
             found += [known.get(ridge, np.full_like(columns, np.inf)) for ridge in self.ridges]
         return np.stack(found)

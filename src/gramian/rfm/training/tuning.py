@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -20,7 +20,7 @@ from gramian.core.rows import Rows
 from gramian.core.statistics import within_standard_error
 from gramian.kernels import Kernel, KernelOperator, Metric
 from gramian.rfm.training.plan import LOO_ROWS, MEDIAN_ROWS
-from gramian.solvers import SPECTRAL_ROWS, Direct, Workspace
+from gramian.solvers import SPECTRAL_ROWS, RidgePath, Workspace
 
 _SEARCHED_ROUNDS = 3
 """From round 3 on the features hardly change, and neither do the best ridge and bandwidth."""
@@ -29,6 +29,8 @@ RIDGES = tuple(10.0**e for e in (-6, -5, -4, -3.5, -3, -2.5, -2, -1.5, -1, -0.5,
 """The ridges that are compared, as multiples of the mean of the kernel's diagonal."""
 _DEFAULT_RIDGE = 0.3
 _COARSE = (2, 4, 6, 8, 10)
+_PROMISING = 1.03
+"""Error at the ridge of the best bandwidth, relative to the best, up to which a bandwidth's other ridges are tried."""
 _SCALES = tuple(2.0 ** (e / 2) for e in range(-8, 9))
 """The multiples of the median distance that are compared as bandwidths."""
 
@@ -224,17 +226,20 @@ class _Search:
         """Find the best ridge for a bandwidth scale: around ``near``, or over a coarse grid where that is None."""
         if scale in self.best_of_scale:
             return self.best_of_scale[scale]
-        operator = self.operator.with_bandwidth_times(_SCALES[scale])
+        path = self._path(self.operator.with_bandwidth_times(_SCALES[scale]))
         if self.ridge is not None:
-            errors = self._errors(operator, scale, [0])
+            errors = self._errors(path, scale, [0])
         elif len(self.data) <= SPECTRAL_ROWS:
-            errors = self._errors(operator, scale, list(range(len(RIDGES))))
+            errors = self._errors(path, scale, range(len(RIDGES)))
         else:
-            errors = {} if near is None else self._errors(operator, scale, _around(near))
+            lowest = min((found[0] for found in self.best_of_scale.values()), default=math.inf)
+            errors = {} if near is None else self._errors(path, scale, [near])
+            if near is not None and errors and errors[near] <= _PROMISING * lowest:
+                errors |= self._errors(path, scale, _beside(near))
             if not errors:
-                errors = self._errors(operator, scale, list(_COARSE))
+                errors = self._errors(path, scale, _COARSE)
                 found = min(errors, key=errors.__getitem__, default=_COARSE[-1])
-                errors |= self._errors(operator, scale, _around(found))
+                errors |= self._errors(path, scale, _beside(found))
         best = min(errors, key=errors.__getitem__, default=len(RIDGES) - 1)
         self.best_of_scale[scale] = (errors.get(best, math.inf), scale, best)
         return self.best_of_scale[scale]
@@ -253,13 +258,16 @@ class _Search:
         entries = [(float(errors @ self.share), *at) for at, errors in good.items()]
         return min(entries, key=lambda entry: (_steps_from_default(entry[1], entry[2]), entry[0]))
 
-    def _errors(self, operator: KernelOperator, scale: int, indices: list[int]) -> dict[int, float]:
-        values = {self.ridge_value(i): i for i in indices}
+    def _path(self, operator: KernelOperator) -> RidgePath:
         data = self.data
         # A part of the rows may have one group, or two: without it hardly anything is left to predict from.
         groups = data.groups if data.groups is not None and len(set(data.groups.tolist())) >= _LEAST_GROUPS else None
         left_out = {"weights": data.weights, "copies": data.copies, "groups": groups}
-        points = Direct().path(operator, data.Y, list(values), workspace=self.workspace, **left_out)
+        return RidgePath(operator, data.Y, workspace=self.workspace, **left_out)
+
+    def _errors(self, path: RidgePath, scale: int, indices: Iterable[int]) -> dict[int, float]:
+        values = {self.ridge_value(i): i for i in indices}
+        points = path.at(list(values))
         for point in points:
             self.errors[scale, values[point.ridge]] = point.loo.square().mean(dim=1)
         return {values[p.ridge]: float(self.errors[scale, values[p.ridge]] @ self.share) for p in points}
@@ -270,8 +278,8 @@ def _steps_from_default(scale: int, ridge: int) -> float:
     return 2 * abs(math.log2(_SCALES[scale])) + 2 * abs(math.log10(RIDGES[ridge] / _DEFAULT_RIDGE))
 
 
-def _around(index: int) -> list[int]:
-    return [i for i in (index - 1, index, index + 1) if 0 <= i < len(RIDGES)]
+def _beside(index: int) -> list[int]:
+    return [i for i in (index - 1, index + 1) if 0 <= i < len(RIDGES)]
 
 
 def _descend(at: Callable[[int, int], SearchPoint], best: SearchPoint, stride: int) -> SearchPoint:

@@ -1,0 +1,136 @@
+"""The default beside the untuned defaults of other packages, on the half of the data sets that no rule was chosen on.
+
+The fits are those of the command line; records of several runs go to one file, and a run that was stopped continues:
+
+    GRAMIAN_DATA=... gramian bench tables --suite uci-small-untouched --splits 2 --out untouched.jsonl
+    GRAMIAN_DATA=... gramian bench tables --suite grinsztajn-reg-untouched --splits 1 --out untouched.jsonl
+    GRAMIAN_DATA=... gramian bench tables --suite grinsztajn-clf-untouched --splits 1 --out untouched.jsonl
+    … and for each suite once more with: --methods gramian@seed-1 --seed 1
+    python benchmarks/untouched_half.py keep untouched.jsonl     # writes benchmarks/results/untouched_half.jsonl
+    python benchmarks/untouched_half.py halves                   # writes the names in both halves
+    python benchmarks/untouched_half.py show
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gramian.bench.halves import half_of
+from gramian.bench.losses import LossComparison, SeedDifference, compare_losses, seed_differences
+from gramian.bench.tasks import SUITES
+
+RESULTS = Path(__file__).parent / "results" / "untouched_half.jsonl"
+HALVES = RESULTS.with_name("halves.json")
+AGAIN = "gramian@seed-1"
+PARTS = {
+    "classes": ("uci-small-untouched", "grinsztajn-clf-untouched"),
+    "UCI": ("uci-small-untouched",),
+    "Grinsztajn, classes": ("grinsztajn-clf-untouched",),
+    "numbers": ("grinsztajn-reg-untouched",),
+}
+KEPT = (
+    *("suite", "set", "split", "method", "seed", "kind", "n_train", "columns", "classes", "score", "log_loss"),
+    *("prior_log_loss", "auc", "rmse", "fit_seconds", "fit_processor_seconds", "predict_seconds", "error", "versions"),
+)
+
+
+def keep(path: Path) -> None:
+    """Copy what the tables need, in a fixed order; of several records for one cell the last counts."""
+    records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    cells = {(r["suite"], r["set"], r["split"], r["method"]): r for r in records}
+    lines = [json.dumps({name: cells[key][name] for name in KEPT}) for key in sorted(cells)]
+    RESULTS.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def read() -> list[dict[str, Any]]:
+    """Return the kept records."""
+    return [json.loads(line) for line in RESULTS.read_text(encoding="utf-8").splitlines()]
+
+
+def comparison(records: list[dict[str, Any]], part: str) -> LossComparison:
+    """Compare the methods with their first seed."""
+    return compare_losses([r for r in records if r["method"] != AGAIN], PARTS[part])
+
+
+def seeds(records: list[dict[str, Any]], part: str) -> list[SeedDifference]:
+    """Compare two seeds of the default on each table."""
+    again = [r | {"method": "gramian"} for r in records if r["method"] == AGAIN]
+    return seed_differences(comparison(records, part), compare_losses(again, PARTS[part]), "gramian")
+
+
+def facts(records: list[dict[str, Any]], part: str) -> dict[str, Any]:
+    """Return the place of the default: its ranks, the paired differences to CatBoost, and the seeds."""
+    found = comparison(records, part)
+    rows = {row["method"]: row for row in found.rows()}
+    ours, others = rows["gramian"], [row for name, row in rows.items() if name != "gramian"]
+    return {
+        "sets": len(found.sets),
+        "methods": len(found.methods),
+        "rank": ours["rank"],
+        "best other rank": min((row["rank"], row["method"]) for row in others),
+        "normalised": ours["normalised"],
+        "best other normalised": max((row["normalised"], row["method"]) for row in others),
+        "difference": found.difference("gramian", "CatBoost"),
+        "log ratio": found.log_ratio("gramian", "CatBoost"),
+        "wins": found.wins("gramian", "CatBoost"),
+        "unstable": [one for one in seeds(records, part) if not one.is_small],
+    }
+
+
+def markdown() -> str:
+    """Return all tables with their sentences."""
+    records = read()
+    out = []
+    for part in ("classes", "numbers"):
+        found = facts(records, part)
+        ratio = found["log ratio"]
+        unstable = ", ".join(
+            f"{one.set} ({one.difference:.3f} against {one.first_to_fifth:.3f})" for one in found["unstable"]
+        )
+        low, mean, high = (100 * (np.exp(value) - 1) for value in (ratio.low, ratio.mean, ratio.high))
+        out.append(comparison(records, part).markdown())
+        out.append(
+            f"gramian minus CatBoost in normalised loss, paired over the {found['sets']} sets: "
+            f"{found['difference'].text()}. Its loss differs from CatBoost's by {mean:+.1f} % ({low:+.1f} to {high:+.1f}) "
+            f"and is lower on {found['wins']} of {found['sets']} sets. Sets on which two seeds of the default differ by "
+            f"more than the first method from the fifth: {unstable or 'none'}.\n"
+        )
+    out += [comparison(records, part).markdown() for part in ("UCI", "Grinsztajn, classes")]
+    return "\n".join(out)
+
+
+def write_halves() -> None:
+    """Write the names of the choosing and the untouched sets, from the data at hand."""
+    named = {
+        suite: {half: half_of(SUITES[suite].names(None), half) for half in ("choosing", "untouched")}
+        for suite in ("uci-small", "grinsztajn-reg", "grinsztajn-clf")
+    }
+    HALVES.write_text(json.dumps(named, indent=1) + "\n", encoding="utf-8")
+
+
+def halves() -> str:
+    """Return the names of the choosing and the untouched sets as a table."""
+    lines = ["| suite | rules were chosen on | untouched |", "|---|---|---|"]
+    for suite, named in json.loads(HALVES.read_text(encoding="utf-8")).items():
+        lines.append(f"| `{suite}` | {', '.join(named['choosing'])} | {', '.join(named['untouched'])} |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("keep").add_argument("path", type=Path)
+    commands.add_parser("halves")
+    commands.add_parser("show")
+    given = parser.parse_args()
+    if given.command == "keep":
+        keep(given.path)
+    elif given.command == "halves":
+        write_halves()
+    else:
+        print(markdown())
