@@ -15,13 +15,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from gramian.bench.halves import half_of
-from gramian.bench.losses import LossComparison, SeedDifference, compare_losses, seed_differences
+from gramian.bench.losses import LossComparison, PairedDifference, SeedDifference, compare_losses, seed_differences
 from gramian.bench.tasks import SUITES
 
 RESULTS = Path(__file__).parent / "results" / "untouched_half.jsonl"
@@ -82,23 +81,29 @@ def facts(records: list[dict[str, Any]], part: str) -> dict[str, Any]:
     }
 
 
+def percent(log_ratio: PairedDifference) -> tuple[float, float, float]:
+    """Return the mean ratio as a difference in percent between the ends of its interval."""
+    low, mean, high = (100 * math.expm1(value) for value in (log_ratio.low, log_ratio.mean, log_ratio.high))
+    return low, mean, high
+
+
 def markdown() -> str:
     """Return all tables with their sentences."""
     records = read()
     out = []
     for part in ("classes", "numbers"):
         found = facts(records, part)
-        ratio = found["log ratio"]
         unstable = ", ".join(
             f"{one.set} ({one.difference:.3f} against {one.first_to_fifth:.3f})" for one in found["unstable"]
         )
-        low, mean, high = (100 * (np.exp(value) - 1) for value in (ratio.low, ratio.mean, ratio.high))
+        low, mean, high = percent(found["log ratio"])
         out.append(comparison(records, part).markdown())
         out.append(
             f"gramian minus CatBoost in normalised loss, paired over the {found['sets']} sets: "
-            f"{found['difference'].text()}. Its loss differs from CatBoost's by {mean:+.1f} % ({low:+.1f} to {high:+.1f}) "
-            f"and is lower on {found['wins']} of {found['sets']} sets. Sets on which two seeds of the default differ by "
-            f"more than the first method from the fifth: {unstable or 'none'}.\n"
+            f"{found['difference'].text()}. "
+            f"Its loss differs from CatBoost's by {mean:+.1f} % ({low:+.1f} to {high:+.1f}), and it is lower on "
+            f"{found['wins']} of {found['sets']} sets. Sets on which two seeds of the default differ by more than "
+            f"the first method from the fifth: {unstable or 'none'}.\n"
         )
     out += [comparison(records, part).markdown() for part in ("UCI", "Grinsztajn, classes")]
     return "\n".join(out)
