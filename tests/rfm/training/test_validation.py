@@ -15,12 +15,12 @@ from gramian.core.rows import Rows
 from gramian.core.selection import RunComparison
 from gramian.core.splits import draw_splits
 from gramian.features import Agop
-from gramian.kernels import Gaussian, Laplace
+from gramian.kernels import Gaussian, Laplace, Lp
 from gramian.rfm.machine import KernelMachine
 from gramian.rfm.training import validation
 from gramian.rfm.training.context import Checkpoint, FitContext, FitObserver
 from gramian.rfm.training.rounds import rounds
-from gramian.rfm.training.tuning import FixedParams, LeaveOneOutTuner, ReplayedParams
+from gramian.rfm.training.tuning import FixedParams, LeaveOneOutTuner, RecordingTuner, ReplayedParams
 from gramian.rfm.training.validation import (
     ComparedRuns,
     SplitTask,
@@ -479,3 +479,18 @@ class TestComparedRuns:
 def test_cancelled_splits_end_in_their_next_round():
     with pytest.raises(TimeLimitReached):
         FitContext(splits_cancelled=True).split_round()
+
+
+def test_threads_begin_with_the_longest_candidates():
+    run = make_run(make_rows(20))
+
+    def job(name, kernel, *seconds):
+        candidate = replace(run.candidate, kernel=kernel)
+        steps = [(replace(run.records[0], seconds=value), run.machines[0]) for value in seconds]
+        return validation._Screening(name, candidate, RecordingTuner(FixedParams(1.0), []), steps)
+
+    before = [job("a", Laplace()), job("b", Lp()), job("c", Gaussian())]
+    assert [one.name for one in validation._longest_first(before, Threads(2))] == ["b", "a", "c"]
+    after = [job("a", Laplace(), 1.0), job("b", Lp(), 2.0, 0.1), job("c", Gaussian(), 3.0)]
+    assert [one.name for one in validation._longest_first(after, Threads(2))] == ["c", "b", "a"]
+    assert [one.name for one in validation._longest_first(after, Serial())] == ["a", "b", "c"]

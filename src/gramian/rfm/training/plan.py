@@ -40,7 +40,7 @@ SPLIT_ROWS = 1600
 """Training rows of a split, at most: more rows change the order of the candidates little, and cost their cube."""
 SPLIT_HOLDOUT_ROWS = 3000
 """Held-out rows of a split, at most."""
-FEATURE_ROWS = 4000
+FEATURE_ROWS = 2500
 """Rows on which M of the last round is learned after splits, at most."""
 SCREEN_ROWS = 4000
 """Rows on which the candidates of a large fit are screened."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 import torch
@@ -12,6 +12,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from gramian.core.clock import TimeLimitReached
+from gramian.core.pool import Pool, Threads
 from gramian.core.rows import Rows
 from gramian.core.selection import (
     RoundPredictions,
@@ -52,6 +53,11 @@ class _Screening:
     steps: list[Step]
     outputs: list[Float[Tensor, "m c"]] = field(default_factory=list)
 
+    @property
+    def seconds(self) -> float:
+        """Guess of the time of a round: that of round 0, once it is done; no matrix product gives an ℓp distance."""
+        return self.steps[0][0].seconds if self.steps else float(self.candidate.kernel.needs_axis_aligned_metric)
+
     def run(self, held_out: Rows | None) -> Run:
         """Return the finished rounds, with what they predict for held-out rows."""
         steps = list(self.steps)
@@ -85,7 +91,7 @@ def screen(
     advance = _Advance(data, context, share, held_out, loss)
     try:
         with context.side_by_side() as pool:
-            for _ in pool.run(advance, 0, list(first.values())):
+            for _ in pool.run(advance, 0, _longest_first(first.values(), pool)):
                 pass
             for job in jobs:
                 start = first[job.candidate.kernel]
@@ -93,7 +99,7 @@ def screen(
                     job.recorder.start(start.recorder.path[:1])
                     job.outputs = start.outputs[:1]
                     advance.add(job, start.steps[0])
-            for _ in pool.run(advance, None, jobs):
+            for _ in pool.run(advance, None, _longest_first(jobs, pool)):
                 pass
     except (KeyboardInterrupt, TimeLimitReached) as error:
         advance.stop.set()
@@ -105,6 +111,12 @@ def screen(
         screened = f"{done} of {possible} rounds of {len(jobs)} candidate{'s' if len(jobs) > 1 else ''} were screened"
         warn(f"{context.clock.reason(error)}: {screened}")
     return [job.run(held_out) for job in jobs if job.steps]
+
+
+def _longest_first(jobs: Iterable[_Screening], pool: Pool) -> list[_Screening]:
+    """Order jobs for several threads so that none works on the longest job alone at the end."""
+    found = list(jobs)
+    return sorted(found, key=lambda job: -job.seconds) if isinstance(pool, Threads) else found
 
 
 @dataclass(frozen=True, eq=False)
