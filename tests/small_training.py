@@ -53,7 +53,7 @@ def make_plan(data: Rows, task: Task, solver=None, streamed=False, **changes) ->
 
 
 def make_split_plan(data: Rows, task: Task, screen_rows=40, holdout_rows=20, **changes) -> Plan:
-    """The plan of more than 2,000 rows, on a few: compare on splits into a part and other rows, refit on all rows."""
+    """The plan of more than 600 rows, on a few: compare on splits into a part and other rows, refit on all rows."""
     splits = {"validation": "splits", "n_splits": 3, "refit": "all rows"}
     return make_plan(data, task, **(splits | changes), screen_rows=screen_rows, holdout_rows=holdout_rows)
 

@@ -129,6 +129,7 @@ def observe_fit():
     with pytest.MonkeyPatch.context() as patched, Calls("fit") as calls:
         model = classifier().fit(X, y)
         classifier(solver=TreePartition(leaf_rows=40)).fit(X, y)
+        patched.setattr("gramian.rfm.training.plan.FIVE_FOLD_ROWS", 50)
         patched.setattr("gramian.rfm.training.plan.SPLIT_ROWS", 30)  # candidates are fitted to this many rows at most
         classifier().fit(X, y)
     with Calls("predict") as predictions:

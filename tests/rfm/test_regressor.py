@@ -60,6 +60,7 @@ def test_a_time_limit_ends_the_fit_with_what_is_finished():
 
 
 def test_a_selected_ridge_is_the_one_that_was_added(monkeypatch):
+    monkeypatch.setattr("gramian.rfm.training.plan.FIVE_FOLD_ROWS", 100)
     monkeypatch.setattr("gramian.rfm.training.plan.SPLIT_ROWS", 40)
     options = {"kernel": "laplace", "update": "agop", "n_rounds": 1, "ridge": 0.01, "ridge_scaling": "n"}
     model = RFMRegressor(**options).fit(X[:120], Y[:120])

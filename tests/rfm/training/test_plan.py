@@ -21,6 +21,7 @@ from gramian.rfm.training.plan import (
     SCREEN_ROWS,
     SPLIT_HOLDOUT_ROWS,
     SPLIT_ROWS,
+    SPLIT_SHARE,
     Plan,
     streams,
     threads_for,
@@ -86,10 +87,11 @@ def test_plans_over_all_sizes_are_as_documented(d, outputs, budget):
             assert plan.screen_rows == min(SCREEN_ROWS, n - plan.holdout_rows)
         elif n >= MIN_FOLD_ROWS:
             assert plan.refit == "all rows"
-            assert plan.validation == ("folds" if n * 4 // 5 <= SPLIT_ROWS else "splits")
-            assert plan.screen_rows == min(SPLIT_ROWS, n * 4 // 5)
+            few = n <= FIVE_FOLD_ROWS
+            assert plan.validation == ("folds" if few else "splits")
+            assert plan.screen_rows == (n * 4 // 5 if few else min(SPLIT_ROWS, int(SPLIT_SHARE * n)))
             assert plan.holdout_rows == min(SPLIT_HOLDOUT_ROWS, n - plan.screen_rows)
-            assert plan.n_splits == (5 if n <= FIVE_FOLD_ROWS else 3)
+            assert plan.n_splits == (5 if few else 3)
         else:
             assert (plan.validation, plan.refit) == ("none", "none"), "all rows are used, and nothing is compared"
             assert plan.screen_rows == plan.holdout_rows == 0
@@ -303,7 +305,7 @@ def test_a_small_fit_does_what_its_plan_says(estimator, monkeypatch):
 
 
 def test_a_fit_that_screens_on_a_part_does_what_its_plan_says(monkeypatch):
-    """The plan of 2,002 rows, on 120: the numbers of the plan and nothing else decide what is done."""
+    """The plan of more than 600 rows, on 120: the numbers of the plan and nothing else decide what is done."""
     monkeypatch.setattr("gramian.rfm.training.plan.SPLIT_ROWS", 40)
     monkeypatch.setattr("gramian.rfm.training.plan.SPLIT_HOLDOUT_ROWS", 30)
     monkeypatch.setattr("gramian.rfm.training.plan.FIVE_FOLD_ROWS", 100)

@@ -41,7 +41,7 @@ def evaluation_task(**changes):
 
 
 class TestFolds:
-    """Up to 2,000 rows: candidates are compared on fifths of the rows, and the selected ones are fitted to all."""
+    """Up to 600 rows: candidates are compared on fifths of the rows, and the selected ones are fitted to all."""
 
     def test_without_rounds_it_is_kernel_ridge_regression(self):
         data = make_rows(50, outputs=2, weighted=True)

@@ -35,8 +35,10 @@ from gramian.solvers import Solver
 MIN_FOLD_ROWS = 10
 """With fewer rows no round can be compared with another, and kernel ridge regression (round 0) is selected."""
 FIVE_FOLD_ROWS = 600
-"""Up to this many rows all five folds are cheap; beyond it there are three splits."""
-SPLIT_ROWS = 1600
+"""Up to this many rows all five folds are cheap; beyond it candidates are compared on three splits."""
+SPLIT_SHARE = 0.7
+"""Share of the rows to which the candidates of a split are fitted; the others compare them."""
+SPLIT_ROWS = 1300
 """Training rows of a split, at most: more rows change the order of the candidates little, and cost their cube."""
 SPLIT_HOLDOUT_ROWS = 3000
 """Held-out rows of a split, at most."""
@@ -179,10 +181,9 @@ class Plan(Renderable):
             validation, holdout_rows = "holdout", min(HOLDOUT_ROWS, n // 10)
         elif compare and n >= MIN_FOLD_ROWS:
             fifths = n - -(-n // 5)
-            validation, n_splits = "folds", 5 if n <= FIVE_FOLD_ROWS else 3
-            screen_rows, holdout_rows = fifths, n - fifths
-            if fifths > SPLIT_ROWS:
-                validation, screen_rows = "splits", SPLIT_ROWS
+            validation, n_splits, screen_rows, holdout_rows = "folds", 5, fifths, n - fifths
+            if n > FIVE_FOLD_ROWS:
+                validation, n_splits, screen_rows = "splits", 3, min(SPLIT_ROWS, int(SPLIT_SHARE * n))
                 holdout_rows = min(SPLIT_HOLDOUT_ROWS, n - screen_rows)
         if large:
             screen_rows = min(SCREEN_ROWS, n - holdout_rows)
