@@ -132,6 +132,7 @@ def predictions(nodes: Nodes, predictor: Predictor, out: str, floats: int) -> No
     if link["name"] == "softmax":
         f = nodes.add("Div", f, nodes.number(link["temperature"]))
     else:
+        f = nodes.add("Add", f, nodes.number(0.5)) if two else f  # the estimates (1 ∓ f)/2 of the probabilities
         f = nodes.add("Add", nodes.add("Max", f, nodes.number(0.0)), nodes.number(link["offset"]))
         f = nodes.add("Mul", nodes.add("Log", f), nodes.number(link["exponent"]))
     nodes.name(nodes.add("Cast", nodes.add("Softmax", f, axis=1), to=floats), "probabilities")
