@@ -425,12 +425,11 @@ class Predictor:
         if self.labels is None:
             raise AttributeError("the model is a regression, which has no probabilities: use predict")
         f, link = self.outputs(X), self.target
-        two = f.shape[1] == 1
-        f = np.column_stack([-f / 2, f / 2]) if two else f
+        f = np.column_stack([(1 - f) / 2, (1 + f) / 2]) if f.shape[1] == 1 else f  # the codes are −1 and 1
         if link["name"] == "softmax":
             f = f / link["temperature"]
-        else:  # of two classes, whose codes are −1 and 1, the probabilities (1 ∓ f)/2 are estimated
-            f = link["exponent"] * np.log(np.maximum(f + 0.5 * two, 0) + link["offset"])
+        else:
+            f = link["exponent"] * np.log(np.maximum(f, 0) + link["offset"])
         p = np.exp(f - f.max(axis=1, keepdims=True))
         return np.asarray(p / p.sum(axis=1, keepdims=True))
 

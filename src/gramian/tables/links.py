@@ -93,7 +93,7 @@ def fit_link(scores: Array, labels: NDArray[np.intp], weights: Array) -> Link:
     total = effective_rows(weights)  # whatever the unit of weights
     targets = np.full((len(labels), classes), 1 / (total + classes))
     targets[np.arange(len(labels)), labels] = (total + 1) / (total + classes)
-    factor, least = _best_factor(_as_columns(scores), targets, weights, _INVERSE_TEMPERATURES)
+    factor, least = _best_factor(_estimates(scores), targets, weights, _INVERSE_TEMPERATURES)
     best: Link = SoftmaxLink(1 / factor)
     for offset in _OFFSETS:
         exponent, loss = _best_factor(_log_estimates(scores, offset), targets, weights, _EXPONENTS)
@@ -102,15 +102,14 @@ def fit_link(scores: Array, labels: NDArray[np.intp], weights: Array) -> Link:
     return best
 
 
-def _as_columns(scores: Array) -> Array:
-    """Return a score of each class ``(m, classes)``: ``(−f/2, f/2)`` where there is one column."""
-    return np.hstack([-scores / 2, scores / 2]) if scores.shape[1] == 1 else scores
+def _estimates(scores: Array) -> Array:
+    """Return the estimates q ``(m, classes)`` of probabilities: (1 ∓ f)/2 where there is one column, with codes ±1."""
+    return np.hstack([1 - scores, 1 + scores]) / 2 if scores.shape[1] == 1 else scores
 
 
 def _log_estimates(scores: Array, offset: float) -> Array:
-    """Return ``log(max(q, 0) + ε)`` of the probabilities q that scores estimate: (1 ∓ f)/2 where there is one column."""
-    estimates = _as_columns(scores) + (0.5 if scores.shape[1] == 1 else 0.0)
-    return np.log(np.maximum(estimates, 0) + offset)
+    """Return ``log(max(q, 0) + ε)``."""
+    return np.log(np.maximum(_estimates(scores), 0) + offset)
 
 
 def _best_factor(G: Array, targets: Array, weights: Array, bounds: tuple[float, float]) -> tuple[float, float]:
