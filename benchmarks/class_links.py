@@ -16,10 +16,9 @@ import argparse
 import json
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -40,8 +39,7 @@ SHRINKAGES = (3.0, 10.0)
 PRESENT = "the present rule"
 
 
-@dataclass(frozen=True, eq=False)
-class Table:
+class Table(NamedTuple):
     """Training and test rows with labels 0, 1, …; ``name`` is that of the set, which several tables share."""
 
     key: str
