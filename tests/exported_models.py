@@ -1,5 +1,6 @@
 """Fitted models of all kinds with new rows, to compare exported predictors with."""
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -9,6 +10,7 @@ from gramian.kernels import NNGP, NTK, Exponential, ExponentialDot, Gaussian, La
 from gramian.rfm import TreePartition
 from gramian.solvers import Nystrom
 from gramian.tables import TableEncoder
+from gramian.tables.links import PowerLink, SoftmaxLink
 
 ONE = {"update": "agop", "n_rounds": 1, "select_round": "last", "ridge": 1e-2}
 AXES = {**ONE, "update": "agop-diagonal"}
@@ -70,6 +72,13 @@ def classes(count, **options):
     X, y = rows()
     labels = np.array([f"class {i}" for i in range(count)])[np.digitize(y, np.quantile(y, np.arange(1, count) / count))]
     return RFMClassifier(**options).fit(X, labels), new_rows(X)
+
+
+def two_classes(link):
+    """Two classes with a given map from scores to probabilities, whichever a fit would choose."""
+    model, new = classes(2, kernel="laplace", **ONE)
+    model.model_ = replace(model.model_, fitted_link=link)
+    return model, new
 
 
 def in_float32():
@@ -164,6 +173,8 @@ MAKERS = {
     "compressed": compressed,
     "constant target": constant_outputs,
     "two classes": lambda: classes(2, preset="fast"),
+    "two classes, temperature": lambda: two_classes(SoftmaxLink(0.3)),
+    "two classes, power": lambda: two_classes(PowerLink(1.5, 0.03)),
     "five classes": lambda: classes(5, preset="fast"),
     "class weights": lambda: classes(3, class_weight="balanced", kernel="laplace", **ONE),
     "frame": lambda: frame_regression(preset="fast"),

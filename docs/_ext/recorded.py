@@ -112,6 +112,7 @@ def artefacts(paper: str) -> str:
 TABLES: dict[str, Callable[[], str]] = {
     "artefacts_b": lambda: artefacts("B"),
     "artefacts_e": lambda: artefacts("E"),
+    "class_links": lambda: script("class_links").markdown(record("class_links")),
     "coverage": lambda: script("interval_coverage").summary(record("interval_coverage")),
     "forecast": lambda: script("forecast").markdown(record("forecast")),
     "fuzz": lambda: (RESULTS / "fuzz.md").read_text(encoding="utf-8"),

@@ -425,7 +425,7 @@ class Predictor:
         if self.labels is None:
             raise AttributeError("the model is a regression, which has no probabilities: use predict")
         f, link = self.outputs(X), self.target
-        f = np.column_stack([-f / 2, f / 2]) if f.shape[1] == 1 else f
+        f = np.column_stack([(1 - f) / 2, (1 + f) / 2]) if f.shape[1] == 1 else f  # the codes are −1 and 1
         if link["name"] == "softmax":
             f = f / link["temperature"]
         else:

@@ -43,7 +43,8 @@ class RFMClassifier(ClassifierMixin, BaseRFM):  # type: ignore[misc]
     ----------
     {parameters}
     class_weight : None, "balanced" or dict, default=None
-        Weights of classes, which multiply ``sample_weight``.
+        Weights of classes, which multiply ``sample_weight``. They favour classes in predictions; probabilities have the
+        smallest log loss without them, also where a class is rare.
 
     Attributes
     ----------

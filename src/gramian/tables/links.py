@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_expit, log_softmax
+from scipy.special import log_expit, log_softmax, softmax
 
 from gramian.core.statistics import effective_rows
 from gramian.tables.scaling import Array
 
 _OFFSETS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
-_TEMPERATURES = (0.01, 100.0)
+_INVERSE_TEMPERATURES = (0.01, 100.0)
 _EXPONENTS = (0.2, 20.0)
+_PRECISION = 1e-6
 
 
 class Link(ABC):
@@ -56,10 +55,14 @@ class SoftmaxLink(Link):
 
 @dataclass(frozen=True)
 class PowerLink(Link):
-    """``p ∝ (max(f, 0) + ε)^a``, for scores of several classes that estimate their probabilities by least squares.
+    """``p ∝ (max(q, 0) + ε)^a``, for scores of least squares, which estimate the probabilities of classes.
+
+    Of several classes ``q = f``; of two classes with codes −1 and 1 it is ``q = ((1 − f)/2, (1 + f)/2)``.
 
     >>> np.exp(PowerLink(1.0, 0.1).log_probabilities(np.array([[0.7, 0.2, -0.2]]))).round(3)
     array([[0.667, 0.25 , 0.083]])
+    >>> np.exp(PowerLink(1.0, 0.0).log_probabilities(np.array([[-0.8]]))).round(3)
+    array([[0.9, 0.1]])
     """
 
     exponent: float
@@ -67,16 +70,16 @@ class PowerLink(Link):
 
     def log_probabilities(self, scores: Array) -> Array:
         """See :meth:`Link.log_probabilities`."""
-        out: Array = log_softmax(self.exponent * np.log(np.maximum(scores, 0) + self.offset), axis=1)
+        out: Array = log_softmax(self.exponent * _log_estimates(scores, self.offset), axis=1)
         return out
 
     def description(self) -> str:
         """See :meth:`Link.description`."""
-        return f"(max(f, 0) + {self.offset:.3g})^{self.exponent:.3g}"
+        return f"(max(q, 0) + {self.offset:.3g})^{self.exponent:.3g} with estimates q by least squares"
 
 
 def fit_link(scores: Array, labels: NDArray[np.intp], weights: Array) -> Link:
-    """Fit the link that minimises the log loss of held-out scores: a temperature, or a power for several classes.
+    """Fit the link that minimises the log loss of held-out scores: a temperature, or a power of the scores.
 
     With N rows and C classes the target of a row is ``(N + 1)/(N + C)`` for its class and ``1/(N + C)`` for each other:
     a dozen correct rows are no reason for certainty.
@@ -90,35 +93,44 @@ def fit_link(scores: Array, labels: NDArray[np.intp], weights: Array) -> Link:
     total = effective_rows(weights)  # whatever the unit of weights
     targets = np.full((len(labels), classes), 1 / (total + classes))
     targets[np.arange(len(labels)), labels] = (total + 1) / (total + classes)
-
-    def loss(link: Link) -> float:
-        return -float(np.average((targets * link.log_probabilities(scores)).sum(axis=1), weights=weights))
-
-    best = _best(SoftmaxLink, _TEMPERATURES, loss)
-    if scores.shape[1] > 1:
-        # The loss is convex in the exponent for each offset.
-        powers = [_best(partial(_power_link, offset), _EXPONENTS, loss) for offset in _OFFSETS]
-        best = min([best, *powers], key=loss)
+    factor, least = _best_factor(_estimates(scores), targets, weights, _INVERSE_TEMPERATURES)
+    best: Link = SoftmaxLink(1 / factor)
+    for offset in _OFFSETS:
+        exponent, loss = _best_factor(_log_estimates(scores, offset), targets, weights, _EXPONENTS)
+        if loss < least:
+            best, least = PowerLink(exponent, offset), loss
     return best
 
 
-def _power_link(offset: float, exponent: float) -> Link:
-    return PowerLink(exponent, offset)
+def _estimates(scores: Array) -> Array:
+    """Return the estimates q ``(m, classes)`` of probabilities: (1 ∓ f)/2 where there is one column, with codes ±1."""
+    return np.hstack([1 - scores, 1 + scores]) / 2 if scores.shape[1] == 1 else scores
 
 
-def _best(make: Callable[[float], Link], bounds: tuple[float, float], loss: Callable[[Link], float]) -> Link:
-    """Find the number between two bounds with the smallest loss, by golden-section search of its logarithm."""
-    low, high = np.log(bounds)
-    ratio = (np.sqrt(5) - 1) / 2
-    a, b = high - ratio * (high - low), low + ratio * (high - low)
-    at_a, at_b = loss(make(float(np.exp(a)))), loss(make(float(np.exp(b))))
-    for _ in range(30):  # to a relative precision of 1e-5
-        if at_a <= at_b:
-            high, b, at_b = b, a, at_a
-            a = high - ratio * (high - low)
-            at_a = loss(make(float(np.exp(a))))
-        else:
-            low, a, at_a = a, b, at_b
-            b = low + ratio * (high - low)
-            at_b = loss(make(float(np.exp(b))))
-    return make(float(np.exp((low + high) / 2)))
+def _log_estimates(scores: Array, offset: float) -> Array:
+    """Return ``log(max(q, 0) + ε)``."""
+    return np.log(np.maximum(_estimates(scores), 0) + offset)
+
+
+def _best_factor(G: Array, targets: Array, weights: Array, bounds: tuple[float, float]) -> tuple[float, float]:
+    """Find the factor a between two bounds at which ``p ∝ exp(a G)`` has the smallest log loss, and return both.
+
+    The loss is convex in a. Newton's steps find the root of its slope ``Σ w (p − t)·G``, whose slope is the variance of
+    G under p; a step that leaves the interval between factors of known sign is replaced by the middle of its logarithm.
+    """
+    w = weights / weights.sum()
+    low, high = bounds
+    a = float(np.sqrt(low * high))
+    for _ in range(100):
+        p = softmax(a * G, axis=1)
+        mean = (p * G).sum(axis=1)
+        slope = float(w @ (mean - (targets * G).sum(axis=1)))
+        curvature = float(w @ ((p * G * G).sum(axis=1) - mean**2))
+        low, high = (low, a) if slope > 0 else (a, high)
+        following = a - slope / curvature if curvature > 0 else low
+        if not low < following < high:
+            following = float(np.sqrt(low * high))
+        step, a = abs(following - a), following
+        if step <= _PRECISION * a:
+            break
+    return a, -float(w @ (targets * log_softmax(a * G, axis=1)).sum(axis=1))

@@ -126,8 +126,8 @@ def predictions(nodes: Nodes, predictor: Predictor, out: str, floats: int) -> No
     nodes.name(nodes.add("Gather", nodes.constant(predictor.labels), at, axis=0), "label")
     f = out
     if two:
-        half = nodes.add("Mul", out, nodes.number(0.5))
-        f = nodes.add("Concat", nodes.add("Neg", half), half, axis=1)
+        half, middle = nodes.add("Mul", out, nodes.number(0.5)), nodes.number(0.5)
+        f = nodes.add("Concat", nodes.add("Sub", middle, half), nodes.add("Add", middle, half), axis=1)
     link = predictor.target
     if link["name"] == "softmax":
         f = nodes.add("Div", f, nodes.number(link["temperature"]))
