@@ -15,7 +15,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from gramian.core.clock import Clock, TimeLimitReached
+from gramian.core.clock import TimeLimitReached
 from gramian.core.freed_memory import return_freed_memory
 from gramian.core.rows import Rows, RowSource, SelectedColumns, SelectedRows
 from gramian.core.selection import Member, RowLoss, mean_error, squared_loss
@@ -26,14 +26,15 @@ from gramian.rfm.model import Ensemble
 from gramian.rfm.options import AnySolver, TreePartition
 from gramian.rfm.training.context import FitContext
 from gramian.rfm.training.grow_tree import fit_tree
+from gramian.rfm.training.leaf_features import LEAF_FEATURE_ROWS, LeafSolver, OwnFeatures, OwnFeatureSolver
 from gramian.rfm.training.plan import PROBE_ROWS, Plan
 from gramian.rfm.training.refit import Refitted, select_columns
-from gramian.rfm.training.rounds import Candidate, Round, Run, make_record, next_metric, solve_round
+from gramian.rfm.training.rounds import Round, Run, make_record, next_metric, solve_round
 from gramian.rfm.training.solver_choice import PART_ROWS, choose_part_solvers, leaf_solver
 from gramian.rfm.training.time_limit import check_solved, largest_size, solve_within
-from gramian.rfm.training.tuning import ReplayedParams, RoundParams, RoundTuner, with_median_bandwidth
+from gramian.rfm.training.tuning import ReplayedParams, RoundParams, RoundTuner
 from gramian.rfm.tree import TreeMachine
-from gramian.solvers import Direct, EigenPro, Nystrom, SolveInfo, Solver, StreamedSystem, Workspace
+from gramian.solvers import Direct, EigenPro, Nystrom, Solver, StreamedSystem, Workspace
 from gramian.solvers.base import entry_seconds
 
 _FEATURE_SHARE = 0.5
@@ -96,12 +97,12 @@ class PartsLearner:
         try:
             if self.feature_threshold is None:
                 growth = _total_weight(rest) / self.screened_weight if self.ridge_grows else 1.0
-                final = self.solve_last_round(rest, metric, self.replayed_params(metric, growth), len(holdout))
+                final = self.solve_last_round(rest, metric, self.replayed_params(metric, growth), holdout)
             else:
                 basis = metric.diagonal() if last else self.run.machines[0].agop_diagonal
                 support = select_columns(basis, self.feature_threshold)
-                final = self.solve_thresholded(rest, support, len(holdout))
                 holdout = Rows(holdout.X[:, support], holdout.Y, holdout.weights)
+                final = self.solve_thresholded(rest, support, holdout)
         except (KeyboardInterrupt, TimeLimitReached) as error:
             final, support, holdout = self.screened_model(rest, screened, error), None, whole
         outputs = final.machine.predict(holdout.X, batch_invariant=False)
@@ -182,19 +183,19 @@ class PartsLearner:
         tuner = ReplayedParams(self.run.path, self.run.candidate.seed, growth)
         return tuner.tune(self.member.round, self.run.candidate.kernel, metric, sample, self.context.workspace)
 
-    def solve_last_round(self, rest: RowSource, metric: Metric, params: RoundParams, holdout_rows: int) -> _Final:
+    def solve_last_round(self, rest: RowSource, metric: Metric, params: RoundParams, holdout: Rows) -> _Final:
         """Solve for all rows, for centres, or leaf by leaf, with the learned features; a part where time is short."""
         solver, clock, pace = self.plan.solver, self.context.clock, self.context.pace
         d, outputs = rest.n_columns, rest.n_outputs
         if isinstance(solver, TreePartition):
             forecast = pace.seconds(tree_seconds(solver, rest.n_rows, d, outputs))
             if clock.left is None or clock.allows(forecast / _TREE_SHARE):
-                return self.fit_tree(solver, rest, metric, params)
+                return self.fit_tree(solver, rest, metric, params, holdout)
         most = _most(solver, rest.n_rows)
 
         def nominal(size: int) -> float:
             # The held-out rows are predicted afterwards.
-            prediction = holdout_rows * size * entry_seconds(d)
+            prediction = len(holdout) * size * entry_seconds(d)
             return (
                 self.part_solver(size, rest).seconds_needed(_rows(solver, size, rest.n_rows), d, outputs) + prediction
             )
@@ -253,7 +254,7 @@ class PartsLearner:
         at = torch.searchsorted(rest.index, screened) if isinstance(rest, SelectedRows) else screened
         return _Final(self.run.machines[self.member.round], self.run.records[self.member.round], at, at)
 
-    def solve_thresholded(self, rest: RowSource, support: Bool[Tensor, " d"], holdout_rows: int) -> _Final:
+    def solve_thresholded(self, rest: RowSource, support: Bool[Tensor, " d"], holdout: Rows) -> _Final:
         """Fit the base kernel to the selected columns (RFM-T)."""
         sample = SelectedColumns(self.source, support).take(self.order[: self.plan.screen_rows])
         identity = Identity(sample.X.shape[1], self.source.device)
@@ -261,10 +262,12 @@ class PartsLearner:
         params = self.tuner(kernel).tune(0, kernel, identity, sample, self.context.workspace)
         if self.ridge_grows:  # it was selected for the sample's weight
             params = replace(params, ridge=params.ridge * _total_weight(rest) / sample.total_weight)
-        return self.solve_last_round(SelectedColumns(rest, support), identity, params, holdout_rows)
+        return self.solve_last_round(SelectedColumns(rest, support), identity, params, holdout)
 
-    def fit_tree(self, partition: TreePartition, rest: RowSource, metric: Metric, params: RoundParams) -> _Final:
-        """Fit a machine to each leaf of a tree, with the learned features."""
+    def fit_tree(
+        self, partition: TreePartition, rest: RowSource, metric: Metric, params: RoundParams, holdout: Rows
+    ) -> _Final:
+        """Fit a machine to each leaf of a tree, with the learned features or with features of its own."""
         begin = time.perf_counter()
         total = _total_weight(rest) if self.ridge_grows else None
         clock = None if self.context.pool.remote else self.context.clock  # other processes have other clocks
@@ -272,7 +275,13 @@ class PartsLearner:
         rng = torch.Generator().manual_seed(self.run.candidate.seed)
         few = torch.randperm(rest.n_rows, generator=rng)[: self.plan.screen_rows].sort().values
         spare, spare_info = fit_leaf(rest.take(few))
-        machine, info, rows = fit_tree(partition, rest, metric, fit_leaf, (spare, few), self.context)
+        own = None
+        # Where round 0 was selected, or a threshold, learned features predict no better than the columns themselves.
+        if partition.features != "shared" and self.member.round and self.feature_threshold is None:
+            own_solver = OwnFeatureSolver(fit_leaf, self.member.round)
+            judges = holdout if partition.features == "auto" else None
+            own = OwnFeatures(own_solver, judges, self.loss, partition.seed)
+        machine, info, rows = fit_tree(partition, rest, metric, fit_leaf, (spare, few), self.context, own)
         if isnan(info.ridge):  # no leaf was solved: the numbers are those of the model in their place
             info = replace(spare_info, solver=info.solver, status=info.status)
         if rows is not None:  # leaves are missing: the checkpoint is still needed
@@ -284,34 +293,6 @@ class PartsLearner:
     def screened_weight(self) -> float:
         """Total weight of the rows of the screening."""
         return self.source.take(self.order[: self.plan.screen_rows].sort().values).total_weight
-
-
-@dataclass(frozen=True, eq=False)
-class LeafSolver:
-    """Solves exactly for the rows of a leaf, with a multiple of their own median distance as bandwidth.
-
-    ``at_once`` leaves are solved at a time; it is a field because torch has one thread inside each of them.
-    """
-
-    plan: Plan
-    candidate: Candidate
-    params: RoundParams
-    metric: Metric
-    total_weight: float | None
-    at_once: int
-    clock: Clock | None = None
-
-    def __call__(self, rows: Rows) -> tuple[KernelMachine, SolveInfo]:
-        """Return the machine of a leaf, and how its system was solved."""
-        part = 1.0 if self.total_weight is None else rows.total_weight / self.total_weight
-        base = with_median_bandwidth(self.candidate.kernel, self.metric, rows.X, self.candidate.seed)
-        params = replace(self.params, kernel=base.times(self.params.bandwidth_scale), ridge=part * self.params.ridge)
-        solver, _ = self.plan.part_solvers(rows, self.at_once)
-        max_bytes, clock = self.candidate.max_bytes, self.clock
-        machine, info = solve_round(solver, max_bytes, rows, params, self.metric, None, Workspace(), clock)
-        if clock is not None:
-            check_solved(clock, info)
-        return machine, info
 
 
 def _most(solver: AnySolver, n: int) -> int:
@@ -327,7 +308,9 @@ def _rows(solver: AnySolver, size: int, n: int) -> int:
 
 
 def tree_seconds(partition: TreePartition, n: int, columns: int, outputs: int) -> float:
-    """Return the nominal time of a tree: exact solves in its leaves, and one on a few rows for each split.
+    """Return the nominal time of a tree: exact solves in its leaves, and two on a few rows for each split.
+
+    Where leaves may learn features of their own, there is one more on a few rows of each.
 
     >>> tree_seconds(TreePartition(), 10**6, 10, 1) > 5 * tree_seconds(TreePartition(), 10**5, 10, 1)
     True
@@ -335,7 +318,11 @@ def tree_seconds(partition: TreePartition, n: int, columns: int, outputs: int) -
     leaf = min(n, partition.leaf_rows)
     leaves = -(-partition.n_centers(n) // leaf)
     each = leaf_solver(leaf).seconds_needed(leaf, columns, outputs)
-    return leaves * (each + 2 * Direct().seconds_needed(PROBE_ROWS, columns, outputs))
+    probes = 2 * Direct().seconds_needed(PROBE_ROWS, columns, outputs)
+    if partition.features != "shared":
+        few = min(leaf, LEAF_FEATURE_ROWS)
+        probes += _WITH_GRADIENTS * Direct().seconds_needed(few, columns, outputs)
+    return leaves * (each + probes)
 
 
 def _total_weight(source: RowSource) -> float:
