@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -42,7 +42,6 @@ KernelName = Literal[
 ]
 UpdateName = Literal["auto", "agop", "agop-diagonal", "agop-sqrt", "fact", "fact-geometric"]
 SolverName = Literal["auto", "direct", "cg", "nystrom", "eigenpro", "tree"]
-LeafFeatureName = Literal["auto", "shared", "leaf"]
 RandomState = int | np.integer[Any] | np.random.RandomState | None
 
 
@@ -64,7 +63,8 @@ class TreePartition(Options):
         Leaves solved at a time, each on one thread; None for as many as torch has threads.
     features : "auto", "shared" or "leaf"
         Whether all leaves share one M, or each learns its own from up to 2,000 of its rows, starting with the shared
-        one. ``"auto"`` fits a few leaves both ways, and lets held-out rows decide for the whole tree.
+        one. ``"auto"`` fits a part of the rows of a few leaves both ways, and other rows of them decide for the whole
+        tree; with ``groups`` or ``time`` leaves share M.
 
     >>> TreePartition(leaf_rows=2000, overlap=0.0).n_centers(1_000_000)
     1000000
@@ -74,10 +74,10 @@ class TreePartition(Options):
     overlap: float = 0.1
     seed: int = 0
     workers: int | None = None
-    features: LeafFeatureName = "auto"
+    features: str = "auto"
 
     def __post_init__(self) -> None:
-        if self.features not in get_args(LeafFeatureName):
+        if self.features not in ("auto", "shared", "leaf"):
             raise ValueError(f'TreePartition needs features of "auto", "shared" or "leaf", got {self.features!r}')
         if self.leaf_rows < 2:
             raise ValueError(f"TreePartition needs leaf_rows of at least 2, got {self.leaf_rows}")

@@ -18,11 +18,11 @@ from gramian.rfm.options import TreePartition
 from gramian.rfm.training import grow_tree, leaf_features
 from gramian.rfm.training.context import FitContext
 from gramian.rfm.training.grow_tree import fit_tree
-from gramian.rfm.training.leaf_features import LeafSolver, OwnFeatures, OwnFeatureSolver, mean_metric
+from gramian.rfm.training.leaf_features import LeafSolver, LeafTrial, OwnFeatures, OwnFeatureSolver, mean_metric
 from gramian.rfm.training.plan import Plan
 from gramian.rfm.training.rounds import next_metric
 from gramian.rfm.training.tuning import RoundParams, median_distance
-from gramian.rfm.tree import Splits, TreeMachine
+from gramian.rfm.tree import TreeMachine
 from small_training import FakeTime, Stops, make_candidate, make_rows, naive_coef
 
 D = 6
@@ -39,12 +39,12 @@ def switch(X):
     return torch.where(X[:, 0] > 0, (2 * X[:, 1]).sin(), (2 * X[:, 2]).sin())
 
 
-def linear(X):
-    return X[:, 0] + 0.5 * X[:, 1]
-
-
 def noise(X):
     return torch.randn(len(X), generator=torch.Generator().manual_seed(7), dtype=X.dtype)
+
+
+def linear(X):
+    return X[:, 0] + 0.5 * X[:, 1] + 0.3 * noise(X)
 
 
 def solver(metric=None, total_weight=None, clock=None):
@@ -97,42 +97,84 @@ class TestOwnFeatures:
         assert machine.n == 60
 
 
-class TestJudgement:
-    def own(self, holdout):
-        return OwnFeatures(lambda rows: None, holdout, squared_loss)
+class TestTrial:
+    @pytest.mark.parametrize(("n", "fitted", "judging"), [(60, 48, 12), (3500, 2000, 1000)])
+    def test_a_part_is_fitted_both_ways_and_other_rows_are_predicted(self, n, fitted, judging, monkeypatch):
+        seen = []
+        real = LeafSolver.__call__
+        monkeypatch.setattr(LeafSolver, "__call__", lambda self, rows: seen.append(rows.X) or real(self, rows))
+        data = make_rows(n, D)
+        trial = OwnFeatureSolver(solver(), 1).trial(data)
+        assert [len(X) for X in seen] == [fitted, fitted]
+        assert torch.equal(seen[0], seen[1])
+        assert len(trial.rows) == judging
+        assert not {tuple(x) for x in seen[0].tolist()} & {tuple(x) for x in trial.rows.X.tolist()}
 
-    @pytest.mark.parametrize(
-        ("leaves", "rows", "expected"), [(8, 5000, 1), (8, 800, 2), (64, 5000, 4), (64, 60_000, 1)]
-    )
-    def test_few_leaves_are_fitted_both_ways(self, leaves, rows, expected):
-        shares = torch.eye(leaves).repeat(-(-rows // leaves), 1)[:rows]
-        found = self.own(None).judged(shares)
-        assert len(found) == len(set(found)) == expected
+    def test_its_predictions_are_those_of_the_two_machines(self):
+        data, shared = make_rows(60, D, weighted=True), solver()
+        trial = OwnFeatureSolver(shared, 1).trial(data)
+        kept = torch.tensor([not bool((x == trial.rows.X).all(dim=1).any()) for x in data.X])
+        few = data[kept.nonzero().squeeze(1)]
+        plain, _ = shared(few)
+        own, _ = OwnFeatureSolver(shared, 1)(few)
+        for outputs, machine in zip(trial.outputs, (plain, own), strict=True):
+            torch.testing.assert_close(outputs, machine.predict(trial.rows.X), rtol=1e-6, atol=1e-8)
 
-    def machine(self, value):
-        """A machine whose prediction is about constant on the rows of these tests."""
-        operator = KernelOperator(Gaussian(1e6), torch.zeros(1, 1, dtype=torch.float64))
-        return KernelMachine(operator, torch.full((1, 1), value, dtype=torch.float64))
+    def test_a_constant_leaf_predicts_the_same_both_ways(self):
+        data = make_rows(60, D)
+        trial = OwnFeatureSolver(solver(), 1).trial(Rows(data.X, torch.zeros_like(data.Y)))
+        assert torch.equal(trial.outputs[0], trial.outputs[1])
 
-    def test_rows_count_with_their_share_and_weight(self):
-        """Two leaves: own features are right in the first and wrong in the second; shares and weights decide."""
-        X = torch.zeros(80, 1, dtype=torch.float64)
-        Y = torch.linspace(-0.1, 0.1, 80, dtype=torch.float64)[:, None]
-        shared, own = {0: self.machine(1.0), 1: self.machine(0.0)}, {0: self.machine(0.0), 1: self.machine(1.0)}
-        first = torch.tensor([[0.9, 0.1]]).double().repeat(80, 1)
-        assert self.own(Rows(X, Y)).are_better(first, shared, own)
-        assert not self.own(Rows(X, Y)).are_better(first.flip(1), shared, own)
-        halves = torch.eye(2).double().repeat_interleave(40, dim=0)
-        heavy = torch.where(torch.arange(80) < 40, 20.0, 0.1).double()
-        assert self.own(Rows(X, Y, heavy)).are_better(halves, shared, own)
-        assert not self.own(Rows(X, Y, heavy.flip(0))).are_better(halves, shared, own)
 
-    def test_equal_predictions_and_no_rows_decide_for_the_shared_features(self):
-        X = torch.zeros(10, 1, dtype=torch.float64)
-        same, other = {0: self.machine(0.5)}, {0: self.machine(0.0)}
-        holdout = Rows(X, X)
-        assert not self.own(holdout).are_better(torch.ones(10, 1).double(), same, same)
-        assert not self.own(holdout).are_better(torch.zeros(10, 1).double(), same, other)
+class TestDecision:
+    def decide(self, shared, own, weights=None):
+        """The decision of one trial, for errors of the rows with either features."""
+        outputs = torch.stack([torch.as_tensor(errors, dtype=torch.float64) for errors in (shared, own)])[:, :, None]
+        n = outputs.shape[1]
+        rows = Rows(torch.zeros(n, 1).double(), torch.zeros(n, 1).double(), weights)
+        return OwnFeatures(OwnFeatureSolver(solver(), 1), squared_loss).are_better([LeafTrial(outputs, rows)])
+
+    def test_a_clear_gain_selects_them_and_a_loss_does_not(self):
+        rng = np.random.default_rng(0)
+        errors = rng.normal(size=400)
+        assert self.decide(errors, 0.9 * errors)
+        assert not self.decide(0.9 * errors, errors)
+        assert not self.decide(errors, errors)
+
+    def test_a_gain_within_two_standard_errors_is_luck(self):
+        rng = np.random.default_rng(0)
+        errors = np.abs(rng.normal(size=400))
+        few = errors.copy()
+        few[:3] *= 0.5  # three rows of 400
+        assert not self.decide(errors, few)
+
+    def test_a_gain_of_less_than_a_hundredth_is_not_worth_its_time(self):
+        errors = np.ones(400)
+        assert not self.decide(errors, 0.996 * errors)
+        assert self.decide(errors, 0.99 * errors)
+
+    def test_rows_count_with_their_weight(self):
+        """Own features are right in the first half of the rows and wrong in the second."""
+        first = torch.arange(80) < 40
+        shared, own = torch.where(first, 1.0, 0.0), torch.where(first, 0.0, 1.0)
+        heavy = torch.where(first, 20.0, 0.1).double()
+        assert self.decide(shared, own, heavy)
+        assert not self.decide(shared, own, heavy.flip(0))
+
+    def test_rows_of_all_trials_decide_together(self):
+        own = OwnFeatures(OwnFeatureSolver(solver(), 1), squared_loss)
+        good, bad = torch.tensor([1.0, 0.5]).double(), torch.tensor([0.5, 1.0]).double()
+        zeros = torch.zeros(50, 1, dtype=torch.float64)
+        trials = [LeafTrial(pair[:, None, None].expand(2, 50, 1), Rows(zeros, zeros)) for pair in (good, bad)]
+        assert own.are_better(trials[:1])
+        assert not own.are_better(trials)
+        assert own.are_better([trials[0], trials[0], trials[0], trials[1]])
+
+    def test_other_seeds_try_other_leaves(self):
+        own = OwnFeatures(OwnFeatureSolver(solver(), 1), squared_loss)
+        found = own.tried(100)
+        assert len(set(found)) == 6
+        assert found == own.tried(100) != replace(own, seed=1).tried(100)
 
 
 class TestMeanMetric:
@@ -153,10 +195,10 @@ class TestMeanMetric:
         torch.testing.assert_close(found.matrix(), torch.tensor([[1.0, 0.25], [0.25, 1.0]]).double())
 
 
-def grown(data, holdout, *, imposed=False, context=None, leaf_rows=150, metric=None):
+def grown(data, *, imposed=False, context=None, leaf_rows=150, metric=None):
     """A tree whose leaves may learn their own features."""
     shared, few = solver(metric), torch.arange(40)
-    own = OwnFeatures(OwnFeatureSolver(shared, 1), None if imposed else holdout, squared_loss)
+    own = OwnFeatures(OwnFeatureSolver(shared, 1), None if imposed else squared_loss)
     partition = TreePartition(leaf_rows=leaf_rows, workers=1)
     spare = shared(data[few])[0], few
     return fit_tree(partition, MemoryRows(data), shared.metric, shared, spare, context or FitContext(), own)
@@ -168,8 +210,8 @@ def error(machine, rows):
 
 class TestTrees:
     def test_they_are_selected_where_other_columns_matter_in_other_parts_of_space(self):
-        data, holdout, test = (draw(n, switch, seed) for seed, n in enumerate((900, 300, 500)))
-        tree, info, _ = grown(data, holdout)
+        data, test = draw(900, switch), draw(500, switch, 1)
+        tree, info, _ = grown(data)
         shared, few = solver(), torch.arange(40)
         plain, _, _ = fit_tree(
             TreePartition(leaf_rows=150, workers=1),
@@ -183,23 +225,23 @@ class TestTrees:
         assert error(tree, test) < 0.8 * error(plain, test)
         torch.testing.assert_close(tree.matrix(), mean_metric(tree.leaves, shared.metric).matrix())
         assert set(tree.metric.diagonal().argsort(descending=True)[:3].tolist()) == {0, 1, 2}
-        imposed = grown(data, holdout, imposed=True)[0]
+        imposed = grown(data, imposed=True)[0]
         assert torch.equal(tree.predict(test.X), imposed.predict(test.X)), "leaves are those of the imposed features"
 
     @pytest.mark.parametrize("target", [noise, linear], ids=["noise", "linear"])
     @pytest.mark.parametrize("seed", range(3))
     def test_they_are_refused_where_the_same_columns_matter_everywhere(self, target, seed):
-        data, holdout = draw(900, target, seed), draw(300, target, seed + 10)
-        shared = solver()
-        metric = next_metric(shared.candidate, shared(data)[0], 0)
-        tree, info, _ = grown(data, holdout, metric=metric)
+        data, metric = draw(900, target, seed), Identity(D)
+        for index in range(3):
+            metric = next_metric(solver().candidate, solver(metric)(data)[0], index)
+        tree, info, _ = grown(data, metric=metric)
         assert "features of their own" not in info.status
         assert tree.metric is metric
         assert all(leaf.metric is metric for leaf in tree.leaves)
 
     def test_a_prediction_does_not_depend_on_its_batch(self):
         data = draw(600, switch)
-        tree = grown(data, None, imposed=True)[0]
+        tree = grown(data, imposed=True)[0]
         X = draw(12, switch, 3).X
         assert torch.equal(torch.cat([tree.predict(x[None]) for x in X]), tree.predict(X))
         assert torch.equal(tree.gradient(X)[7:9], tree.gradient(X[7:9]))
@@ -207,28 +249,33 @@ class TestTrees:
     def test_one_leaf_is_the_machine_with_the_shared_features(self):
         data = draw(100, switch)
         for imposed in (True, False):
-            machine, _, rows = grown(data, draw(50, switch, 1), imposed=imposed)
+            machine, _, rows = grown(data, imposed=imposed)
             assert rows is None
             assert torch.equal(machine.predict(data.X), solver()(data)[0].predict(data.X))
 
-    @pytest.mark.parametrize("at", [1, 2, 3, 4, 5])
-    def test_ctrl_c_falls_back_in_every_stage(self, at, monkeypatch):
-        data, holdout = draw(900, switch), draw(300, switch, 1)
+    @pytest.mark.parametrize("at", [1, 4])
+    def test_ctrl_c_among_the_leaves_falls_back(self, at, monkeypatch):
+        data = draw(900, switch)
         Stops(monkeypatch, grow_tree, "_fit_released", at)
         with pytest.warns(UserWarning, match="leaves fall back to a model fitted to 40 random rows"):
-            tree, info, rows = grown(data, holdout)
-        assert info.status.startswith("stopped early")
+            tree, info, rows = grown(data)
+        assert info.status.startswith(f"stopped early, {at - 1} of")
         torch.testing.assert_close(tree.X, data.X[rows])
-        own = [not isinstance(leaf.metric, Identity) for leaf in tree.leaves]
-        assert any(own) == ("features of their own" in info.status)
+        assert sum(not isinstance(leaf.metric, Identity) for leaf in tree.leaves) == at - 1
+        assert torch.isfinite(tree.predict(data.X)).all()
 
-    def test_a_time_limit_falls_back_between_the_two_ways(self, monkeypatch):
-        data, holdout, time = draw(900, switch), draw(300, switch, 1), FakeTime()
-        monkeypatch.setattr(OwnFeatureSolver, "__call__", time.advancing(OwnFeatureSolver.__call__, 1e9))
+    @pytest.mark.parametrize("why", ["Ctrl-C", "time limit"])
+    def test_the_end_of_the_time_in_a_trial_falls_back(self, why, monkeypatch):
+        data, time = draw(900, switch), FakeTime()
+        if why == "Ctrl-C":
+            Stops(monkeypatch, OwnFeatureSolver, "trial", 2)
+        else:
+            monkeypatch.setattr(OwnFeatureSolver, "trial", time.advancing(OwnFeatureSolver.trial, 1e9))
         with pytest.warns(UserWarning, match="leaves fall back to a model"):
-            tree, info, _ = grown(data, holdout, context=FitContext(Clock(1000.0, time)))
-        assert info.status.startswith("stopped early, ")
+            tree, info, _ = grown(data, context=FitContext(Clock(1000.0, time)))
+        assert info.status.startswith("stopped early, 0 of")
         assert isinstance(tree.metric, Identity)
+        assert torch.isfinite(tree.predict(data.X)).all()
 
 
 @pytest.fixture(scope="module")
@@ -279,10 +326,10 @@ class TestWholeFit:
         assert isinstance(model.machine_, TreeMachine)
         assert "leaves of" in model.rounds_[1].status
 
-
-def test_shares_of_the_judged_leaves_are_those_of_the_tree():
-    """A leaf in a band is judged by the rows of the band, too."""
-    splits = Splits(torch.ones(1, 1), torch.zeros(1), torch.ones(1), torch.tensor([[-1, -2]]))
-    shares = splits.shares(torch.tensor([[-2.0], [0.0], [2.0]]))
-    assert (shares > 0).sum(dim=0).tolist() == [2, 2]
-    assert replace(OwnFeatures(lambda rows: None, None, squared_loss), seed=1).judged(shares)
+    @pytest.mark.parametrize("split_by", ["groups", "time"])
+    def test_rows_of_a_leaf_do_not_judge_where_splits_have_a_condition(self, table, split_by):
+        partition = TreePartition(leaf_rows=200, workers=1)
+        model = RFMRegressor(preset="fast", n_rounds=1, select_round="last", solver=partition)
+        model.fit(*table, **{split_by: np.arange(900) // 9})
+        assert "features of their own" not in model.rounds_[1].status
+        assert len({id(leaf.metric) for leaf in model.machine_.leaves}) == 1

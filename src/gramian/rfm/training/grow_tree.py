@@ -23,11 +23,12 @@ from gramian.core.pool import Pool, side_by_side
 from gramian.core.rows import Rows, RowSource
 from gramian.core.tiles import rowwise_matmul, spans
 from gramian.core.warn import warn
+from gramian.features import agop_from_moments
 from gramian.kernels import Metric
 from gramian.rfm.machine import KernelMachine
 from gramian.rfm.options import TreePartition
 from gramian.rfm.training.context import FitContext
-from gramian.rfm.training.leaf_features import FitLeaf, OwnFeatures, mean_metric
+from gramian.rfm.training.leaf_features import FitLeaf, OwnFeatures, OwnFeatureSolver, mean_metric
 from gramian.rfm.training.plan import PROBE_ROWS
 from gramian.rfm.tree import Splits, TreeMachine
 from gramian.solvers import SolveInfo
@@ -40,6 +41,8 @@ _BLOCK_ROWS = 2**16
 """Rows that are projected at a time."""
 _DIRECTIONS = 5
 """Eigenvectors that are tried before a node counts as one that cannot be split."""
+_GRADIENT_ROWS = 500
+"""Rows of a probe at which gradients are averaged, about: more of them do not change the direction visibly."""
 _MIN_SHARE = 0.2
 """Share of a node's rows, without the band, that each child must have; columns of a few values may not allow it."""
 
@@ -81,7 +84,7 @@ def fit_tree(
             fitted = _FittedLeaves(parts)
             context.tick.expect(len(parts))
             task = _LeafTask(source, fitted, pool, context)
-            task.fit(task.select(fit_leaf, own, splits), fitted.missing)
+            task.fit(task.select(fit_leaf, own, splits))
     except (KeyboardInterrupt, TimeLimitReached) as error:
         left = len(fitted.missing)
         if left:
@@ -147,36 +150,28 @@ class _LeafTask:
     pool: Pool
     context: FitContext
 
-    def fit(self, fit_leaf: FitLeaf, leaves: Sequence[int]) -> None:
-        """Fit these leaves, and keep each as soon as it is finished."""
-        for leaf, machine, info in self.run(fit_leaf, leaves):
-            self.fitted.machines[leaf], self.fitted.infos[leaf] = machine, info
-            self.context.tick()
-            self.context.clock.check(1.0)
-
-    def run(self, fit_leaf: FitLeaf, leaves: Sequence[int]) -> Iterator[tuple[int, KernelMachine, SolveInfo]]:
-        """Yield the number of each leaf, its machine, and how its system was solved."""
-        for batch in spans(len(leaves), _BATCH):
-            rows = [self.source.take(self.fitted.parts[leaf]) for leaf in leaves[batch]]
+    def fit(self, fit_leaf: FitLeaf) -> None:
+        """Fit all leaves, and keep each as soon as it is finished."""
+        for batch in spans(len(self.fitted.parts), _BATCH):
+            rows = [self.source.take(part) for part in self.fitted.parts[batch]]
             for index, (machine, info) in self.pool.run(_fit_released, fit_leaf, rows):
-                yield leaves[batch.start + index], machine, info
+                leaf = batch.start + index
+                self.fitted.machines[leaf], self.fitted.infos[leaf] = machine, info
+                self.context.tick()
+                self.context.clock.check(1.0)
 
     def select(self, fit_leaf: FitLeaf, own: OwnFeatures | None, splits: Splits | None) -> FitLeaf:
-        """Return the way to fit the leaves that are missing, after some were fitted both ways where rows decide it."""
+        """Return the way to fit the leaves: with shared features or with their own, as given or as trials decide."""
         if own is None or splits is None:
             return fit_leaf
-        if own.holdout is not None:
-            shares = splits.shares(own.holdout.X)
-            leaves = own.judged(shares)
-            self.fit(fit_leaf, leaves)
-            learned = {leaf: (machine, info) for leaf, machine, info in self.run(own.fit_leaf, leaves)}
+        if own.loss is not None:
+            rows = [self.source.take(self.fitted.parts[leaf]) for leaf in own.tried(len(self.fitted.parts))]
+            trials = sorted(self.pool.run(OwnFeatureSolver.trial, own.solver, rows), key=itemgetter(0))
             self.context.clock.check(1.0)
-            if not own.are_better(shares, self.fitted.machines, {leaf: pair[0] for leaf, pair in learned.items()}):
+            if not own.are_better([trial for _, trial in trials]):
                 return fit_leaf
-            for leaf, (machine, info) in learned.items():
-                self.fitted.machines[leaf], self.fitted.infos[leaf] = machine, info
         self.fitted.own = True
-        return own.fit_leaf
+        return own.solver
 
 
 def grow(
@@ -261,7 +256,9 @@ def _directions(
 
 
 def _probe(fit_leaf: FitLeaf, rows: Rows) -> Float[Tensor, "d d"]:
-    return fit_leaf(rows)[0].agop
+    machine = fit_leaf(rows)[0]
+    at = torch.arange(0, machine.n, max(1, machine.n // _GRADIENT_ROWS))  # probes are drawn at random
+    return agop_from_moments(*machine.moments(at))
 
 
 def _split(heights: Float[Tensor, "n k"], overlap: float) -> _Split | None:

@@ -2,7 +2,8 @@
 
 Features of its own: the update of the selected candidate is applied to a machine that was fitted to rows of the leaf
 with the shared M, and the leaf is solved with the M that this gives. It pays where other columns matter in other parts
-of space. Held-out rows in a few of the leaves decide for the whole tree.
+of space. A few leaves decide for the whole tree: a part of their rows is fitted both ways, and other rows of the same
+leaves are predicted.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from gramian.core.clock import Clock
@@ -30,12 +31,16 @@ FitLeaf = Callable[[Rows], tuple[KernelMachine, SolveInfo]]
 """A function from the rows of a leaf to its machine, and how its system was solved."""
 LEAF_FEATURE_ROWS = 2000
 """Rows of a leaf on which its own M is learned, at most; the solve of the leaf uses all of them."""
-_JUDGED_ROWS = 600
-"""Held-out rows in the leaves that are fitted both ways, if so many are in few enough leaves."""
-_JUDGED_SHARE = 16
-"""One of this many leaves, at least two, is fitted both ways, at most."""
+_TRIED_LEAVES = 6
+"""Leaves of a tree in which a part of the rows is fitted both ways, at most."""
+_TRIED_SHARE = 0.8
+"""Share of a leaf's rows that is fitted both ways, at most."""
+_JUDGING_ROWS = 1000
+"""Other rows of such a leaf that both ways predict, at most."""
 _CLEAR = 2.0
-"""Standard errors by which features of their own must lower the error of held-out rows."""
+"""Standard errors by which features of their own must lower the error of these rows."""
+_LEAST_GAIN = 0.01
+"""Share of the error by which they must lower it: each leaf pays for them with one more solve on a part of its rows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +72,14 @@ class LeafSolver:
 
 
 @dataclass(frozen=True, eq=False)
+class LeafTrial:
+    """Predictions ``outputs (2, m, c)`` of other rows of a leaf with shared features and with its own, and the rows."""
+
+    outputs: Float[Tensor, "2 m c"]
+    rows: Rows
+
+
+@dataclass(frozen=True, eq=False)
 class OwnFeatureSolver:
     """Learns M of a leaf from at most 2,000 of its rows, and solves with it; ``round`` is the number of that round.
 
@@ -80,72 +93,62 @@ class OwnFeatureSolver:
         """Return the machine of a leaf, and how its system was solved."""
         few = rows
         if len(rows) > LEAF_FEATURE_ROWS:
-            rng = torch.Generator().manual_seed(self.shared.candidate.seed)
-            few = rows[torch.randperm(len(rows), generator=rng)[:LEAF_FEATURE_ROWS].sort().values.to(rows.X.device)]
+            few = rows[self._order(rows)[:LEAF_FEATURE_ROWS].sort().values]
         machine, info = self.shared(few)
         metric = next_metric(self.shared.candidate, machine, self.round)
         if metric is None:
             return (machine, info) if few is rows else self.shared(rows)
         return replace(self.shared, metric=metric)(rows)
 
+    def trial(self, rows: Rows) -> LeafTrial:
+        """Fit a part of a leaf's rows both ways, and predict other rows of it."""
+        order, count = self._order(rows), min(LEAF_FEATURE_ROWS, int(_TRIED_SHARE * len(rows)))
+        few, others = rows[order[:count].sort().values], rows[order[count : count + _JUDGING_ROWS].sort().values]
+        shared, _ = self.shared(few)
+        metric = next_metric(self.shared.candidate, shared, self.round)
+        own = shared if metric is None else replace(self.shared, metric=metric)(few)[0]
+        return LeafTrial(torch.stack([machine.predict_once(others.X) for machine in (shared, own)]), others)
+
+    def _order(self, rows: Rows) -> Int[Tensor, " n"]:
+        rng = torch.Generator().manual_seed(self.shared.candidate.seed)
+        return torch.randperm(len(rows), generator=rng).to(rows.X.device)
+
 
 @dataclass(frozen=True, eq=False)
 class OwnFeatures:
-    """How leaves are fitted with features of their own, and the rows that decide whether they are.
+    """How leaves are fitted with features of their own, and the loss that decides whether they are.
 
-    Attributes
-    ----------
-    fit_leaf : function
-        Rows → machine with features of its own, and how its system was solved.
-    holdout : Rows, optional
-        Held-out rows; without them all leaves learn their own features.
-    loss : function
-        The loss of each row.
-    seed : int
-        Selects the leaves that are fitted both ways.
+    ``seed`` selects the leaves that are tried; without a ``loss`` all leaves learn their own features.
     """
 
-    fit_leaf: FitLeaf
-    holdout: Rows | None
-    loss: RowLoss
+    solver: OwnFeatureSolver
+    loss: RowLoss | None
     seed: int = 0
 
-    def judged(self, shares: Float[Tensor, "m l"]) -> list[int]:
-        """Return the leaves to fit both ways: random ones, as many as have enough held-out rows, within a limit."""
-        counts = (shares > 0).sum(dim=0).tolist()
-        order = torch.randperm(len(counts), generator=torch.Generator().manual_seed(self.seed)).tolist()
-        found: list[int] = []
-        for leaf in order[: max(2, len(counts) // _JUDGED_SHARE)]:
-            if sum(counts[at] for at in found) >= _JUDGED_ROWS:
-                break
-            found.append(leaf)
+    def tried(self, n_leaves: int) -> list[int]:
+        """Return the leaves that are tried: a few random ones.
+
+        >>> sorted(OwnFeatures(None, None).tried(3)), len(OwnFeatures(None, None).tried(100))
+        ([0, 1, 2], 6)
+        """
+        rng = torch.Generator().manual_seed(self.seed)
+        found: list[int] = torch.randperm(n_leaves, generator=rng)[:_TRIED_LEAVES].tolist()
         return found
 
-    def are_better(
-        self,
-        shares: Float[Tensor, "m l"],
-        shared: dict[int, KernelMachine],
-        own: dict[int, KernelMachine],
-    ) -> bool:
-        """Tell whether held-out rows in these leaves are predicted clearly better with features of their own.
+    def are_better(self, trials: Sequence[LeafTrial]) -> bool:
+        """Tell whether the rows of the trials are predicted clearly better with features of their own.
 
-        A row counts in each leaf with its share there. Losses are compared row by row.
+        Losses are compared row by row.
         """
-        assert self.holdout is not None
-        X, Y, weights = self.holdout.X, self.holdout.Y, self.holdout.weights
-        pairs, at, share = [], [], []
-        for leaf in own:
-            here = shares[:, leaf].nonzero().squeeze(1)
-            pair = [machine[leaf].predict_once(X[here]).to(shares.dtype) for machine in (shared, own)]
-            pairs.append(torch.stack(pair))
-            at.append(here)
-            share.append(shares[here, leaf])
-        rows = torch.cat(at)
-        if not len(rows):
-            return False
-        counted = torch.cat(share) if weights is None else torch.cat(share) * weights[rows].to(shares.dtype)
-        losses = self.loss(torch.cat(pairs, dim=1), Y[rows], counted).to(counted.dtype)
-        return not within_standard_error(losses[0], losses[1], counted / counted.sum(), _CLEAR)
+        assert self.loss is not None, "there is nothing to decide"
+        outputs = torch.cat([trial.outputs for trial in trials], dim=1)
+        Y = torch.cat([trial.rows.Y for trial in trials])
+        weights = torch.cat([trial.rows.shares * trial.rows.total_weight for trial in trials]).to(outputs.dtype)
+        losses = self.loss(outputs, Y, weights)
+        share = (weights / weights.sum()).to(losses.dtype)
+        shared, own = (float(loss @ share) for loss in losses)
+        clear = not within_standard_error(losses[0], losses[1], share, _CLEAR)
+        return clear and own <= (1 - _LEAST_GAIN) * shared
 
 
 def mean_metric(machines: Sequence[KernelMachine], like: Metric) -> Metric:

@@ -97,12 +97,12 @@ class PartsLearner:
         try:
             if self.feature_threshold is None:
                 growth = _total_weight(rest) / self.screened_weight if self.ridge_grows else 1.0
-                final = self.solve_last_round(rest, metric, self.replayed_params(metric, growth), holdout)
+                final = self.solve_last_round(rest, metric, self.replayed_params(metric, growth), len(holdout))
             else:
                 basis = metric.diagonal() if last else self.run.machines[0].agop_diagonal
                 support = select_columns(basis, self.feature_threshold)
+                final = self.solve_thresholded(rest, support, len(holdout))
                 holdout = Rows(holdout.X[:, support], holdout.Y, holdout.weights)
-                final = self.solve_thresholded(rest, support, holdout)
         except (KeyboardInterrupt, TimeLimitReached) as error:
             final, support, holdout = self.screened_model(rest, screened, error), None, whole
         outputs = final.machine.predict(holdout.X, batch_invariant=False)
@@ -183,19 +183,19 @@ class PartsLearner:
         tuner = ReplayedParams(self.run.path, self.run.candidate.seed, growth)
         return tuner.tune(self.member.round, self.run.candidate.kernel, metric, sample, self.context.workspace)
 
-    def solve_last_round(self, rest: RowSource, metric: Metric, params: RoundParams, holdout: Rows) -> _Final:
+    def solve_last_round(self, rest: RowSource, metric: Metric, params: RoundParams, holdout_rows: int) -> _Final:
         """Solve for all rows, for centres, or leaf by leaf, with the learned features; a part where time is short."""
         solver, clock, pace = self.plan.solver, self.context.clock, self.context.pace
         d, outputs = rest.n_columns, rest.n_outputs
         if isinstance(solver, TreePartition):
             forecast = pace.seconds(tree_seconds(solver, rest.n_rows, d, outputs))
             if clock.left is None or clock.allows(forecast / _TREE_SHARE):
-                return self.fit_tree(solver, rest, metric, params, holdout)
+                return self.fit_tree(solver, rest, metric, params)
         most = _most(solver, rest.n_rows)
 
         def nominal(size: int) -> float:
             # The held-out rows are predicted afterwards.
-            prediction = len(holdout) * size * entry_seconds(d)
+            prediction = holdout_rows * size * entry_seconds(d)
             return (
                 self.part_solver(size, rest).seconds_needed(_rows(solver, size, rest.n_rows), d, outputs) + prediction
             )
@@ -254,7 +254,7 @@ class PartsLearner:
         at = torch.searchsorted(rest.index, screened) if isinstance(rest, SelectedRows) else screened
         return _Final(self.run.machines[self.member.round], self.run.records[self.member.round], at, at)
 
-    def solve_thresholded(self, rest: RowSource, support: Bool[Tensor, " d"], holdout: Rows) -> _Final:
+    def solve_thresholded(self, rest: RowSource, support: Bool[Tensor, " d"], holdout_rows: int) -> _Final:
         """Fit the base kernel to the selected columns (RFM-T)."""
         sample = SelectedColumns(self.source, support).take(self.order[: self.plan.screen_rows])
         identity = Identity(sample.X.shape[1], self.source.device)
@@ -262,11 +262,9 @@ class PartsLearner:
         params = self.tuner(kernel).tune(0, kernel, identity, sample, self.context.workspace)
         if self.ridge_grows:  # it was selected for the sample's weight
             params = replace(params, ridge=params.ridge * _total_weight(rest) / sample.total_weight)
-        return self.solve_last_round(SelectedColumns(rest, support), identity, params, holdout)
+        return self.solve_last_round(SelectedColumns(rest, support), identity, params, holdout_rows)
 
-    def fit_tree(
-        self, partition: TreePartition, rest: RowSource, metric: Metric, params: RoundParams, holdout: Rows
-    ) -> _Final:
+    def fit_tree(self, partition: TreePartition, rest: RowSource, metric: Metric, params: RoundParams) -> _Final:
         """Fit a machine to each leaf of a tree, with the learned features or with features of its own."""
         begin = time.perf_counter()
         total = _total_weight(rest) if self.ridge_grows else None
@@ -275,12 +273,7 @@ class PartsLearner:
         rng = torch.Generator().manual_seed(self.run.candidate.seed)
         few = torch.randperm(rest.n_rows, generator=rng)[: self.plan.screen_rows].sort().values
         spare, spare_info = fit_leaf(rest.take(few))
-        own = None
-        # Where round 0 was selected, or a threshold, learned features predict no better than the columns themselves.
-        if partition.features != "shared" and self.member.round and self.feature_threshold is None:
-            own_solver = OwnFeatureSolver(fit_leaf, self.member.round)
-            judges = holdout if partition.features == "auto" else None
-            own = OwnFeatures(own_solver, judges, self.loss, partition.seed)
+        own = self.own_features(partition, fit_leaf)
         machine, info, rows = fit_tree(partition, rest, metric, fit_leaf, (spare, few), self.context, own)
         if isnan(info.ridge):  # no leaf was solved: the numbers are those of the model in their place
             info = replace(spare_info, solver=info.solver, status=info.status)
@@ -288,6 +281,17 @@ class PartsLearner:
             self.context.interrupted = True
         record = make_record(self.member.round, params, metric, info, time.perf_counter() - begin)
         return _Final(machine, record, rows, rows)
+
+    def own_features(self, partition: TreePartition, fit_leaf: LeafSolver) -> OwnFeatures | None:
+        """Return how leaves may learn features of their own; None where all of them use the same ones."""
+        # Where round 0 was selected, or a threshold, learned features predict no better than the columns themselves.
+        if partition.features == "shared" or not self.member.round or self.feature_threshold is not None:
+            return None
+        # Other rows of a leaf do not judge where they must not be predicted from the same group, or from later rows.
+        if partition.features == "auto" and self.plan.split_by:
+            return None
+        loss = self.loss if partition.features == "auto" else None
+        return OwnFeatures(OwnFeatureSolver(fit_leaf, self.member.round), loss, partition.seed)
 
     @property
     def screened_weight(self) -> float:
