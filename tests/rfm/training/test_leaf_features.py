@@ -153,6 +153,12 @@ class TestDecision:
         assert not self.decide(errors, 0.996 * errors)
         assert self.decide(errors, 0.99 * errors)
 
+    def test_no_other_rows_decide_for_the_shared_features(self):
+        data = make_rows(1, D)
+        trial = OwnFeatureSolver(solver(), 1).trial(data)
+        assert len(trial.rows) == 0
+        assert not OwnFeatures(OwnFeatureSolver(solver(), 1), squared_loss).are_better([trial])
+
     def test_rows_count_with_their_weight(self):
         """Own features are right in the first half of the rows and wrong in the second."""
         first = torch.arange(80) < 40

@@ -102,7 +102,7 @@ class OwnFeatureSolver:
 
     def trial(self, rows: Rows) -> LeafTrial:
         """Fit a part of a leaf's rows both ways, and predict other rows of it."""
-        order, count = self._order(rows), min(LEAF_FEATURE_ROWS, int(_TRIED_SHARE * len(rows)))
+        order, count = self._order(rows), min(LEAF_FEATURE_ROWS, max(1, int(_TRIED_SHARE * len(rows))))
         few, others = rows[order[:count].sort().values], rows[order[count : count + _JUDGING_ROWS].sort().values]
         shared, _ = self.shared(few)
         metric = next_metric(self.shared.candidate, shared, self.round)
@@ -126,11 +126,7 @@ class OwnFeatures:
     seed: int = 0
 
     def tried(self, n_leaves: int) -> list[int]:
-        """Return the leaves that are tried: a few random ones.
-
-        >>> sorted(OwnFeatures(None, None).tried(3)), len(OwnFeatures(None, None).tried(100))
-        ([0, 1, 2], 6)
-        """
+        """Return the leaves that are tried: a few random ones."""
         rng = torch.Generator().manual_seed(self.seed)
         found: list[int] = torch.randperm(n_leaves, generator=rng)[:_TRIED_LEAVES].tolist()
         return found
@@ -143,12 +139,14 @@ class OwnFeatures:
         assert self.loss is not None, "there is nothing to decide"
         outputs = torch.cat([trial.outputs for trial in trials], dim=1)
         Y = torch.cat([trial.rows.Y for trial in trials])
+        if not len(Y):  # leaves of one row
+            return False
         weights = torch.cat([trial.rows.shares * trial.rows.total_weight for trial in trials]).to(outputs.dtype)
         losses = self.loss(outputs, Y, weights)
         share = (weights / weights.sum()).to(losses.dtype)
         shared, own = (float(loss @ share) for loss in losses)
         clear = not within_standard_error(losses[0], losses[1], share, _CLEAR)
-        return clear and own <= (1 - _LEAST_GAIN) * shared
+        return clear and shared - own >= _LEAST_GAIN * abs(shared)
 
 
 def mean_metric(machines: Sequence[KernelMachine], like: Metric) -> Metric:

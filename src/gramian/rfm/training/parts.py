@@ -279,7 +279,7 @@ class PartsLearner:
             info = replace(spare_info, solver=info.solver, status=info.status)
         if rows is not None:  # leaves are missing: the checkpoint is still needed
             self.context.interrupted = True
-        record = make_record(self.member.round, params, metric, info, time.perf_counter() - begin)
+        record = make_record(self.member.round, params, machine.metric, info, time.perf_counter() - begin)
         return _Final(machine, record, rows, rows)
 
     def own_features(self, partition: TreePartition, fit_leaf: LeafSolver) -> OwnFeatures | None:
