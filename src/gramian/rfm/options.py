@@ -62,7 +62,7 @@ class TreePartition(Options):
     workers : int, optional
         Leaves solved at a time, each on one thread; None for as many as torch has threads.
     features : "auto", "shared" or "leaf"
-        Whether all leaves share one M, or each learns its own from up to 2,000 of its rows, starting with the shared
+        Whether all leaves share one M, or each learns its own from up to 1,500 of its rows, starting with the shared
         one. ``"auto"`` fits a part of the rows of a few leaves both ways, and other rows of them decide for the whole
         tree; with ``groups`` or ``time`` leaves share M.
 

@@ -87,7 +87,18 @@ class TestOwnFeatures:
         assert seen == [30, 60]
         assert machine.n == 60
 
-    @pytest.mark.parametrize("most", [2000, 30])
+    @pytest.mark.parametrize("given", [None, 20, 100])
+    def test_gradients_are_averaged_over_few_rows(self, given, monkeypatch):
+        monkeypatch.setattr(leaf_features, "LEAF_GRADIENT_ROWS", 30)
+        seen = []
+        real = KernelMachine.moments
+        monkeypatch.setattr(KernelMachine, "moments", lambda self, rows: seen.append(len(rows)) or real(self, rows))
+        update = Agop(max_rows=given)
+        shared = replace(solver(), candidate=replace(solver().candidate, update=update))
+        OwnFeatureSolver(shared, 1)(make_rows(60, D))
+        assert seen == [min(given or 30, 30)]
+
+    @pytest.mark.parametrize("most", [1500, 30])
     def test_a_constant_leaf_has_the_shared_features(self, most, monkeypatch):
         monkeypatch.setattr(leaf_features, "LEAF_FEATURE_ROWS", most)
         data = make_rows(60, D)
@@ -98,7 +109,7 @@ class TestOwnFeatures:
 
 
 class TestTrial:
-    @pytest.mark.parametrize(("n", "fitted", "judging"), [(60, 48, 12), (3500, 2000, 1000)])
+    @pytest.mark.parametrize(("n", "fitted", "judging"), [(60, 48, 12), (3000, 1500, 1000)])
     def test_a_part_is_fitted_both_ways_and_other_rows_are_predicted(self, n, fitted, judging, monkeypatch):
         seen = []
         real = LeafSolver.__call__

@@ -19,6 +19,7 @@ from gramian.core.clock import Clock
 from gramian.core.rows import Rows
 from gramian.core.selection import RowLoss
 from gramian.core.statistics import within_standard_error
+from gramian.features import Agop
 from gramian.kernels import Metric, as_metric
 from gramian.rfm.machine import KernelMachine
 from gramian.rfm.training.plan import Plan
@@ -29,8 +30,10 @@ from gramian.solvers import SolveInfo, Workspace
 
 FitLeaf = Callable[[Rows], tuple[KernelMachine, SolveInfo]]
 """A function from the rows of a leaf to its machine, and how its system was solved."""
-LEAF_FEATURE_ROWS = 2000
+LEAF_FEATURE_ROWS = 1500
 """Rows of a leaf on which its own M is learned, at most; the solve of the leaf uses all of them."""
+LEAF_GRADIENT_ROWS = 500
+"""Rows of these at which an AGOP averages gradients, at most: they cost as much as the solve otherwise."""
 _TRIED_LEAVES = 6
 """Leaves of a tree in which a part of the rows is fitted both ways, at most."""
 _TRIED_SHARE = 0.8
@@ -81,7 +84,7 @@ class LeafTrial:
 
 @dataclass(frozen=True, eq=False)
 class OwnFeatureSolver:
-    """Learns M of a leaf from at most 2,000 of its rows, and solves with it; ``round`` is the number of that round.
+    """Learns M of a leaf from at most 1,500 of its rows, and solves with it; ``round`` is the number of that round.
 
     Where a leaf teaches no features, since its predictions are constant, it uses those of all leaves.
     """
@@ -95,7 +98,7 @@ class OwnFeatureSolver:
         if len(rows) > LEAF_FEATURE_ROWS:
             few = rows[self._order(rows)[:LEAF_FEATURE_ROWS].sort().values]
         machine, info = self.shared(few)
-        metric = next_metric(self.shared.candidate, machine, self.round)
+        metric = self._learned(machine)
         if metric is None:
             return (machine, info) if few is rows else self.shared(rows)
         return replace(self.shared, metric=metric)(rows)
@@ -105,9 +108,16 @@ class OwnFeatureSolver:
         order, count = self._order(rows), min(LEAF_FEATURE_ROWS, max(1, int(_TRIED_SHARE * len(rows))))
         few, others = rows[order[:count].sort().values], rows[order[count : count + _JUDGING_ROWS].sort().values]
         shared, _ = self.shared(few)
-        metric = next_metric(self.shared.candidate, shared, self.round)
+        metric = self._learned(shared)
         own = shared if metric is None else replace(self.shared, metric=metric)(few)[0]
         return LeafTrial(torch.stack([machine.predict_once(others.X) for machine in (shared, own)]), others)
+
+    def _learned(self, machine: KernelMachine) -> Metric | None:
+        candidate = self.shared.candidate
+        update = candidate.update
+        if isinstance(update, Agop):
+            update = replace(update, max_rows=min(update.max_rows or LEAF_GRADIENT_ROWS, LEAF_GRADIENT_ROWS))
+        return next_metric(replace(candidate, update=update), machine, self.round)
 
     def _order(self, rows: Rows) -> Int[Tensor, " n"]:
         rng = torch.Generator().manual_seed(self.shared.candidate.seed)
