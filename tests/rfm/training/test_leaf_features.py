@@ -165,8 +165,7 @@ class TestDecision:
         assert self.decide(errors, 0.99 * errors)
 
     def test_no_other_rows_decide_for_the_shared_features(self):
-        data = make_rows(1, D)
-        trial = OwnFeatureSolver(solver(), 1).trial(data)
+        trial = OwnFeatureSolver(solver(), 1).trial(draw(1, switch))
         assert len(trial.rows) == 0
         assert not OwnFeatures(OwnFeatureSolver(solver(), 1), squared_loss).are_better([trial])
 
