@@ -61,7 +61,7 @@ class TreePartition(Options):
         Selects the rows on which directions are found.
     workers : int, optional
         Leaves solved at a time, each on one thread; None for as many as torch has threads.
-    features : "auto", "shared" or "leaf"
+    features : "shared", "leaf" or "auto"
         Whether all leaves share one M, or each learns its own from up to 1,500 of its rows, starting with the shared
         one. ``"auto"`` fits a part of the rows of a few leaves both ways, and other rows of them decide for the whole
         tree; with ``groups`` or ``time`` leaves share M.
@@ -74,7 +74,7 @@ class TreePartition(Options):
     overlap: float = 0.1
     seed: int = 0
     workers: int | None = None
-    features: str = "auto"
+    features: str = "shared"
 
     def __post_init__(self) -> None:
         if self.features not in ("auto", "shared", "leaf"):

@@ -344,7 +344,7 @@ class TestWholeFit:
 
     @pytest.mark.parametrize("split_by", ["groups", "time"])
     def test_rows_of_a_leaf_do_not_judge_where_splits_have_a_condition(self, table, split_by):
-        partition = TreePartition(leaf_rows=200, workers=1)
+        partition = TreePartition(leaf_rows=200, workers=1, features="auto")
         model = RFMRegressor(preset="fast", n_rounds=1, select_round="last", solver=partition)
         model.fit(*table, **{split_by: np.arange(900) // 9})
         assert "features of their own" not in model.rounds_[1].status
