@@ -31,7 +31,7 @@ SIZES = (
 )
 """Rows and memory of the lines of the table."""
 COLUMNS = 50
-MODULES = ("gramian.rfm.training.plan", "gramian.rfm.training.solver_choice")
+MODULES = tuple(f"gramian.rfm.training.{name}" for name in ("plan", "solver_choice", "leaf_features"))
 HEADINGS = ("rows", "memory", "screened on", "compared on", "final model", "solver", "peak, forecast")
 
 

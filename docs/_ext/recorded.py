@@ -125,6 +125,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "inspect_cost": lambda: script("inspect_cost").markdown(record("inspect_cost")),
     "whitened_training": lambda: script("whitened_training").markdown(record("whitened_training")),
     "default_speed": lambda: script("default_speed").markdown(record("default_speed")),
+    "leaf_features": lambda: script("leaf_features").markdown(record("leaf_features")),
     "scale": lambda: script("scale").table(),
     "verdicts": verdicts,
 }

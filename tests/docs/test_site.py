@@ -7,7 +7,7 @@ import re
 import pytest
 
 from gramian.rfm import Plan
-from gramian.rfm.training import plan, solver_choice
+from gramian.rfm.training import leaf_features, plan, solver_choice
 from pages import FOLDER, ROOT, pages
 
 pytest.importorskip("sphinx", reason="the documentation's tools are not installed")
@@ -71,13 +71,28 @@ def test_every_constant_of_the_plan_is_listed_with_its_reason(plans):
     listed = {name: (value, reason) for _, name, value, reason in plans.constants()}
     numbers = {
         name
-        for module in (plan, solver_choice)
+        for module in (plan, solver_choice, leaf_features)
         for name, value in vars(module).items()
         if re.fullmatch(r"_?[A-Z][A-Z_]+", name) and isinstance(value, int | float | tuple)
     }
     assert set(listed) == numbers
     assert listed["SCREEN_ROWS"][0] == f"{plan.SCREEN_ROWS:,}"
     assert all(reason.endswith(".") for _, reason in listed.values())
+
+
+def test_the_table_of_leaf_features_is_printed_from_its_record(recorded):
+    assert "```{recorded} leaf_features" in (FOLDER / "scale.md").read_text(encoding="utf-8")
+    runs = {(run["table"], run["features"]): run for run in recorded.record("leaf_features")}
+    rows = rows_of(recorded.TABLES["leaf_features"]())
+    assert len(rows) == len({table for table, _ in runs}) > 1
+    for row, table in zip(rows, dict.fromkeys(table for table, _ in runs), strict=True):
+        shared, auto = runs[table, "shared"], runs[table, "auto"]
+        assert row[0] == table.split(":")[0].rpartition("/")[2]
+        assert row[3] == f"{shared['error']:.4f}"
+        assert row[5] == f"{auto['error'] / shared['error']:.3f}"
+        assert row[9] == f"{auto['seconds'] / shared['seconds']:.2f}"
+        assert (row[6] == "own") == auto["own"]
+        assert not table.startswith("grinsztajn") or "-choosing/" in table
 
 
 def test_the_page_of_whitened_training_is_made_from_its_record(recorded):

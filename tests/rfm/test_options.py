@@ -184,7 +184,9 @@ class TestCompute:
 
 
 class TestTreePartition:
-    @pytest.mark.parametrize("options", [{"leaf_rows": 1}, {"overlap": 0.5}, {"overlap": -0.1}, {"workers": 0}])
+    @pytest.mark.parametrize(
+        "options", [{"leaf_rows": 1}, {"overlap": 0.5}, {"overlap": -0.1}, {"workers": 0}, {"features": "own"}]
+    )
     def test_a_tree_that_makes_no_sense_is_refused(self, options):
         with pytest.raises(ValueError, match=next(iter(options))):
             TreePartition(**options)

@@ -61,6 +61,10 @@ class TreePartition(Options):
         Selects the rows on which directions are found.
     workers : int, optional
         Leaves solved at a time, each on one thread; None for as many as torch has threads.
+    features : "shared", "leaf" or "auto"
+        Whether all leaves share one M, or each learns its own from up to 1,500 of its rows, starting with the shared
+        one. ``"auto"`` fits a part of the rows of a few leaves both ways, and other rows of them decide for the whole
+        tree; with ``groups`` or ``time`` leaves share M.
 
     >>> TreePartition(leaf_rows=2000, overlap=0.0).n_centers(1_000_000)
     1000000
@@ -70,8 +74,11 @@ class TreePartition(Options):
     overlap: float = 0.1
     seed: int = 0
     workers: int | None = None
+    features: str = "shared"
 
     def __post_init__(self) -> None:
+        if self.features not in ("auto", "shared", "leaf"):
+            raise ValueError(f'TreePartition needs features of "auto", "shared" or "leaf", got {self.features!r}')
         if self.leaf_rows < 2:
             raise ValueError(f"TreePartition needs leaf_rows of at least 2, got {self.leaf_rows}")
         if self.workers is not None and self.workers < 1:

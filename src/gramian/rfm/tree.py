@@ -114,7 +114,7 @@ class TreeMachine:
     rows : tuple of Tensor of int
         The training rows of each leaf; rows in bands belong to several leaves.
     metric : Metric
-        The features that all leaves share.
+        The features that all leaves share; where leaves have their own, the mean of these, weighted by their rows.
 
     >>> from gramian.kernels import Gaussian, Identity, KernelOperator
     >>> def leaf(at, value):

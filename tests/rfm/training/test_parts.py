@@ -14,13 +14,13 @@ from gramian.kernels import Identity, Laplace
 from gramian.rfm.options import TreePartition
 from gramian.rfm.training import parts
 from gramian.rfm.training.context import Checkpoint, FitContext
-from gramian.rfm.training.parts import LeafSolver, PartsLearner, mean_error
+from gramian.rfm.training.parts import PartsLearner, mean_error
 from gramian.rfm.training.plan import Plan
 from gramian.rfm.training.rounds import next_metric, solve_round
-from gramian.rfm.training.tuning import FixedParams, RoundParams, median_distance
+from gramian.rfm.training.tuning import FixedParams, RoundParams
 from gramian.rfm.tree import TreeMachine
 from gramian.solvers import Nystrom, Workspace
-from small_training import FakeTime, Stops, make_candidate, make_plan, make_rows, make_run, make_task, naive_coef
+from small_training import FakeTime, Stops, make_candidate, make_plan, make_rows, make_run, make_task
 
 NYSTROM = importlib.import_module("gramian.solvers.nystrom")
 SCREENED = torch.arange(20, 60)
@@ -214,26 +214,6 @@ class TestRefit:
         assert isinstance(found.ensemble.best, TreeMachine)
         assert torch.equal(found.rows, torch.arange(20, 200))
         assert "leaves of" in found.record.status
-
-
-class TestLeaves:
-    def leaf(self, data, total_weight=None):
-        plan = Plan.for_size(1000, 3, 1, 10**9, dtype=torch.float64, solver=TreePartition(leaf_rows=100))
-        params = RoundParams(Laplace(5.0), 1e-2, bandwidth_scale=2.0)
-        candidate = make_candidate(kernel=Laplace("median"))
-        return LeafSolver(plan, candidate, params, Identity(3), total_weight, at_once=1)(data)
-
-    def test_a_leaf_is_solved_exactly_with_its_own_median_distance(self):
-        data = make_rows(60)
-        machine, info = self.leaf(data)
-        assert machine.kernel.length == pytest.approx(2 * median_distance(Laplace(), Identity(3), data.X, seed=0))
-        torch.testing.assert_close(machine.coef, naive_coef(machine, data, 1e-2), rtol=1e-6, atol=1e-8)
-        assert info.residual < 1e-6
-
-    def test_a_ridge_per_row_is_shared_among_the_leaves(self):
-        data = make_rows(60, weighted=True)
-        _, info = self.leaf(data, total_weight=10 * data.total_weight)
-        assert info.ridge == pytest.approx(1e-3)
 
 
 def test_budgets_are_shared_among_leaves_and_by_nothing_else(monkeypatch):

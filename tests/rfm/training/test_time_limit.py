@@ -281,6 +281,8 @@ def test_a_tree_of_more_rows_takes_longer():
     times = [tree_seconds(TreePartition(), n, 10, 1) for n in (10**4, 10**5, 10**6)]
     assert times == sorted(times)
     assert times[2] < 30 * times[1], "linear in the rows, but for the bands"
+    shared, own = (tree_seconds(TreePartition(features=name), 10**5, 10, 1) for name in ("shared", "leaf"))
+    assert shared < own < 2 * shared, "features of their own take a solve on a part of each leaf's rows"
 
 
 @pytest.mark.parametrize("estimator", [RFMRegressor, RFMClassifier])

@@ -15,7 +15,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from gramian.core.clock import Clock, TimeLimitReached
+from gramian.core.clock import TimeLimitReached
 from gramian.core.freed_memory import return_freed_memory
 from gramian.core.rows import Rows, RowSource, SelectedColumns, SelectedRows
 from gramian.core.selection import Member, RowLoss, mean_error, squared_loss
@@ -26,14 +26,15 @@ from gramian.rfm.model import Ensemble
 from gramian.rfm.options import AnySolver, TreePartition
 from gramian.rfm.training.context import FitContext
 from gramian.rfm.training.grow_tree import fit_tree
+from gramian.rfm.training.leaf_features import LEAF_FEATURE_ROWS, LeafSolver, OwnFeatures, OwnFeatureSolver
 from gramian.rfm.training.plan import PROBE_ROWS, Plan
 from gramian.rfm.training.refit import Refitted, select_columns
-from gramian.rfm.training.rounds import Candidate, Round, Run, make_record, next_metric, solve_round
+from gramian.rfm.training.rounds import Round, Run, make_record, next_metric, solve_round
 from gramian.rfm.training.solver_choice import PART_ROWS, choose_part_solvers, leaf_solver
 from gramian.rfm.training.time_limit import check_solved, largest_size, solve_within
-from gramian.rfm.training.tuning import ReplayedParams, RoundParams, RoundTuner, with_median_bandwidth
+from gramian.rfm.training.tuning import ReplayedParams, RoundParams, RoundTuner
 from gramian.rfm.tree import TreeMachine
-from gramian.solvers import Direct, EigenPro, Nystrom, SolveInfo, Solver, StreamedSystem, Workspace
+from gramian.solvers import Direct, EigenPro, Nystrom, Solver, StreamedSystem, Workspace
 from gramian.solvers.base import entry_seconds
 
 _FEATURE_SHARE = 0.5
@@ -264,7 +265,7 @@ class PartsLearner:
         return self.solve_last_round(SelectedColumns(rest, support), identity, params, holdout_rows)
 
     def fit_tree(self, partition: TreePartition, rest: RowSource, metric: Metric, params: RoundParams) -> _Final:
-        """Fit a machine to each leaf of a tree, with the learned features."""
+        """Fit a machine to each leaf of a tree, with the learned features or with features of its own."""
         begin = time.perf_counter()
         total = _total_weight(rest) if self.ridge_grows else None
         clock = None if self.context.pool.remote else self.context.clock  # other processes have other clocks
@@ -272,46 +273,30 @@ class PartsLearner:
         rng = torch.Generator().manual_seed(self.run.candidate.seed)
         few = torch.randperm(rest.n_rows, generator=rng)[: self.plan.screen_rows].sort().values
         spare, spare_info = fit_leaf(rest.take(few))
-        machine, info, rows = fit_tree(partition, rest, metric, fit_leaf, (spare, few), self.context)
+        own = self.own_features(partition, fit_leaf)
+        machine, info, rows = fit_tree(partition, rest, metric, fit_leaf, (spare, few), self.context, own)
         if isnan(info.ridge):  # no leaf was solved: the numbers are those of the model in their place
             info = replace(spare_info, solver=info.solver, status=info.status)
         if rows is not None:  # leaves are missing: the checkpoint is still needed
             self.context.interrupted = True
-        record = make_record(self.member.round, params, metric, info, time.perf_counter() - begin)
+        record = make_record(self.member.round, params, machine.metric, info, time.perf_counter() - begin)
         return _Final(machine, record, rows, rows)
+
+    def own_features(self, partition: TreePartition, fit_leaf: LeafSolver) -> OwnFeatures | None:
+        """Return how leaves may learn features of their own; None where all of them use the same ones."""
+        # Where round 0 was selected, or a threshold, learned features predict no better than the columns themselves.
+        if partition.features == "shared" or not self.member.round or self.feature_threshold is not None:
+            return None
+        # Other rows of a leaf do not judge where they must not be predicted from the same group, or from later rows.
+        if partition.features == "auto" and self.plan.split_by:
+            return None
+        loss = self.loss if partition.features == "auto" else None
+        return OwnFeatures(OwnFeatureSolver(fit_leaf, self.member.round), loss, partition.seed)
 
     @property
     def screened_weight(self) -> float:
         """Total weight of the rows of the screening."""
         return self.source.take(self.order[: self.plan.screen_rows].sort().values).total_weight
-
-
-@dataclass(frozen=True, eq=False)
-class LeafSolver:
-    """Solves exactly for the rows of a leaf, with a multiple of their own median distance as bandwidth.
-
-    ``at_once`` leaves are solved at a time; it is a field because torch has one thread inside each of them.
-    """
-
-    plan: Plan
-    candidate: Candidate
-    params: RoundParams
-    metric: Metric
-    total_weight: float | None
-    at_once: int
-    clock: Clock | None = None
-
-    def __call__(self, rows: Rows) -> tuple[KernelMachine, SolveInfo]:
-        """Return the machine of a leaf, and how its system was solved."""
-        part = 1.0 if self.total_weight is None else rows.total_weight / self.total_weight
-        base = with_median_bandwidth(self.candidate.kernel, self.metric, rows.X, self.candidate.seed)
-        params = replace(self.params, kernel=base.times(self.params.bandwidth_scale), ridge=part * self.params.ridge)
-        solver, _ = self.plan.part_solvers(rows, self.at_once)
-        max_bytes, clock = self.candidate.max_bytes, self.clock
-        machine, info = solve_round(solver, max_bytes, rows, params, self.metric, None, Workspace(), clock)
-        if clock is not None:
-            check_solved(clock, info)
-        return machine, info
 
 
 def _most(solver: AnySolver, n: int) -> int:
@@ -327,7 +312,9 @@ def _rows(solver: AnySolver, size: int, n: int) -> int:
 
 
 def tree_seconds(partition: TreePartition, n: int, columns: int, outputs: int) -> float:
-    """Return the nominal time of a tree: exact solves in its leaves, and one on a few rows for each split.
+    """Return the nominal time of a tree: exact solves in its leaves, and two on a few rows for each split.
+
+    Where leaves may learn features of their own, there is one more on a few rows of each.
 
     >>> tree_seconds(TreePartition(), 10**6, 10, 1) > 5 * tree_seconds(TreePartition(), 10**5, 10, 1)
     True
@@ -335,7 +322,11 @@ def tree_seconds(partition: TreePartition, n: int, columns: int, outputs: int) -
     leaf = min(n, partition.leaf_rows)
     leaves = -(-partition.n_centers(n) // leaf)
     each = leaf_solver(leaf).seconds_needed(leaf, columns, outputs)
-    return leaves * (each + 2 * Direct().seconds_needed(PROBE_ROWS, columns, outputs))
+    probes = 2 * Direct().seconds_needed(PROBE_ROWS, columns, outputs)
+    if partition.features != "shared":
+        few = min(leaf, LEAF_FEATURE_ROWS)
+        probes += _WITH_GRADIENTS * Direct().seconds_needed(few, columns, outputs)
+    return leaves * (each + probes)
 
 
 def _total_weight(source: RowSource) -> float:

@@ -105,7 +105,7 @@ class Plan(Renderable):
 
     >>> plan = Plan.for_size(100_000, 50, 1, budget=10**9)
     >>> plan.validation, plan.refit, plan.solver
-    ('holdout', 'growing parts', TreePartition(leaf_rows=8000, overlap=0.1, seed=0, workers=None))
+    ('holdout', 'growing parts', TreePartition(leaf_rows=8000, overlap=0.1, seed=0, workers=None, features='shared'))
     """
 
     n: int
