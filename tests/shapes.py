@@ -51,14 +51,15 @@ def checked(thing: Callable[..., Any]) -> Callable[..., Any]:
         return _by_jaxtyping(thing, typechecker=_beartyped)
     copy = _with_types(thing)
     typed = _beartyped(copy)
-    if not any(_has_shapes(hint) for hint in copy.__annotations__.values()):
-        return functools.wraps(thing)(typed)
+    shaped = any(_has_shapes(hint) for hint in copy.__annotations__.values())
 
     @functools.wraps(thing)
     def call(*args: Any, **kwargs: Any) -> Any:
         __tracebackhide__ = True
         if config.jaxtyping_disable:
             return thing(*args, **kwargs)
+        if not shaped:
+            return typed(*args, **kwargs)
         with _SIZES:
             return typed(*args, **kwargs)
 

@@ -1,17 +1,20 @@
 """The checker of the test run refuses what jaxtyping's own refuses."""
 
 import inspect
+import itertools
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 import pytest
 import torch
-from jaxtyping import Float, TypeCheckError, config
+from jaxtyping import AnnotationError, Float, Int, TypeCheckError, config
+from jaxtyping._storage import get_shape_memo
 from torch import Tensor
 
 from gramian.features import agop
 from gramian.kernels import Laplace
-from shapes import checked
+from shapes import _SIZES, _by_jaxtyping_compared, _matches, checked
 
 
 @checked
@@ -93,3 +96,23 @@ def test_functions_and_methods_of_the_library_are_checked():
         agop(torch.ones(3))
     with pytest.raises(TypeCheckError):
         Laplace(bandwidth=[1.0])
+
+
+HINTS = [Float[Tensor, "n d"], Float[Tensor, " n"], Float[Tensor, "n n"], Float[Tensor, "n 2"], Float[Tensor, "n _k"],
+         Float[Tensor, "*batch d"], Float[Tensor, "n+1"], Float[Tensor, ""], Int[Tensor, "n d"]]  # fmt: skip
+THINGS = [torch.ones(2, 2), torch.ones(2, 3), torch.ones(3, 2), torch.ones(2), torch.ones(3), torch.tensor(1.0),
+          torch.ones(2, 2).long(), torch.ones(2, 2, 3), None, 1.0]  # fmt: skip
+
+
+@pytest.mark.parametrize("hint", HINTS, ids=lambda hint: f"{hint.dtype.__name__} {hint.dim_str}")
+def test_one_comparison_gives_the_answer_of_jaxtyping_and_remembers_the_same_sizes(hint):
+    """In each pair the second comparison depends on the sizes that the first has left."""
+    for first, second in itertools.product(THINGS, THINGS):
+        answers = []
+        for compared in (_matches, _by_jaxtyping_compared):
+            with _SIZES:
+                found = [compared(Float[Tensor, "n d"], first)]
+                with suppress(AnnotationError):  # n + 1 where no n is known
+                    found.append(compared(hint, second))
+                answers.append((found, dict(get_shape_memo()[0])))
+        assert answers[0] == answers[1], (first, second)

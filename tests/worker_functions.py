@@ -4,6 +4,7 @@ import os
 import signal
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,9 +40,8 @@ class KilledOnce:
     """It will contain the number of the process."""
 
     def __call__(self, *args):
-        try:
-            with self.file.open("x") as file:
-                file.write(str(os.getpid()))
-        except FileExistsError:
-            return self.function(*args)
-        os.kill(os.getpid(), signal.SIGKILL)
+        with suppress(FileExistsError), self.file.open("x") as file:
+            file.write(str(os.getpid()))
+            file.flush()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return self.function(*args)

@@ -2,7 +2,8 @@
 
 from gramian.core.clock import Clock
 from gramian.experiments.cell import ExperimentCell
-from gramian.records import RemainingTime, remaining as module
+from gramian.records import RemainingTime
+from gramian.records import remaining as module
 from small_training import FakeTime
 from toy_experiments import Walk, toy
 
