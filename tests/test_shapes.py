@@ -3,7 +3,7 @@
 import inspect
 import itertools
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 
 import pytest
@@ -14,7 +14,7 @@ from torch import Tensor
 
 from gramian.features import agop
 from gramian.kernels import Laplace
-from shapes import _SIZES, _by_jaxtyping_compared, _matches, checked
+from shapes import _SIZES, _by_jaxtyping_compared, _matches, calls, checked
 
 
 @checked
@@ -84,6 +84,22 @@ def test_fields_of_a_dataclass_are_checked_and_names_nobody_can_look_up_are_not(
 def test_the_signature_and_the_docstring_stay():
     assert list(inspect.signature(product).parameters) == ["A", "B", "scale"]
     assert inspect.getdoc(product) == "Multiply two matrices."
+
+
+def test_a_hundred_calls_are_checked_and_every_tenth_of_those_that_follow():
+    square = torch.ones(2, 2)
+    for call in range(1, 131):
+        with pytest.raises(TypeCheckError) if call > 100 and call % 10 == 0 else nullcontext():
+            transposed(square if call <= 100 else A)
+    with pytest.raises(TypeCheckError):
+        list(map(rows, [A] * 111, [torch.ones(3)] * 101 + [torch.ones(2)] * 10))
+
+
+@pytest.mark.parametrize("again", range(2))
+def test_a_test_does_not_count_the_calls_of_another(again):
+    for _ in range(100):
+        transposed(torch.ones(2, 2))
+    assert calls[transposed.__wrapped__] == 100
 
 
 def test_switched_off_nothing_is_compared(monkeypatch):
