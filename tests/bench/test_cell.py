@@ -64,7 +64,7 @@ def test_a_run_survives_its_methods_and_resumes(folder, tmp_path, caplog):
     rest = [line for line in lines if json.loads(line)["method"] != "tree"]
     store.path.write_text("".join(rest) + lines[0][:40])  # the kill came in the middle of a line
     with caplog.at_level(logging.WARNING, logger="gramian"):
-        again = run(todo, store, jobs=2, keep_failed=True)
+        again = run(todo, store, keep_failed=True)
     assert "line 6 is not a whole record" in caplog.text
     added = store.path.read_text().splitlines()[6:]
     assert [json.loads(line)["method"] for line in added] == ["tree", "tree"]
