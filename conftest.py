@@ -2,9 +2,14 @@
 
 import gc
 
-from shapes import install
+import shapes
 
-install()
+shapes.install()
+
+
+def pytest_runtest_setup() -> None:
+    """Let every test begin with calls that are checked."""
+    shapes.calls.clear()
 
 
 def pytest_collection_finish() -> None:

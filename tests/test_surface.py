@@ -26,7 +26,7 @@ HOMES = {
 
 
 def fresh(code: str) -> str:
-    """What a program prints in a process that has imported nothing yet."""
+    """Return the output of a program in a process that has imported nothing yet."""
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
 
 

@@ -44,13 +44,16 @@ def test_a_run_survives_its_methods_and_resumes(folder, tmp_path, caplog):
     store = LinesStore(tmp_path / "deep" / "results.jsonl")
     options = {"folder": folder, "find": failing_methods.find}
     todo = cells("uci-small", ["tree", "dummy"], ["sign", "bands"], splits=1, **options)
-    todo += cells("uci-small", ["raises", "dies", "sleeps"], ["sign"], splits=1, **options)
+    todo += cells("uci-small", ["raises", "dies"], ["sign"], splits=1, **options)
     ticks = []
-    records = run(todo, store, time_limit=2.0, keep_failed=True, tick=lambda cell, record: ticks.append(record))
+    run(todo, store, keep_failed=True, tick=lambda cell, record: ticks.append(record))
+    # A busy machine may need this time for the first import alone: the limit is for the method that never ends.
+    todo += cells("uci-small", ["sleeps"], ["sign"], splits=1, **options)
+    records = run(todo, store, time_limit=1.0, keep_failed=True, tick=lambda cell, record: ticks.append(record))
     assert len(records) == len(ticks) == len(store.all()) == 7
     by_cell = {(r["method"], r["set"]): r for r in records}
     assert "exit code 3" in by_cell["dies", "sign"]["error"]
-    assert "longer than 2 seconds" in by_cell["sleeps", "sign"]["error"]
+    assert "longer than 1 seconds" in by_cell["sleeps", "sign"]["error"]
     assert "no luck" in by_cell["raises", "sign"]["error"]
     for name in ("dies", "sleeps", "raises"):  # all count the same: the most frequent class
         assert by_cell[name, "sign"]["score"] == by_cell["dummy", "sign"]["score"]
@@ -61,7 +64,7 @@ def test_a_run_survives_its_methods_and_resumes(folder, tmp_path, caplog):
     rest = [line for line in lines if json.loads(line)["method"] != "tree"]
     store.path.write_text("".join(rest) + lines[0][:40])  # the kill came in the middle of a line
     with caplog.at_level(logging.WARNING, logger="gramian"):
-        again = run(todo, store, jobs=2, time_limit=2.0, keep_failed=True)
+        again = run(todo, store, keep_failed=True)
     assert "line 6 is not a whole record" in caplog.text
     added = store.path.read_text().splitlines()[6:]
     assert [json.loads(line)["method"] for line in added] == ["tree", "tree"]

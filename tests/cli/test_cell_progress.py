@@ -7,11 +7,15 @@ import pytest
 from rich.console import Console
 
 import gramian.cli.cell_progress as module
+from gramian.core.clock import Clock
 from gramian.experiments.cell import ExperimentCell
+from gramian.records import remaining
+from small_training import FakeTime
 from toy_experiments import SPECS, toy
 
 
 def test_progress_has_a_time_estimate_on_a_terminal_only(monkeypatch, tmp_path):
+    monkeypatch.setattr(remaining, "Clock", lambda: Clock(now=FakeTime()))
     cell, other = ExperimentCell(toy(), SPECS[0], 0), ExperimentCell(toy(), SPECS[0], 1)
     for terminal in (True, False):
         text = StringIO()

@@ -1,4 +1,4 @@
-"""What gramian fit prints at its end."""
+"""The last lines that gramian fit prints."""
 
 import json
 

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import warnings
 from pathlib import Path
 
@@ -30,9 +29,20 @@ def run(*arguments):
     return CliRunner().invoke(cli, [str(a) for a in arguments])
 
 
-def process(*arguments, **options):
+ANNOUNCED = """
+from dataclasses import replace
+import gramian.demo
+first, *rest = gramian.demo.TASKS
+def run(*args):
+    print("begins", flush=True)
+    return first.run(*args)
+gramian.demo.TASKS = (replace(first, run=run), *rest)
+"""
+
+
+def process(*arguments, before="", **options):
     """The command in a process of its own, with pipes."""
-    command = [sys.executable, "-c", "from gramian.cli.main import main; main()", *map(str, arguments)]
+    command = [sys.executable, "-c", f"{before}\nfrom gramian.cli.main import main; main()", *map(str, arguments)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
 
 
@@ -172,13 +182,11 @@ class TestExitCodes:
     @pytest.mark.usefixtures("ctrl_c")
     @pytest.mark.skipif(os.name == "nt", reason="signals of Unix")
     def test_ctrl_c_of_the_process_itself(self, tmp_path):
-        with process("demo", "--out", tmp_path / "figures") as running:
-            deadline = time.monotonic() + 60
-            while not (tmp_path / "figures").exists() and time.monotonic() < deadline:
-                time.sleep(0.05)  # the folder is the first thing the command makes
-            time.sleep(0.3)
+        """The signal comes in the middle of the first task, which says when it begins."""
+        with process("demo", "--out", tmp_path / "figures", before=ANNOUNCED) as running:
+            assert running.stdout.readline() == b"begins\n"
             running.send_signal(signal.SIGINT)
-            _, errors = running.communicate(timeout=60)
+            _, errors = running.communicate(timeout=300)
         assert running.returncode == 130
         assert errors.splitlines()[-1].startswith(b"Interrupted: figures of 0 finished tasks")
         assert b"Traceback" not in errors
@@ -220,14 +228,14 @@ class TestPipes:
         with process("predict", "m.gramian", "long.csv") as running:
             assert running.stdout.readline() == b"prediction\n"
             running.stdout.close()
-            assert running.wait(timeout=60) == 141
+            assert running.wait(timeout=300) == 141
             assert running.stderr.read() == b""
 
     @pytest.mark.skipif(os.name == "nt", reason="pipes of Unix")
     def test_a_reader_that_was_never_there(self):
         with process("info") as running:
             running.stdout.close()
-            assert running.wait(timeout=60) == 141
+            assert running.wait(timeout=300) == 141
             assert running.stderr.read() == b""
 
     def test_json_survives_a_pipe_of_ascii(self, table):
@@ -236,7 +244,7 @@ class TestPipes:
         assert run("fit", "ü.csv", *FIT[2:]).exit_code == 0
         env = {**os.environ, "PYTHONIOENCODING": "ascii"}
         with process("explain", "m.gramian", "ü.csv", "--json", env=env) as running:
-            output, errors = running.communicate(timeout=60)
+            output, errors = running.communicate(timeout=300)
         assert running.returncode == 0, errors
         assert {column["column"] for column in json.loads(output)["columns"]} == {"fläche", "rooms"}
 

@@ -50,7 +50,7 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.fixture
 def asked(monkeypatch):
-    """What would be written, in place of the pages."""
+    """Record the pages that would be written, and write none."""
     calls = []
 
     def write(*things, **options):

@@ -20,7 +20,7 @@ matrices = hnp.arrays(np.float64, (4, 4), elements=st.floats(-10, 10, allow_subn
 
 
 @given(matrices, st.sampled_from([0.25, 0.5, 1.0, 2.0]))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_powers_and_factors_of_a_gram_matrix(B, power):
     A = torch.from_numpy(B @ B.T)
     size = float(A.abs().max()) ** power
@@ -34,7 +34,7 @@ def test_powers_and_factors_of_a_gram_matrix(B, power):
 
 
 @given(matrices, st.floats(0.1, 10), st.floats(-5, 5))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_similarities_are_invariant_to_scale_and_offset(B, scale, offset):
     A = torch.from_numpy(B + 20 * np.eye(4))
     B = torch.from_numpy(B.T - 20 * np.eye(4))

@@ -46,7 +46,7 @@ def test_a_terminal_sees_it_and_it_vanishes():
 
 
 class Notebook:
-    """What a kernel's IPython offers, recorded; no widgets."""
+    """The IPython of a kernel without widgets, which records what is displayed."""
 
     def __init__(self, monkeypatch, kernel=True):
         self.shown: list[str] = []

@@ -1,8 +1,5 @@
 """Two worker processes, and two more of which one will be killed."""
 
-import os
-import signal
-import threading
 from contextlib import contextmanager
 
 import pytest
@@ -23,31 +20,11 @@ def client():
         yield client
 
 
-class FailingCluster:
-    """A client with two workers, of which one is killed with ``kill -9``; Dask starts another."""
-
-    def __init__(self, client):
-        self.client = client
-        self.killed = None
-
-    @contextmanager
-    def one_worker_dies(self, after):
-        """Kill one worker some seconds after the block begins, and check that this was before its end."""
-        killer = threading.Timer(after, self.kill)
-        killer.start()
-        yield
-        assert self.killed is not None, "the work was finished before a worker could be killed"
-        killer.join()
-
-    def kill(self):
-        self.killed = next(iter(self.client.run(os.getpid).values()))
-        os.kill(self.killed, signal.SIGKILL)
-
-
 @pytest.fixture
-def failing_cluster():
+def failing_client():
+    """The client of workers that a test may kill; Dask starts others in their place."""
     with two_workers() as client:
-        yield FailingCluster(client)
+        yield client
 
 
 def _import_gramian():

@@ -1,5 +1,7 @@
 """Fits on a cluster of two processes: the same results, also when one of them is killed."""
 
+import os
+
 import numpy as np
 import pytest
 import torch
@@ -14,6 +16,7 @@ from gramian.rfm.machine import KernelMachine
 from gramian.rfm.training import pooled_moments, validation
 from gramian.rfm.training.context import FitObserver
 from gramian.rfm.training.pooled_moments import PooledMachine
+from worker_functions import KilledOnce
 
 
 def data(n=150):
@@ -96,18 +99,19 @@ class TestFit:
             RFMClassifier(preset="fast").fit(X, y > 0)
         assert [len(ticks)] == expected, "progress counts every round of every split"
 
-    def test_a_worker_killed_in_the_middle_of_a_fit(self, failing_cluster, monkeypatch):
-        X, y = data(600)
-        real = validation.repeat_on_splits
+    def test_a_worker_killed_in_the_middle_of_a_fit(self, failing_client, tmp_path, monkeypatch):
+        X, y = data()
+        real, before = Cluster.run, set(failing_client.run(os.getpid).values())
 
-        def repeat_on_splits(*args, **options):
-            with failing_cluster.one_worker_dies(after=0.1):
-                return real(*args, **options)
+        def run(self, function, shared, items):
+            fatal = function is validation.run_split
+            return real(self, KilledOnce(function, tmp_path / "pid") if fatal else function, shared, items)
 
         here = RFMRegressor(preset="fast", cluster=None).fit(X, y)
-        monkeypatch.setattr(validation, "repeat_on_splits", repeat_on_splits)
-        with failing_cluster.client.as_current():
+        monkeypatch.setattr(Cluster, "run", run)
+        with failing_client.as_current():
             there = RFMRegressor(preset="fast").fit(X, y)
+        assert int((tmp_path / "pid").read_text()) in before
         np.testing.assert_allclose(there.predict(X), here.predict(X), rtol=1e-9)
 
     def test_a_task_on_a_worker_uses_no_cluster(self, client):

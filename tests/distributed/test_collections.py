@@ -1,5 +1,7 @@
 """Dask arrays and frames, with and without a cluster: the model of the same table in memory."""
 
+import os
+import signal
 import weakref
 
 import numpy as np
@@ -15,7 +17,6 @@ import dask.dataframe as dd
 from gramian import RFMClassifier, RFMRegressor
 from gramian.distributed import ClusterRows, DaskBlocks
 from gramian.rfm.training import fit, plan, solver_choice
-from gramian.rfm.training.parts import PartsLearner
 from gramian.solvers import EigenPro, Nystrom
 from gramian.tables.blocks import as_blocks
 
@@ -154,18 +155,21 @@ class TestWithClient:
         assert model.score(X, labels) > 0.8
 
     @pytest.mark.slow  # test_cluster kills a worker in every run
-    def test_a_worker_killed_in_the_middle_of_a_fit(self, failing_cluster, monkeypatch):
+    def test_a_worker_killed_in_the_middle_of_a_fit(self, failing_client, monkeypatch):
         X, y = table()
         here = RFMRegressor(**options()).fit(X, y)
-        real = PartsLearner.solve_last_round
+        real, calls = ClusterRows.reduce, []
 
-        def solve_last_round(*args):
-            with failing_cluster.one_worker_dies(after=0.05):
-                return real(*args)
+        def reduce(*args):
+            calls.append(args)
+            if len(calls) == 3:
+                os.kill(next(iter(failing_client.run(os.getpid).values())), signal.SIGKILL)
+            return real(*args)
 
-        monkeypatch.setattr(PartsLearner, "solve_last_round", solve_last_round)
-        with failing_cluster.client.as_current():
+        monkeypatch.setattr(ClusterRows, "reduce", reduce)
+        with failing_client.as_current():
             there = RFMRegressor(**options()).fit(da.from_array(X, chunks=(400, 4)), da.from_array(y, chunks=400))
+        assert len(calls) > 3
         np.testing.assert_allclose(there.predict(X), here.predict(X), rtol=1e-5, atol=1e-6)
 
     def test_blocks_know_their_numbers_of_rows(self, client):

@@ -10,7 +10,7 @@ from gramian.experiments import papers, registry
 from pages import FOLDER, ROOT, blocks, pages, run
 
 LANGUAGES = {"python", "console", "text", "toml", "yaml", "bash", "bibtex"}
-"""What a block may be; python and console are run, others are shown. A directive stands in braces."""
+"""The kinds of blocks: python and console are run, others are shown. A directive stands in braces."""
 ELSEWHERE = {"cli": "tests/cli/test_docs.py", "networks": "tests/nets/test_docs.py"}
 """Pages of which a test asks more than that they run."""
 NEEDS = {"dask": ("distributed", "pyarrow"), "tuning": ("optuna", "sklearn.callback"), "integrations": ("optuna",)}

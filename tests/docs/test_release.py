@@ -28,7 +28,7 @@ REQUIRED = lower_bounds(PROJECT["dependencies"] + PROJECT["optional-dependencies
 
 
 def same_release(version, bound):
-    """Whether a version begins with the numbers of a bound: 2.4.0 is of 2.4."""
+    """Return True if a version begins with the numbers of a bound: 2.4.0 is of 2.4."""
     return version.split(".")[: len(bound.split("."))] == bound.split(".")
 
 

@@ -1,19 +1,14 @@
 """The built site in a browser: no errors, nothing from the network, navigation, search, themes, a phone."""
 
-import shutil
 from collections.abc import Iterator
 
 import pytest
 
+from browser import chromium, window
 from pages import FOLDER
 
 SITE = FOLDER / "_build/html"
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-pytestmark = [
-    pytest.mark.skipif(not (SITE / "index.html").exists(), reason="no built site: make docs"),
-    pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed"),
-]
+pytestmark = pytest.mark.skipif(not (SITE / "index.html").exists(), reason="no built site: make docs")
 PAGES = ["index", "start", "tutorial_table", "howto", "peers", "architecture", "scale", "glossary", "papers",
          "reference", "api/gramian.kernels", "idea_rfm", "notation", "stability",
          "api/names/gramian.RFMRegressor", "auto_examples/index", "theory"]  # fmt: skip
@@ -21,17 +16,15 @@ PAGES = ["index", "start", "tutorial_table", "howto", "peers", "architecture", "
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator:
-    with playwright.sync_playwright() as driver:
-        opened = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+    with chromium() as opened:
         yield opened
-        opened.close()
 
 
 @pytest.fixture(params=[("light", 1280), ("dark", 1280), ("light", 390)], ids=["light", "dark", "phone"])
 def view(request, browser) -> Iterator:
     """Return a page that records errors and requests to the network."""
     scheme, width = request.param
-    context = browser.new_context(viewport={"width": width, "height": 844}, color_scheme=scheme)
+    context = window(browser, viewport={"width": width, "height": 844}, color_scheme=scheme)
     page = context.new_page()
     page.wrong = []
     page.on("console", lambda message: page.wrong.append(message.text) if message.type == "error" else None)
@@ -50,19 +43,25 @@ def test_pages_are_quiet_offline_and_as_wide_as_the_window(view):
     assert view.wrong == []
 
 
+def found_by_search(page, name):
+    """Wait until all results are listed, which appear one by one, and check that a page is among them."""
+    page.wait_for_function("document.querySelector('#search-results .search-summary')?.textContent")
+    found = [link.get_attribute("href") for link in page.locator("#search-results li a").all()]
+    assert any(f"{name}.html" in address for address in found), (page.url, found)
+
+
 def test_navigation_and_search(view):
     view.goto((SITE / "index.html").as_uri())
     view.get_by_role("link", name="Start in five minutes").last.click()
+    view.wait_for_url("**/start.html")
     assert view.title().startswith("Start in five minutes")
     view.goto((SITE / "search.html").as_uri() + "?q=leverage")
-    view.wait_for_selector("#search-results li a")
-    found = [link.get_attribute("href") for link in view.locator("#search-results li a").all()]
-    assert any("scale.html" in address for address in found), found
+    found_by_search(view, "scale")
     assert view.wrong == []
 
 
 def test_formulas_are_drawn_without_the_network(browser):
-    page = browser.new_page()
+    page = window(browser).new_page()
     asked = []
     page.on("request", lambda request: asked.append(request.url) if request.url.startswith("http") else None)
     for name in ("idea_alignment", "idea_rfm", "idea_fact", "idea_gram", "theory", "notation", "networks"):
@@ -71,15 +70,13 @@ def test_formulas_are_drawn_without_the_network(browser):
         assert page.evaluate("document.querySelectorAll('mjx-container svg').length") > 10, name
         assert page.evaluate("document.querySelectorAll('.math:not(:has(mjx-container))').length") == 0, name
         assert page.evaluate("document.querySelectorAll('mjx-merror, [data-mjx-error]').length") == 0, name
-    page.close()
+    page.context.close()
     assert asked == []
 
 
 def test_words_of_newcomers_are_found(browser):
-    page = browser.new_page()
+    page = window(browser).new_page()
     for word, wanted in {"sparse": "tables", "cite": "papers", "arxiv": "papers"}.items():
         page.goto((SITE / "search.html").as_uri() + f"?q={word}")
-        page.wait_for_selector("#search-results li a")
-        found = [link.get_attribute("href") for link in page.locator("#search-results li a").all()]
-        assert any(f"{wanted}.html" in address for address in found), (word, found)
-    page.close()
+        found_by_search(page, wanted)
+    page.context.close()

@@ -77,7 +77,7 @@ arrays = hnp.arrays(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.tuples(nested, arrays))
 def test_any_mixture_is_read_as_it_was_written(tmp_path_factory, value):
     path = tmp_path_factory.getbasetemp() / "mixture.gramian"

@@ -39,7 +39,7 @@ def watch(model, **options):
 
 
 def plain_loop(model, monitor, optimizer, epochs=EPOCHS):
-    """What the trainers do, in five lines: the twin."""
+    """The work of the trainers in five lines: the twin."""
     for _ in range(epochs):
         for x, y in zip(X.split(BATCH), LABELS.split(BATCH), strict=True):
             optimizer.zero_grad()

@@ -59,7 +59,7 @@ def test_monitor_measures_every_k_steps_and_disturbs_nothing():
 
 
 def test_between_measurements_the_monitor_runs_nothing_and_keeps_nothing():
-    """What it costs then is one product per weight: no forward pass, no hook, no new tensor after the first step."""
+    """Its cost is then one product per weight: no forward pass, no hook, no new tensor after the first step."""
     model = seeded(mlp)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     monitor = Monitor(model, (X, LABELS), "cross_entropy", every=50, optimizer=optimizer)

@@ -81,12 +81,12 @@ def test_a_run_that_is_ended_midway_resumes(tmp_path, how):
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
     process = subprocess.Popen([sys.executable, str(script)], env=environment, stderr=subprocess.DEVNULL)
     try:
-        _until((tmp_path / "pid").exists, 120)
+        _until(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text(), 300)
         process.send_signal(how)
-        process.wait(30)
+        process.wait(120)
     finally:
         process.kill()
-    _until(lambda: not _alive(int((tmp_path / "pid").read_text())), 30)  # no worker remains
+    _until(lambda: not _alive(int((tmp_path / "pid").read_text())), 120)  # no worker remains
     specs = [Walk(n, folder=str(tmp_path), how="wait" if n == 5 else "") for n in (3, 4, 5, 6)]
     experiment, store = toy(specs=specs, seeds=1), ExperimentStore(tmp_path / "out")
     assert marks(tmp_path) == {"3-0": 1, "4-0": 1, "5-0": 1}

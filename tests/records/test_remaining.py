@@ -1,13 +1,16 @@
 """The estimate of the remaining time."""
 
-import pytest
-
+from gramian.core.clock import Clock
 from gramian.experiments.cell import ExperimentCell
 from gramian.records import RemainingTime
+from gramian.records import remaining as module
+from small_training import FakeTime
 from toy_experiments import Walk, toy
 
 
-def test_the_estimate_uses_the_most_similar_finished_cells():
+def test_the_estimate_uses_the_most_similar_finished_cells(monkeypatch):
+    time = FakeTime()
+    monkeypatch.setattr(module, "Clock", lambda: Clock(now=time))
     experiment, other = toy(seeds=2), toy("x/other")
     waiting = [
         ExperimentCell(experiment, Walk(5), 0),
@@ -22,10 +25,12 @@ def test_the_estimate_uses_the_most_similar_finished_cells():
 
     before = [(ExperimentCell(experiment, Walk(5), 1), done(100.0))]
     remaining = RemainingTime(waiting, before, jobs=1)
-    assert remaining.seconds() == pytest.approx(300, abs=1)  # nothing else is known
+    assert remaining.seconds() == 300  # nothing else is known
+    time.now += 20
+    assert remaining.seconds() == 280  # the work since then
     remaining.tick(waiting[1], done(40.0))
-    assert remaining.seconds() == pytest.approx(100 + 70, abs=1)  # the same spec, and the mean of all
-    assert RemainingTime(waiting, before, jobs=2).seconds() == pytest.approx(150, abs=1)
+    assert remaining.seconds() == 100 + 70  # the same spec, and the mean of all
+    assert RemainingTime(waiting, before, jobs=2).seconds() == 150
     for cell in (waiting[0], waiting[2]):
         remaining.tick(cell, done(1.0))
     assert remaining.seconds() == 0

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from browser import window
 from gramian import RFMClassifier, RFMRegressor
 from gramian.experiments.cell import ExperimentCell
 from gramian.experiments.page import write_page
@@ -189,7 +190,7 @@ def test_a_printed_page_is_light_and_all_parts_are_open(open_page, pages):
 
 
 def test_without_scripts_all_panels_are_visible(browser, pages):
-    context = browser.new_context(java_script_enabled=False)
+    context = window(browser, java_script_enabled=False)
     page = context.new_page()
     page.goto(pages["model"].as_uri())
     assert page.locator("#directions [role=tabpanel]:visible").count() == 4
@@ -233,12 +234,10 @@ def test_names_are_shown_as_text(open_page, pages):
 def test_tables_are_whole_or_say_that_they_scroll_and_names_break_within_no_word(open_page, pages, width):
     page = open_page(pages["model"], width=width)
     page.evaluate("document.querySelectorAll('details').forEach(part => part.open = true)")
-    page.wait_for_timeout(100)
-    wide = page.evaluate(
+    page.wait_for_function(  # the sign is set by an event that follows the opening
         "[...document.querySelectorAll('.gramian-result')].filter(r => r.scrollWidth > r.clientWidth + 1)"
-        ".map(r => [r.getAttribute('aria-label'), getComputedStyle(r, '::before').content])"
+        ".every(r => getComputedStyle(r, '::before').content.includes('Scroll sideways'))"
     )
-    assert all("Scroll sideways" in sign for _, sign in wide), wide
     main = ("summary", "scores", "predicted-and-true-values", "importances", "effects-of-columns", "calibration")
     hidden = page.evaluate(
         f"{list(main)}.flatMap(id => [...document.getElementById(id).querySelectorAll('.gramian-result')])"

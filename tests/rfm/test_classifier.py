@@ -1,4 +1,4 @@
-"""What only the classifier does: classes and their weights, probabilities, prediction sets."""
+"""Behaviour of the classifier alone: classes and their weights, probabilities, prediction sets."""
 
 import numpy as np
 import pytest

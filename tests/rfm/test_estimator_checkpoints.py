@@ -131,16 +131,18 @@ def test_arguments_that_cannot_be_resumed_are_refused(tmp_path):
 
 SCRIPT = """
 import sys, time
+from pathlib import Path
 sys.path[:0] = {path!r}
 import gramian.rfm.training.rounds as rounds
 from gramian import RFMRegressor
 from test_estimator_checkpoints import data
 
 real = rounds.solve_round
-def slow(*args):  # so that the process can be killed in the middle
-    time.sleep(0.1)
+def waiting(*args):  # so that the process can be killed in the middle
+    if len(list(Path({folder!r}).glob("*/*.gramian"))) >= 3:
+        time.sleep(600)
     return real(*args)
-rounds.solve_round = slow
+rounds.solve_round = waiting
 X, y = data()
 RFMRegressor(preset="fast", n_rounds=2, ridge=1e-2, checkpoint={folder!r}).fit(X, y).save({out!r})
 """
@@ -152,12 +154,14 @@ def test_a_killed_process_is_resumed_by_another(tmp_path, monkeypatch):
     places = {"path": [str(here), str(here.parent)], "folder": str(folder), "out": str(out)}
     environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
     process = subprocess.Popen([sys.executable, "-c", textwrap.dedent(SCRIPT.format(**places))], env=environment)
-    deadline = time.monotonic() + 120
-    while len(list(folder.glob("*/*.gramian"))) < 3:
-        assert time.monotonic() < deadline
-        assert process.poll() is None, "the fit was over before it could be killed"
-        time.sleep(0.005)
-    process.send_signal(signal.SIGKILL)
+    deadline = time.monotonic() + 300
+    try:
+        while len(list(folder.glob("*/*.gramian"))) < 3:
+            assert time.monotonic() < deadline
+            assert process.poll() is None, "the fit was over before it could be killed"
+            time.sleep(0.05)
+    finally:
+        process.kill()
     assert process.wait() == -signal.SIGKILL
     assert not out.exists()
     # Round 0 of the second candidate is that of the first, stored once more.

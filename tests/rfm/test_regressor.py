@@ -1,4 +1,4 @@
-"""What only the regressor does: the scale of targets, and intervals."""
+"""Behaviour of the regressor alone: the scale of targets, and intervals."""
 
 import warnings
 

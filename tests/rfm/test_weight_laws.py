@@ -9,13 +9,7 @@ from hypothesis import strategies as st
 from gramian import RFMClassifier, RFMRegressor
 from gramian.tables import TableEncoder
 
-LAWS = settings(
-    deadline=None,
-    max_examples=4,
-    derandomize=True,
-    phases=[Phase.generate],
-    suppress_health_check=list(HealthCheck),
-)
+LAWS = settings(max_examples=4, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
 LEVELS = ["red", "blue", "green", "rare"]
 
 

@@ -83,7 +83,7 @@ def test_an_order_that_no_training_row_showed_is_not_guessed():
     assert words.read("2021-06-05") == dt.datetime(2021, 6, 5)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.lists(st.dates(dt.date(1970, 1, 1), dt.date(2068, 1, 1)), min_size=1, max_size=8), st.randoms())
 def test_neither_the_order_of_texts_nor_an_ambiguous_one_changes_the_reading(days, random):
     texts = [day.strftime("%d/%m/%Y") for day in [*days, dt.date(2020, 5, 31)]]

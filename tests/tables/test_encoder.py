@@ -43,7 +43,7 @@ def object_array(table):
     return np.array([np.fromiter(column, dtype=object, count=len(column)) for column in table.values()]).T
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(tables())
 def test_the_container_does_not_matter(table):
     encoders = {}
@@ -65,7 +65,7 @@ def test_the_container_does_not_matter(table):
         assert needs_encoding(frame) == needs_encoding(frames["pandas"]), name
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(tables(), st.randoms(use_true_random=False))
 def test_the_order_of_rows_does_not_matter(table, random):
     X = object_array(table)
@@ -78,7 +78,7 @@ def test_the_order_of_rows_does_not_matter(table, random):
     assert np.array_equal(encoder.transform(X[order]), encoder.transform(X)[order])
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(tables())
 def test_a_row_is_encoded_alone_as_among_others(table):
     X = object_array(table)

@@ -25,7 +25,7 @@ def same(one, other):
     np.testing.assert_allclose(one.weights_or_ones, other.weights_or_ones, rtol=1e-12)
 
 
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 @given(tables, st.randoms(use_true_random=False))
 def test_the_order_of_rows_has_no_effect(table, random):
     X, y, weights = table
@@ -35,7 +35,7 @@ def test_the_order_of_rows_has_no_effect(table, random):
     same(merge_rows(X, y, weights), merge_rows(X[order], y[order], weights[order]))
 
 
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 @given(tables)
 def test_rows_are_distinct_and_in_lexicographic_order(table):
     X, y, _ = table
@@ -47,7 +47,7 @@ def test_rows_are_distinct_and_in_lexicographic_order(table):
     assert np.array_equal(X[rows.index], rows.X)
 
 
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 @given(tables)
 def test_a_weight_of_two_is_a_repeated_row(table):
     X, y, _ = table

@@ -104,7 +104,7 @@ def test_descriptions_are_words():
     assert NumberText.of(["1k", "2M", "3k"]).description() == "numbers with k for thousands and M for millions"
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.lists(st.floats(-1e9, 1e9).map(lambda x: round(x, 2)), min_size=3, max_size=20, unique=True), st.randoms())
 def test_money_of_both_conventions_is_read_back(values, random):
     """A number written in dollars or in euros is the number again, whatever the others and their order are."""

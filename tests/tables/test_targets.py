@@ -11,7 +11,7 @@ positive = st.lists(st.floats(1e-3, 1e6), min_size=3, max_size=20).map(np.array)
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(y=positive)
 def test_a_transform_and_its_inverse_give_the_target(name, y):
     transform = TargetTransform.fit(name, y)
@@ -19,7 +19,7 @@ def test_a_transform_and_its_inverse_give_the_target(name, y):
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(y=positive)
 def test_transforms_are_increasing(name, y):
     z = TargetTransform.fit(name, y).transform(np.sort(y))

@@ -87,7 +87,7 @@ def test_copies_are_rows_bit_for_bit():
     assert np.array_equal(one.encode(column(texts)), other.encode(column(texts)))
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(st.lists(st.text(max_size=30), min_size=2, max_size=12), st.randoms(use_true_random=False))
 def test_any_text_is_encoded_alone_as_among_others(texts, random):
     known = [text for text in some_texts() if text]

@@ -1,4 +1,4 @@
-"""Where the ansatz fails (paper C, section 4)."""
+"""Networks for which the ansatz fails (paper C, section 4)."""
 
 import math
 

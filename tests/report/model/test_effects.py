@@ -2,12 +2,15 @@
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from gramian import RFMClassifier, RFMRegressor
 from gramian.report.model.effects import column_effects, effect_sentence, effects_section
 from gramian.rfm.explain.column_effect import ColumnEffect
 from html_checks import check
 from report.model_pages import read
+
+pytestmark = pytest.mark.usefixtures("without_curves")
 
 
 def frame(n=90):

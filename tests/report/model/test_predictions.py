@@ -8,6 +8,8 @@ from gramian.report.model.predictions import predictions_for
 from gramian.solvers import Nystrom
 from report.model_pages import read, rows
 
+pytestmark = pytest.mark.usefixtures("without_curves")
+
 
 def test_without_rows_the_scores_are_those_of_holdout_rows(tmp_path):
     X, y = rows()

@@ -7,6 +7,8 @@ import pytest
 from gramian import RFMRegressor
 from report.model_pages import read, rows
 
+pytestmark = pytest.mark.usefixtures("without_curves")
+
 
 @pytest.mark.parametrize("fitted", [pd.DataFrame, np.asarray])
 @pytest.mark.parametrize("given", [pd.DataFrame, np.asarray])

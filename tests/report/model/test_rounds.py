@@ -2,8 +2,12 @@
 
 from dataclasses import replace
 
+import pytest
+
 from gramian import RFMRegressor
 from report.model_pages import read, rows
+
+pytestmark = pytest.mark.usefixtures("without_curves")
 
 
 def test_the_page_of_a_model_without_matrices_of_rounds_says_so(tmp_path):

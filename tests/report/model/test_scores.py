@@ -1,9 +1,12 @@
 """Sections on scores and calibration."""
 
 import numpy as np
+import pytest
 
 from gramian import RFMClassifier, RFMRegressor
 from report.model_pages import read, rows
+
+pytestmark = pytest.mark.usefixtures("without_curves")
 
 
 def test_calibration_is_that_of_the_classifier(tmp_path):

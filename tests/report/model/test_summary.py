@@ -7,6 +7,8 @@ from sklearn.metrics import mean_absolute_error
 from gramian import RFMClassifier, RFMRegressor
 from report.model_pages import read, rows
 
+pytestmark = pytest.mark.usefixtures("without_curves")
+
 
 def summary(checked):
     return checked.text.split("What it predicts.")[1].split("Scores On ")[0]

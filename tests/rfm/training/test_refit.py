@@ -212,7 +212,7 @@ class TestAllRows:
 
         def waits(candidate, *args, **kwargs):
             if candidate.update.get_params()["diagonal"]:
-                go_on.wait(10)
+                assert go_on.wait(120)
             return real(candidate, *args, **kwargs)
 
         monkeypatch.setattr(POOL, "as_completed", one_then_ctrl_c)

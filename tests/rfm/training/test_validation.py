@@ -200,7 +200,7 @@ class TestScreening:
             if next(calls) == 0:  # round 0 of the kernels
                 yield from completed(futures)
                 return
-            begun.wait(10)
+            assert begun.wait(120)
             raise KeyboardInterrupt
 
         class Tell(FitObserver):
@@ -211,12 +211,12 @@ class TestScreening:
 
         monkeypatch.setattr(POOL, "as_completed", ctrl_c)
         context = FitContext(pool=Threads(2), observer=Tell())
-        candidates = [replace(one, n_rounds=300) for one in FOUR]
-        with pytest.warns(UserWarning, match="interrupted: .* of 1204 rounds of 4 candidates were screened"):
+        candidates = [replace(one, n_rounds=3000) for one in FOUR]
+        with pytest.warns(UserWarning, match="interrupted: .* of 12004 rounds of 4 candidates were screened"):
             runs = screen(candidates, fixed, make_rows(30), context, 1.0)
         assert context.interrupted
         assert len(runs) == 4
-        assert max(len(run.records) for run in runs) < 301
+        assert max(len(run.records) for run in runs) < 3001
         assert all(len(run.path) == len(run.records) == len(run.machines) for run in runs)
 
     def test_before_the_first_round_there_is_nothing_to_keep(self, monkeypatch):
