@@ -160,6 +160,8 @@ def run() -> list[dict[str, Any]]:
                 "seconds": time.perf_counter() - begin,
             }
         )
+        last = found[-1]
+        sys.stderr.write(f"{name:24} {n:4} {last['coverage']:.1%} {last['seconds']:6.1f} s\n")
     return found
 
 

@@ -142,6 +142,7 @@ class Plan(Renderable):
         streamed: bool = False,
         workers: int = 1,
         candidates: int = 2,
+        models: int = 0,
     ) -> Plan:
         """Decide what is done with n rows of d columns and ``outputs`` targets within ``budget`` bytes.
 
@@ -159,6 +160,8 @@ class Plan(Renderable):
             Threads that may fit models side by side; fewer are used where their memory does not fit.
         candidates : int
             Models that may be fitted to all rows in the end.
+        models : int
+            Models that are compared, one for each round of each candidate; they are in memory until some are selected.
         """
         if solver is None:
             choose = choose_streamed_solver if streamed else choose_solver
@@ -186,6 +189,8 @@ class Plan(Renderable):
                 holdout_rows = min(SPLIT_HOLDOUT_ROWS, n - screen_rows)
         if large:
             screen_rows = min(SCREEN_ROWS, n - holdout_rows)
+        held = (screen_rows or n) + max(1, n_splits) * holdout_rows  # numbers of coefficients and of predictions
+        memory = replace(memory, rows=memory.rows + models * held * outputs * 8)
         if large or streamed:
             workers, memory = 1, memory.with_large_blocks()
         else:

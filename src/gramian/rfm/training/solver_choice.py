@@ -25,6 +25,8 @@ _FEW_COLUMNS = 10
 """Kernel matrices of tables with at most this many columns are often too ill-conditioned for float32."""
 _FACTORS = 8
 """Matrices of the size of the gradients that exist while M of a wide table is made, as measured."""
+_GRADIENTS = 4
+"""Arrays of the size of the gradients that exist while they are computed."""
 _NO_MATRIX_ROWS = 30_000
 """Up to this many rows conjugate gradients can compute the kernel matrix again in each step instead of storing it."""
 _FEATURE_TOL = 3e-3
@@ -222,9 +224,10 @@ def forecast(
     rows = n * (columns * (8 + size) + outputs * 3 * 8 + 8) + centers * columns * size
     # Rows under the metric, the two factors of the product that gives distances, and the rows of another round.
     points = 4 * centers * (columns + 8) * size
-    # They are put in another order where gradients are taken at some of them.
+    # They are put in another order where gradients are taken at some of them. Gradients are made of products of
+    # coefficients and rows, their sums, and the term of each row itself.
     at = min(n, 2 * AGOP_ROWS) * outputs
-    gradients = points + 3 * at * columns * size
+    gradients = points + _GRADIENTS * at * columns * size
     if at < columns:  # the factor of M and what it is made of, in the wide format
         gradients += _FACTORS * at * columns * 8
     tiles = _TILES * min(n, 512) ** 2 * size
