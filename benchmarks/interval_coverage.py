@@ -167,7 +167,13 @@ def run() -> list[dict[str, Any]]:
 
 def summary(rows: list[dict[str, Any]]) -> str:
     """Return the table of both kinds: mean coverage over sets, smallest and largest of a set, largest gap."""
-    lines = ["| | sets | mean | smallest | largest | largest gap | rows of it |", "|---|---|---|---|---|---|---|"]
+    sizes, draws = [row["rows"] for row in rows], {len(row["draws"]) for row in rows}
+    span = f"{min(sizes)} to {max(sizes)} training rows, drawn {min(draws)} times"
+    lines = [
+        f"Nominal {COVERAGE:.0%}; each table has {span}, and the coverage of a table is the mean over its draws.",
+        "",
+    ]
+    lines += ["| | sets | mean | smallest | largest | largest gap | rows of it |", "|---|---|---|---|---|---|---|"]
     for kind, what in (("regression", "intervals"), ("classification", "prediction sets")):
         own = [row for row in rows if row["kind"] == kind]
         shares = [row["coverage"] for row in own]
