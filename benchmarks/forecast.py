@@ -137,11 +137,21 @@ def _fit(case: dict[str, Any]) -> dict[str, Any]:
     before, start = _peak(), time.perf_counter()
     model.fit(X, y)
     seconds, peak = time.perf_counter() - start, _peak() - before
-    return {"peak": peak, "seconds": round(seconds, 2)}
+    return {"peak": peak, "seconds": round(seconds, 2)} | facts(model.plan_, case)
 
 
 def _peak() -> int:
     return int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) * 1024
+
+
+def facts(plan: Plan, case: dict[str, Any]) -> dict[str, Any]:
+    """Return the part of a plan that the record contains."""
+    return {
+        "forecast": plan.memory.process,
+        "budget": plan.max_bytes if "max_memory" in case["options"] else None,
+        "solver": type(plan.solver).__name__,
+        "workers": plan.workers,
+    }
 
 
 def plan_of(case: dict[str, Any]) -> Plan:
@@ -193,7 +203,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
-    facts = {"torch": torch.__version__, "python": platform.python_version(), "cores": os.cpu_count()}
+    machine = {"torch": torch.__version__, "python": platform.python_version(), "cores": os.cpu_count()}
     before = json.loads(arguments.out.read_text())["fits"] if arguments.add else {}
     results = dict(before)
     if arguments.runs:
@@ -201,29 +211,25 @@ def main() -> None:
     for name, case in CASES.items():
         if not any(fnmatchcase(name, pattern) for pattern in arguments.patterns):
             continue
-        plan, known = plan_of(case), results.get(name, {})
-        runs = [measure(case) for _ in range(arguments.runs)]
+        known, runs = results.get(name, {}), [measure(case) for _ in range(arguments.runs)]
         peaks = [*known.get("peaks", []), *(run["peak"] for run in runs)]
         if not peaks:
             continue
+        found = runs[-1] if runs else known | facts(plan_of(case), case)
+        seconds = min(run["seconds"] for run in (known, *runs) if run)
         result = results[name] = {
-            "forecast": plan.memory.process,
+            **{key: found[key] for key in ("forecast", "budget", "solver", "workers")},
             "measured": max(peaks),
             "peaks": peaks,
-            "budget": plan.max_bytes if "max_memory" in case["options"] else None,
-            "solver": type(plan.solver).__name__,
-            "workers": plan.workers,
-            "seconds": min([*(run["seconds"] for run in runs), known.get("seconds", float("inf"))]),
-            "kind": case["kind"],
-            "n": case["n"],
-            "d": case["d"],
+            "seconds": seconds,
+            **{key: case[key] for key in ("kind", "n", "d")},
         }
         sizes = f"{format_bytes(result['forecast']):>9} {format_bytes(result['measured']):>9}"
         ratio, solver = result["forecast"] / result["measured"], result["solver"]
         print(f"{name:28} {sizes} {ratio:5.2f} {solver:18} {result['seconds']:6.1f} s", flush=True)
         if arguments.out:
             ordered = {name: results[name] for name in CASES if name in results}
-            atomic_write(arguments.out, json.dumps({"machine": facts, "fits": ordered}, indent=1) + "\n")
+            atomic_write(arguments.out, json.dumps({"machine": machine, "fits": ordered}, indent=1) + "\n")
 
 
 if __name__ == "__main__":
