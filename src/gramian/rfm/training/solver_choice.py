@@ -84,7 +84,7 @@ def choose_solver(n: int, dtype: torch.dtype, max_bytes: int, columns: int = 0, 
     >>> choose_solver(20_000, torch.float32, 10**10).why
     'iterative: 1.0 GB of 10.0 GB, and faster than a direct solve from 4,000 rows on'
     >>> choose_solver(100_000, torch.float32, 10**9).why
-    'a tree with up to 8,000 rows in a leaf: a kernel matrix needs 23.3 GB, more than 1.0 GB'
+    'a tree with up to 8,000 rows in a leaf: a kernel matrix needs 22.3 GB, more than 1.0 GB'
     """
     exact = _choose_exact(n, dtype, max_bytes, columns, outputs)
     if exact.fits:
@@ -120,7 +120,7 @@ def choose_streamed_solver(
     """Choose the solver for n rows that are not in memory: Nyström regression on as many centres as fit.
 
     >>> choose_streamed_solver(10**6, torch.float32, 10**9, columns=50).why
-    'Nyström regression on 5,000 centers: 587.8 MB of 1.0 GB'
+    'Nyström regression on 5,000 centers: 588.6 MB of 1.0 GB'
     """
     least = 0
     for centers in [c for c in _CENTERS if c <= n // 2] or [n]:
@@ -254,7 +254,7 @@ def fit_forecast(
     """Forecast the peak memory of a fit on n rows, smaller solves for its features included.
 
     >>> format_bytes(fit_forecast(Nystrom(), 100_000, torch.float32, 10**10, columns=50).peak)
-    '1.3 GB'
+    '1.2 GB'
     """
     whole = forecast(solver, n, columns, outputs, dtype, max_bytes)
     if n <= LARGE_ROWS and solver.n_centers(n) == n:
