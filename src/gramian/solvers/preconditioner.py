@@ -70,8 +70,8 @@ class NystromPreconditioner:
         if narrow and self.shift < least:
             del self.B  # before the memory of the next one is allocated
             C = torch.empty(len(diagonal), len(chosen), dtype=wide, device=device)
-            for part in spans(len(chosen), _COLUMNS):
-                C[:, part] = columns(chosen[part])
+            for few in spans(len(chosen), _COLUMNS):
+                C[:, few] = columns(chosen[few])
             self.B = _whitened(C, L)
             del C
             self.shift = self._shift(diagonal, ridge, scale)
