@@ -170,7 +170,7 @@ def summary(rows: list[dict[str, Any]]) -> str:
     sizes, draws = [row["rows"] for row in rows], {len(row["draws"]) for row in rows}
     span = f"{min(sizes)} to {max(sizes)} training rows, drawn {min(draws)} times"
     lines = [
-        f"Nominal {100 * COVERAGE:.0f} %; each table has {span}, and the coverage of a table is the mean over its draws.",
+        f"Nominal {100 * COVERAGE:.0f} %; each table has {span}, and its coverage is the mean over the draws.",
         "",
     ]
     lines += ["| | sets | mean | smallest | largest | largest gap | rows of it |", "|---|---|---|---|---|---|---|"]

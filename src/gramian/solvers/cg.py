@@ -108,7 +108,7 @@ class ConjugateGradient(Solver):
     def bytes_needed(self, n: int, dtype: torch.dtype, outputs: int = 1) -> int:
         """Peak memory: preconditioner (at worst in the wide format), vectors, and the matrix if it is stored."""
         m = min(self.preconditioner_rank, n)
-        besides = n * m * 8 + 3 * m * m * 8 + 6 * n * outputs * 8
+        besides = n * m * 8 + 5 * m * m * 8 + 6 * n * outputs * 8
         return besides + (PackedMatrix.bytes_needed(n, dtype) if self.store_matrix else 0)
 
     def seconds_needed(self, n: int, columns: int, outputs: int = 1) -> float:
