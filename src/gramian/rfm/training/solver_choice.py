@@ -82,9 +82,9 @@ def choose_solver(n: int, dtype: torch.dtype, max_bytes: int, columns: int = 0, 
     >>> choose_solver(1000, torch.float32, 10**9).why
     'direct: 14.7 MB of 1.0 GB'
     >>> choose_solver(20_000, torch.float32, 10**10).why
-    'iterative: 1.0 GB of 10.0 GB, and faster than a direct solve from 4,000 rows on'
+    'iterative: 1.1 GB of 10.0 GB, and faster than a direct solve from 4,000 rows on'
     >>> choose_solver(100_000, torch.float32, 10**9).why
-    'a tree with up to 8,000 rows in a leaf: a kernel matrix needs 22.3 GB, more than 1.0 GB'
+    'a tree with up to 8,000 rows in a leaf: a kernel matrix needs 22.4 GB, more than 1.0 GB'
     """
     exact = _choose_exact(n, dtype, max_bytes, columns, outputs)
     if exact.fits:
