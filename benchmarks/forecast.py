@@ -2,9 +2,13 @@
 
     python benchmarks/forecast.py --out benchmarks/results/forecast.json
     python benchmarks/forecast.py 'wide*'          # some of the fits, by name
+    python benchmarks/forecast.py --runs 1 --add --out …  # one more run of each, besides those in the record
+    python benchmarks/forecast.py --runs 0 --add --out …  # the present forecasts beside the peaks of the record
 
-A process imports everything and fits a small table of each kind; every measured fit is then a fork of it. The measured
-peak is the growth of the resident memory from the moment at which the table exists (``VmHWM``, Linux only).
+A process imports everything and fits a small table of each kind; every measured fit is then a fork of it. The peak of a
+run is the growth of the resident memory from the moment at which the table exists and freed blocks are returned
+(``VmHWM``, Linux only). Models are fitted side by side, so that peaks differ from run to run: a fit is run several
+times, each in a process of its own, and the forecast is compared with the highest peak.
 """
 
 from __future__ import annotations
@@ -17,6 +21,7 @@ import time
 import warnings
 from fnmatch import fnmatchcase
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -26,6 +31,14 @@ import torch
 from gramian import RFMClassifier, RFMRegressor
 from gramian.core import format_bytes
 from gramian.core.atomic import atomic_write
+from gramian.core.freed_memory import return_freed_memory
+from gramian.core.hardware import threads
+from gramian.kernels import KernelOperator, Laplace, Lp, gradient_moments
+from gramian.rfm.options import FitOptions
+from gramian.rfm.training.fit import make_task_and_plan
+from gramian.rfm.training.plan import Plan
+from gramian.solvers import Workspace
+from gramian.solvers.packed import PackedMatrix
 
 MEASURABLE = Path("/proc/self/clear_refs").exists()
 
@@ -90,7 +103,7 @@ def estimator(kind: str, options: dict[str, Any]) -> Any:
 
 
 def measure(case: dict[str, Any]) -> dict[str, Any]:
-    """Fit in a fork of this process; return forecast and measured peak in bytes, solver and seconds."""
+    """Fit in a fork of this process; return its peak in bytes and its seconds."""
     read, write = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -119,27 +132,45 @@ def _fit(case: dict[str, Any]) -> dict[str, Any]:
     estimator(case["kind"], {}).fit(small, target)  # threads do not survive a fork
     X, y = table(case["kind"], case["n"], case["d"])
     model = estimator(case["kind"], case["options"])
+    return_freed_memory()  # blocks that the small fit has left would hide a part of the growth
     Path("/proc/self/clear_refs").write_text("5")  # the peak is that from now on
     before, start = _peak(), time.perf_counter()
     model.fit(X, y)
     seconds, peak = time.perf_counter() - start, _peak() - before
-    plan = model.plan_
-    return {
-        "forecast": plan.memory.process,
-        "measured": peak,
-        "budget": plan.max_bytes if "max_memory" in case["options"] else None,
-        "solver": type(plan.solver).__name__,
-        "workers": plan.workers,
-        "seconds": round(seconds, 2),
-    }
+    return {"peak": peak, "seconds": round(seconds, 2)} | facts(model.plan_, case)
 
 
 def _peak() -> int:
     return int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) * 1024
 
 
+def facts(plan: Plan, case: dict[str, Any]) -> dict[str, Any]:
+    """Return the part of a plan that the record contains."""
+    return {
+        "forecast": plan.memory.process,
+        "budget": plan.max_bytes if "max_memory" in case["options"] else None,
+        "solver": type(plan.solver).__name__,
+        "workers": plan.workers,
+    }
+
+
+def plan_of(case: dict[str, Any]) -> Plan:
+    """Return the plan of a fit without the fit."""
+    model = estimator(case["kind"], case["options"])
+    prepared = model.prepare(*table(case["kind"], case["n"], case["d"]))
+    return make_task_and_plan(FitOptions.resolve(model.get_params(deep=False)), prepared)[1]
+
+
 def warm_up() -> None:
-    """Fit a small table of each kind, so that code, libraries and thread pools are in memory."""
+    """Fit a small table of each kind, and compile loops, so that code and libraries are in memory."""
+    with threads(1):  # a fork of a process that has computed in two threads would wait for the second one
+        for dtype in (torch.float32, torch.float64):
+            sums = KernelOperator(Lp(20.0), torch.randn(700, 300, dtype=dtype))
+            sums.dense()
+            gradient_moments(sums, torch.ones(700, 1, dtype=dtype))
+        products = PackedMatrix(KernelOperator(Laplace(3.0), torch.randn(7000, 2)), Workspace())
+        for dtype in (torch.float32, torch.float64):
+            products.matmul(torch.ones(2, 7000, dtype=dtype))
     for kind in ("numbers", "3 classes", "long tails", "categories"):
         for solver in ("direct", "cg", "nystrom", "eigenpro"):
             X, y = table(kind, 700, 6)
@@ -147,33 +178,58 @@ def warm_up() -> None:
 
 
 def markdown(record: dict[str, Any]) -> str:
-    """Return the record as a table."""
-    lines = ["| fit | solver | forecast | measured | ratio |", "|---|---|---|---|---|"]
+    """Return the record as a table, and a sentence that sums it up."""
+    lines = ["| fit | solver | forecast | runs | measured, highest | ratio |", "|---|---|---|---|---|---|"]
+    ratios = []
     for name, fit in record["fits"].items():
-        sizes = f"{format_bytes(fit['forecast'])} | {format_bytes(fit['measured'])}"
-        lines.append(f"| {name} | {fit['solver']} | {sizes} | {fit['forecast'] / fit['measured']:.2f} |")
-    return "\n".join(lines)
+        ratios.append(fit["forecast"] / fit["measured"])
+        sizes = f"{format_bytes(fit['forecast'])} | {len(fit['peaks'])} | {format_bytes(fit['measured'])}"
+        lines.append(f"| {name} | {fit['solver']} | {sizes} | {ratios[-1]:.2f} |")
+    below, above = sum(ratio < 1 for ratio in ratios), sum(ratio > 2 for ratio in ratios)
+    spread = f"The ratio is between {min(ratios):.2f} and {max(ratios):.2f}, with a median of {median(ratios):.2f}"
+    counts = f"{below} of {len(ratios)} forecasts are below the highest peak, and {above} above twice that"
+    limited = [fit for fit in record["fits"].values() if fit["budget"] is not None]
+    within = sum(fit["measured"] <= fit["budget"] for fit in limited)
+    budgets = f"Of {len(limited)} fits with `max_memory`, {within} grew the process by less than that."
+    return "\n".join([*lines, "", f"{spread}: {counts}. {budgets}"])
 
 
 def main() -> None:
     """Measure the fits that the command line names, and write the record."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("patterns", nargs="*", default=["*"])
+    parser.add_argument("--runs", type=int, default=3, help="runs of each fit")
+    parser.add_argument("--add", action="store_true", help="count the runs in the record, too")
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
-    warm_up()
-    results = {}
+    machine = {"torch": torch.__version__, "python": platform.python_version(), "cores": os.cpu_count()}
+    before = json.loads(arguments.out.read_text())["fits"] if arguments.add else {}
+    results = dict(before)
+    if arguments.runs:
+        warm_up()
     for name, case in CASES.items():
         if not any(fnmatchcase(name, pattern) for pattern in arguments.patterns):
             continue
-        result = results[name] = measure(case) | {"kind": case["kind"], "n": case["n"], "d": case["d"]}
-        ratio = result["forecast"] / max(result["measured"], 1)
+        known, runs = results.get(name, {}), [measure(case) for _ in range(arguments.runs)]
+        peaks = [*known.get("peaks", []), *(run["peak"] for run in runs)]
+        if not peaks:
+            continue
+        found = runs[-1] if runs else known | facts(plan_of(case), case)
+        seconds = min(run["seconds"] for run in (known, *runs) if run)
+        result = results[name] = {
+            **{key: found[key] for key in ("forecast", "budget", "solver", "workers")},
+            "measured": max(peaks),
+            "peaks": peaks,
+            "seconds": seconds,
+            **{key: case[key] for key in ("kind", "n", "d")},
+        }
         sizes = f"{format_bytes(result['forecast']):>9} {format_bytes(result['measured']):>9}"
-        print(f"{name:28} {sizes} {ratio:5.2f} {result['solver']:18} {result['seconds']:6.1f} s", flush=True)
-    if arguments.out:
-        facts = {"torch": torch.__version__, "python": platform.python_version(), "cores": os.cpu_count()}
-        atomic_write(arguments.out, json.dumps({"machine": facts, "fits": results}, indent=1) + "\n")
+        ratio, solver = result["forecast"] / result["measured"], result["solver"]
+        print(f"{name:28} {sizes} {ratio:5.2f} {solver:18} {result['seconds']:6.1f} s", flush=True)
+        if arguments.out:
+            ordered = {name: results[name] for name in CASES if name in results}
+            atomic_write(arguments.out, json.dumps({"machine": machine, "fits": ordered}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -160,12 +160,20 @@ def run() -> list[dict[str, Any]]:
                 "seconds": time.perf_counter() - begin,
             }
         )
+        last = found[-1]
+        sys.stderr.write(f"{name:24} {n:4} {last['coverage']:.1%} {last['seconds']:6.1f} s\n")
     return found
 
 
 def summary(rows: list[dict[str, Any]]) -> str:
     """Return the table of both kinds: mean coverage over sets, smallest and largest of a set, largest gap."""
-    lines = ["| | sets | mean | smallest | largest | largest gap | rows of it |", "|---|---|---|---|---|---|---|"]
+    sizes, draws = [row["rows"] for row in rows], {len(row["draws"]) for row in rows}
+    span = f"{min(sizes)} to {max(sizes)} training rows, drawn {min(draws)} times"
+    lines = [
+        f"Nominal {100 * COVERAGE:.0f} %; each table has {span}, and its coverage is the mean over the draws.",
+        "",
+    ]
+    lines += ["| | sets | mean | smallest | largest | largest gap | rows of it |", "|---|---|---|---|---|---|---|"]
     for kind, what in (("regression", "intervals"), ("classification", "prediction sets")):
         own = [row for row in rows if row["kind"] == kind]
         shares = [row["coverage"] for row in own]

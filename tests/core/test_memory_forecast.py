@@ -35,10 +35,20 @@ def test_within_a_small_budget_copies_of_rows_are_returned():
     assert tight < ample
 
 
+def test_blocks_of_one_stage_are_returned_before_the_next():
+    """A screening of small matrices leaves freed blocks, and the large solves after it do not come on top of them."""
+    small = MemoryForecast(reading=0, rows=10**6, solver=10**7, features=10**6, tiles=10**6)
+    both = fits_within(ONE, ((1600, small, 2, 1), (5000, ONE, 2, 1)), PLENTY)[0].process
+    alone = fits_within(ONE, ((5000, ONE, 2, 1),), PLENTY)[0].process
+    assert both == alone
+    assert fits_within(ONE, ((1600, ONE, 2, 1),), PLENTY)[0].process > both
+
+
 def test_blocks_that_are_mapped_are_returned_at_once():
-    assert freed_bytes((2000,), 1, 5) > freed_bytes((1000,), 1, 5) > freed_bytes((4000,), 1, 0)
-    assert freed_bytes((1000,), 3, 5) == 3 * freed_bytes((1000,), 1, 5)
+    assert freed_bytes(2000, 1, 5) > freed_bytes(1000, 1, 5) > freed_bytes(4000, 1, 0)
+    one, two, three = (freed_bytes(1000, workers, 5) for workers in (1, 2, 3))
+    assert three - two == two - one > 4 * 1000**2
 
 
 def test_rows_of_wide_tables_are_returned_after_every_round():
-    assert freed_bytes((100,), 1, 99) > freed_bytes((100,), 1, 10) > freed_bytes((100,), 1, 500)
+    assert freed_bytes(100, 1, 99) > freed_bytes(100, 1, 10) > freed_bytes(100, 1, 500)

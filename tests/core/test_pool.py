@@ -44,6 +44,13 @@ def test_closing_the_iterator_cancels_pending_items():
     assert len(begun) <= 2
 
 
+def test_the_threads_have_ended_once_every_item_is_answered():
+    """Threads of the next stage would otherwise get memory of their own from the C library, beside what these freed."""
+    for _ in range(20):
+        used = dict(Threads(3).run(lambda _, item: threading.current_thread(), None, range(6)))
+        assert not any(thread.is_alive() for thread in used.values())
+
+
 @pytest.mark.parametrize("pool", [Serial(), Threads(2)])
 def test_an_error_of_an_item_is_raised(pool):
     with pytest.raises(ZeroDivisionError):

@@ -12,10 +12,12 @@ _MAPPED = 32 * 2**20
 """Blocks from this size on are returned to the system when they are freed (glibc); smaller ones wait for reuse."""
 _FREED_ROWS = 4
 """Copies of the rows that a thread holds after they are freed, in float64, as measured (benchmarks/forecast.py)."""
-_THREAD_BYTES = 15 * 10**6
-"""Memory of a thread besides, as measured: its stack, smaller blocks, and buffers of the linear algebra."""
-_PASS_BYTES = 80 * 10**6
-"""The same, of all threads together, in a fit whose passes over all rows use large blocks."""
+_PROCESS_BYTES = 15 * 10**6
+"""Memory of the process besides, as measured: objects of Python, and buffers of the linear algebra."""
+_THREAD_BYTES = 8 * 10**6
+"""Memory of each thread that fits a model besides, as measured: its stack and smaller blocks."""
+_PASS_BYTES = 120 * 10**6
+"""The same, of all threads together, in a fit whose passes over all rows use large blocks, of up to 32 MB each."""
 _BUFFER_BYTES = 13_000
 """Those buffers per row of the largest matrix, up to that number."""
 
@@ -94,27 +96,32 @@ def fits_within(
     >>> [fits_within(one, ((5000, one, 4, 1),), budget)[1] for budget in (10**9, 4 * 10**8, 10**8)]
     [4, 3, 1]
     """
-    rows, most = tuple(stage[0] for stage in stages), [stage[2] for stage in stages]
-    for workers in range(max(most), 0, -1):
-        memory = alone
-        for _, piece, fits, wide in stages:
-            memory = memory.side_by_side(piece, min(fits, workers), wide)
-        least = min(_PASS_BYTES, _BUFFER_BYTES * max(rows))
-        memory = replace(memory, freed=max(least, freed_bytes(rows, workers, 0 if budget < TIGHT_BYTES else columns)))
-        if memory.process <= budget:
+    most, largest = max(stage[2] for stage in stages), max(stage[0] for stage in stages)
+    for workers in range(most, 0, -1):
+        memory, process = alone, alone.peak + min(_PASS_BYTES, _BUFFER_BYTES * largest)
+        for rows, piece, fits, wide in stages:  # freed blocks are returned after each of them
+            at_once = min(fits, workers)
+            stage = alone.side_by_side(piece, at_once, wide)
+            freed = freed_bytes(rows, at_once, 0 if budget < TIGHT_BYTES else columns)
+            memory, process = max(memory, stage, key=_peak), max(process, stage.peak + freed)
+        if process <= budget:
             break
-    return memory, workers
+    return replace(memory, freed=process - memory.peak), workers
 
 
-def freed_bytes(sizes: tuple[int, ...], workers: int, columns: int) -> int:
-    """Forecast the freed blocks that remain with the process, after fits with these numbers of rows, side by side.
+def _peak(memory: MemoryForecast) -> int:
+    return memory.peak
+
+
+def freed_bytes(rows: int, workers: int, columns: int) -> int:
+    """Forecast the freed blocks that remain with the process, after fits with this number of rows, side by side.
 
     Each thread holds a matrix of less than 32 MB, and copies of rows where there are more rows than columns; those of
     wide tables are returned after every round, as all are within a small budget.
 
-    >>> [freed_bytes((n,), workers=2, columns=50) // 10**6 for n in (1000, 10_000)]
-    [41, 62]
+    >>> [freed_bytes(n, workers=2, columns=50) // 10**6 for n in (1000, 10_000)]
+    [42, 63]
     """
-    small = max((4 * n * n for n in sizes if 4 * n * n < _MAPPED), default=0)
-    rows = _FREED_ROWS * 8 * min(sizes) * columns if columns < min(sizes) else 0
-    return workers * (_THREAD_BYTES + small + rows)
+    small = 4 * rows * rows if 4 * rows * rows < _MAPPED else 0
+    copies = _FREED_ROWS * 8 * rows * columns if columns < rows else 0
+    return _PROCESS_BYTES + workers * (_THREAD_BYTES + small + copies)

@@ -61,14 +61,16 @@ class Threads:
 
     def run(self, function: Callable[[Any, Any], Any], shared: Any, items: Sequence[Any]) -> Iterator[tuple[int, Any]]:
         """See :meth:`Pool.run`."""
-        pool = ThreadPoolExecutor(self.workers)
+        pool, done = ThreadPoolExecutor(self.workers), False
         try:
             work = on_behalf_of_caller(function)
             places = {pool.submit(work, shared, item): i for i, item in enumerate(items)}
             for future in as_completed(places):
                 yield places[future], future.result()
+            done = True
         finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+            # A thread that ends passes the memory that it has freed on to the next one: wait for it where it is idle.
+            pool.shutdown(wait=done, cancel_futures=True)
 
 
 def local_pool(n_jobs: int | None) -> Serial | Threads:

@@ -106,9 +106,9 @@ class ConjugateGradient(Solver):
     store_matrix: bool = True
 
     def bytes_needed(self, n: int, dtype: torch.dtype, outputs: int = 1) -> int:
-        """Peak memory: preconditioner (at worst in the wide format too), vectors, and the matrix if it is stored."""
+        """Peak memory: preconditioner (at worst in the wide format), vectors, and the matrix if it is stored."""
         m = min(self.preconditioner_rank, n)
-        besides = int(n * m * (torch.finfo(dtype).bits // 8 + 8) + 3 * m * m * 8 + 6 * n * outputs * 8)
+        besides = n * m * 8 + 5 * m * m * 8 + 6 * n * outputs * 8
         return besides + (PackedMatrix.bytes_needed(n, dtype) if self.store_matrix else 0)
 
     def seconds_needed(self, n: int, columns: int, outputs: int = 1) -> float:
@@ -231,7 +231,7 @@ class ConjugateGradient(Solver):
         n = len(products.diagonal)
         chosen = torch.randperm(n, generator=torch.Generator().manual_seed(self.seed))[:rank].sort().values
         chosen = chosen.to(products.diagonal.device)
-        return NystromPreconditioner(lambda: products.columns(chosen), chosen, products.diagonal, ridge, wide)
+        return NystromPreconditioner(products.columns, chosen, products.diagonal, ridge, wide)
 
     def _iterate(
         self, products: Products, precondition: Product, Y: Tensor, X: Tensor, clock: Clock, *, patient: bool

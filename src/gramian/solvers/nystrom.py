@@ -84,9 +84,10 @@ class Nystrom(Solver):
             raise ValueError(f'choice must be "leverage" or "uniform", got {self.choice!r}')
 
     def bytes_needed(self, n: int, dtype: torch.dtype, outputs: int = 1) -> int:
-        """Peak memory of a solve besides the rows: factor, kernel matrix of the centres, a block, vectors."""
+        """Peak memory of a solve besides the rows: factor, kernel matrix of the centres, strips, a block, vectors."""
         m, size = min(self.centers, n), torch.finfo(dtype).bits // 8
-        return int(m * m * (8 + 8 + size) + _STRIP * m * 8 + _block_rows(m) * m * (2 * size + 8) + 8 * m * outputs * 8)
+        block, strips = _block_rows(m) * m * (2 * size + 8), 2 * min(_STRIP, m) * m * 8
+        return int(m * m * (8 + 8 + size) + strips + block + 8 * m * outputs * 8)
 
     def seconds_needed(self, n: int, columns: int, outputs: int = 1) -> float:
         """Nominal time: the factor of the sketch in the wide format, and a usual number of passes over the rows."""

@@ -11,10 +11,14 @@ from jaxtyping import Float
 from torch import Tensor
 
 from gramian.core.clock import Clock
+from gramian.core.tiles import spans
 from gramian.kernels import KernelOperator
 from gramian.solvers.base import Workspace
 from gramian.solvers.cholesky import BlockFactor
 from gramian.solvers.packed import PackedMatrix
+
+_COLUMNS = 1024
+"""Columns of a strip that one triangular solve takes: it copies them, and a copy of a whole strip may be 100 MB."""
 
 
 class PackedFactor(BlockFactor):
@@ -59,7 +63,7 @@ class PackedFactor(BlockFactor):
     @staticmethod
     def bytes_needed(n: int, dtype: torch.dtype) -> int:
         """Memory of a factor of n rows: the strips, and two blocks of one of them."""
-        return PackedMatrix.bytes_needed(n, dtype) + 2 * n * 512 * torch.finfo(dtype).bits // 8
+        return PackedMatrix.bytes_needed(n, dtype) + 2 * min(n, _COLUMNS) * 512 * torch.finfo(dtype).bits // 8
 
     @property
     def n(self) -> int:
@@ -82,8 +86,9 @@ class PackedFactor(BlockFactor):
             if int(failed) or not bool(torch.isfinite(L.diagonal()).all()):
                 return False
             strip[:, :height] = L.mT
-            if rows.stop < self.n:
-                strip[:, height:] = torch.linalg.solve_triangular(L, strip[:, height:], upper=False)
+            for cols in spans(strip.shape[1] - height, _COLUMNS):
+                block = strip[:, height + cols.start : height + cols.stop]
+                block.copy_(torch.linalg.solve_triangular(L, block, upper=False))
         return True
 
     def solve(self, B: Float[Tensor, "n c"]) -> Float[Tensor, "n c"]:

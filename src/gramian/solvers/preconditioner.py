@@ -18,6 +18,8 @@ from gramian.core.tiles import spans
 from gramian.solvers.base import SingularKernelError
 
 _ROWS = 4096
+_COLUMNS = 128
+"""Columns that are converted to the wide format at a time, so that C is never in memory in both formats."""
 _STRIPS = 4
 _JITTERS = 8
 _CLEAR = 4
@@ -30,7 +32,7 @@ class NystromPreconditioner:
     Parameters
     ----------
     columns : callable
-        Function that computes ``C (n, m)``; the result is overwritten.
+        Function of indices in increasing order that computes these columns of K; the result is overwritten.
     chosen : Tensor of int (m,)
         Indices of the columns.
     diagonal : Tensor (n,)
@@ -40,20 +42,20 @@ class NystromPreconditioner:
         Format to use if that of C does not have enough digits.
 
     >>> K = torch.tensor([[2.0, 1.0], [1.0, 2.0]], dtype=torch.float64)
-    >>> exact = NystromPreconditioner(K.clone, torch.arange(2), K.diagonal(), 1.0, torch.float64)
+    >>> exact = NystromPreconditioner(lambda at: K[:, at], torch.arange(2), K.diagonal(), 1.0, torch.float64)
     >>> exact(torch.tensor([[1.0, 0.0]], dtype=torch.float64))
     tensor([[ 0.3750, -0.1250]], dtype=torch.float64)
     """
 
     def __init__(
         self,
-        columns: Callable[[], Tensor],
+        columns: Callable[[Tensor], Tensor],
         chosen: Int[Tensor, " m"],
         diagonal: Float[Tensor, " n"],
         ridge: float,
         wide: torch.dtype,
     ) -> None:
-        C = columns()
+        C = columns(chosen)
         corner = C[chosen].to(wide)
         scale = float(corner.diagonal().mean())
         L = _corner_factor((corner + corner.mT) / 2, torch.finfo(C.dtype).eps * scale)
@@ -67,7 +69,11 @@ class NystromPreconditioner:
         del C
         if narrow and self.shift < least:
             del self.B  # before the memory of the next one is allocated
-            self.B = _whitened(columns().to(wide), L)
+            C = torch.empty(len(diagonal), len(chosen), dtype=wide, device=device)
+            for few in spans(len(chosen), _COLUMNS):
+                C[:, few] = columns(chosen[few])
+            self.B = _whitened(C, L)
+            del C
             self.shift = self._shift(diagonal, ridge, scale)
         m = self.B.shape[1]
         gram = torch.zeros(m, m, dtype=wide, device=device)

@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -24,7 +25,7 @@ FITS = (
     "budget 60MB 2000 x 20",
 )
 SLACK = 12 * 2**20
-"""Peaks of fits side by side differ by about this much from run to run."""
+"""Peaks of fits side by side differ by about this much from run to run; a record has the highest of several."""
 
 
 def cases():
@@ -40,12 +41,14 @@ def test_the_process_grows_by_at_most_the_forecast(tmp_path):
     if not script.MEASURABLE:
         pytest.skip("the peak of a process is measured through /proc, on Linux only")
     out = tmp_path / "forecast.json"
-    subprocess.run([sys.executable, str(SCRIPT), *FITS, "--out", str(out)], check=True, capture_output=True)
+    environment = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}  # as a user has it
+    command = [sys.executable, str(SCRIPT), *FITS, "--runs", "2", "--out", str(out)]
+    subprocess.run(command, check=True, capture_output=True, env=environment)
     found = json.loads(out.read_text())["fits"]
     assert set(found) == set(FITS)
     for name, fit in found.items():
         assert fit["measured"] <= fit["forecast"] + SLACK, name
-        assert fit["forecast"] <= 2 * fit["measured"] + 4 * SLACK, name
+        assert fit["forecast"] <= 2 * (fit["measured"] + SLACK), name
         if fit["budget"] is not None:
             assert fit["measured"] <= fit["budget"] + 50 * 2**20, name
 

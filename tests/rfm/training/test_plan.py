@@ -218,6 +218,14 @@ def test_splits_are_solved_as_their_number_of_rows_asks_for():
     assert all(isinstance(solver, Direct) for solver in plan.screen_solvers(data, coarse=False))
 
 
+def test_models_that_are_compared_are_in_the_forecast():
+    """Their coefficients, and predictions of held-out rows: 100 outputs of dozens of models are as large as a solve."""
+    alone, both = (Plan.for_size(3000, 20, 100, 10**10, models=models) for models in (0, 25))
+    held = 25 * 100 * 8 * (alone.screen_rows + alone.n_splits * alone.holdout_rows)
+    assert both.memory.peak == alone.memory.peak + held
+    assert held > alone.memory.solver
+
+
 def test_the_time_for_the_screening_leaves_time_for_what_follows():
     for n in (1000, 10_000, 100_000):
         plan = Plan.for_size(n, 5, 1, 10**12)
@@ -294,7 +302,7 @@ def test_a_small_fit_does_what_its_plan_says(estimator, monkeypatch):
     watch = Watch(monkeypatch)
     model = estimator(**OPTIONS).fit(X, y)
     plan = model.plan_
-    expected = Plan.for_size(60, 3, 1, plan.max_bytes, dtype=torch.float64, compare=True, candidates=1)
+    expected = Plan.for_size(60, 3, 1, plan.max_bytes, dtype=torch.float64, compare=True, candidates=1, models=2)
     assert plan == expected, "the plan of a fit is the plan of its size"
     assert (watch.screened, watch.solvers) == ([plan.screen_rows], [plan.solver])
     assert watch.held_out == [[12] * plan.n_splits]

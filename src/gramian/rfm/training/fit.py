@@ -146,6 +146,7 @@ def make_task_and_plan(options: FitOptions, prepared: Prepared) -> tuple[Task, P
         # By default candidates are fitted side by side on all threads.
         workers=options.n_threads or torch.get_num_threads() if options.compute.n_jobs is None else 1,
         candidates=min(len(task.kernels) * len(task.updates), task.max_members),
+        models=len(task.pairs) * (task.n_rounds + 1),
     )
     by = prepared.split_by
     plan = replace(plan, robust=robust, split_by="" if by is None or prepared.evaluation is not None else by.name)

@@ -144,6 +144,7 @@ class Plan(Renderable):
         streamed: bool = False,
         workers: int = 1,
         candidates: int = 2,
+        models: int = 0,
     ) -> Plan:
         """Decide what is done with n rows of d columns and ``outputs`` targets within ``budget`` bytes.
 
@@ -161,6 +162,8 @@ class Plan(Renderable):
             Threads that may fit models side by side; fewer are used where their memory does not fit.
         candidates : int
             Models that may be fitted to all rows in the end.
+        models : int
+            Models that are compared, one for each round of each candidate; they are in memory until some are selected.
         """
         if solver is None:
             choose = choose_streamed_solver if streamed else choose_solver
@@ -171,7 +174,8 @@ class Plan(Renderable):
             chosen = replace(chosen, solver=leaf_solver(n), feature_solver=leaf_solver(n))
         solver = chosen.solver
         memory = (streamed_forecast if streamed else fit_forecast)(solver, n, dtype, budget, d, outputs)
-        rows_bytes = forecast(solver, min(n, PART_ROWS) if streamed else n, d, outputs, dtype).rows
+        shape = d, outputs, dtype
+        rows_bytes = forecast(solver, min(n, PART_ROWS) if streamed else n, *shape).rows
         large = streamed or n > LARGE_ROWS or isinstance(solver, TreePartition) or solver.n_centers(n) < n
         validation: Validation = "none"
         n_splits = screen_rows = holdout_rows = 0
@@ -187,14 +191,15 @@ class Plan(Renderable):
                 holdout_rows = min(SPLIT_HOLDOUT_ROWS, n - screen_rows)
         if large:
             screen_rows = min(SCREEN_ROWS, n - holdout_rows)
+        held = (screen_rows or n) + max(1, n_splits) * holdout_rows  # coefficients and predictions of a model
+        memory = replace(memory, rows=memory.rows + models * held * outputs * 8)
         if large or streamed:
             workers, memory = 1, memory.with_large_blocks()
         else:
-            part = screen_rows or n
-            on_part = forecast(leaf_solver(part), part, d, outputs, dtype)
-            on_all = forecast(solver, n, d, outputs, dtype) if n <= SIDE_BY_SIDE_ROWS else on_part
-            screening = (part, on_part, workers, wide_solves(dtype, d, workers))
-            refit = (n, on_all, min(workers, candidates), wide_solves(dtype, d, 1))
+            part, refits = screen_rows or n, min(workers, candidates) if n <= SIDE_BY_SIDE_ROWS else 1
+            on_part, on_all = forecast(leaf_solver(part), part, *shape), forecast(solver, n, *shape)
+            screening = part, on_part, workers, wide_solves(dtype, d, workers)
+            refit = n, on_all, refits, wide_solves(dtype, d, refits)
             memory, workers = fits_within(memory, (screening, refit), budget, d)
         plan = cls(
             n=n,

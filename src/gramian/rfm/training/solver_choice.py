@@ -25,6 +25,8 @@ _FEW_COLUMNS = 10
 """Kernel matrices of tables with at most this many columns are often too ill-conditioned for float32."""
 _FACTORS = 8
 """Matrices of the size of the gradients that exist while M of a wide table is made, as measured."""
+_GRADIENTS = 4
+"""Arrays of the size of the gradients that exist while they are computed."""
 _NO_MATRIX_ROWS = 30_000
 """Up to this many rows conjugate gradients can compute the kernel matrix again in each step instead of storing it."""
 _FEATURE_TOL = 3e-3
@@ -82,7 +84,7 @@ def choose_solver(n: int, dtype: torch.dtype, max_bytes: int, columns: int = 0, 
     >>> choose_solver(20_000, torch.float32, 10**10).why
     'iterative: 1.1 GB of 10.0 GB, and faster than a direct solve from 4,000 rows on'
     >>> choose_solver(100_000, torch.float32, 10**9).why
-    'a tree with up to 8,000 rows in a leaf: a kernel matrix needs 23.3 GB, more than 1.0 GB'
+    'a tree with up to 8,000 rows in a leaf: a kernel matrix needs 22.4 GB, more than 1.0 GB'
     """
     exact = _choose_exact(n, dtype, max_bytes, columns, outputs)
     if exact.fits:
@@ -118,7 +120,7 @@ def choose_streamed_solver(
     """Choose the solver for n rows that are not in memory: Nyström regression on as many centres as fit.
 
     >>> choose_streamed_solver(10**6, torch.float32, 10**9, columns=50).why
-    'Nyström regression on 5,000 centers: 587.8 MB of 1.0 GB'
+    'Nyström regression on 5,000 centers: 629.5 MB of 1.0 GB'
     """
     least = 0
     for centers in [c for c in _CENTERS if c <= n // 2] or [n]:
@@ -222,9 +224,10 @@ def forecast(
     rows = n * (columns * (8 + size) + outputs * 3 * 8 + 8) + centers * columns * size
     # Rows under the metric, the two factors of the product that gives distances, and the rows of another round.
     points = 4 * centers * (columns + 8) * size
-    # They are put in another order where gradients are taken at some of them.
+    # They are put in another order where gradients are taken at some of them. Gradients are made of products of
+    # coefficients and rows, their sums, and the term of each row itself.
     at = min(n, 2 * AGOP_ROWS) * outputs
-    gradients = points + 3 * at * columns * size
+    gradients = points + _GRADIENTS * at * columns * size
     if at < columns:  # the factor of M and what it is made of, in the wide format
         gradients += _FACTORS * at * columns * 8
     tiles = _TILES * min(n, 512) ** 2 * size
@@ -251,7 +254,7 @@ def fit_forecast(
     """Forecast the peak memory of a fit on n rows, smaller solves for its features included.
 
     >>> format_bytes(fit_forecast(Nystrom(), 100_000, torch.float32, 10**10, columns=50).peak)
-    '1.3 GB'
+    '1.2 GB'
     """
     whole = forecast(solver, n, columns, outputs, dtype, max_bytes)
     if n <= LARGE_ROWS and solver.n_centers(n) == n:
