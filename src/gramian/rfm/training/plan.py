@@ -184,8 +184,7 @@ class Plan(Renderable):
         elif large:
             validation, holdout_rows = "holdout", min(HOLDOUT_ROWS, n // 10)
         elif compare and n >= MIN_FOLD_ROWS:
-            fifths = n - -(-n // 5)
-            validation, n_splits, screen_rows, holdout_rows = "folds", 5, fifths, n - fifths
+            validation, n_splits, screen_rows, holdout_rows = "folds", 5, n - -(-n // 5), -(-n // 5)
             if n > FIVE_FOLD_ROWS:
                 validation, n_splits, screen_rows = "splits", 3, min(SPLIT_ROWS, int(SPLIT_SHARE * n))
                 holdout_rows = min(SPLIT_HOLDOUT_ROWS, n - screen_rows)
