@@ -1,12 +1,15 @@
 """Experiments of paper D, on the features at convergence theorem (FACT); importing the package registers them."""
 
 from gramian.experiments.d_fact import (
+    agreement,
     layers,
+    limit,
     linear,
     minima,
     modular,
     parity,
     separation,
+    stability,
     stationary,
     table2,
     table3,
@@ -14,12 +17,15 @@ from gramian.experiments.d_fact import (
 )
 
 __all__ = [
+    "agreement",
     "layers",
+    "limit",
     "linear",
     "minima",
     "modular",
     "parity",
     "separation",
+    "stability",
     "stationary",
     "table2",
     "table3",
