@@ -7,7 +7,7 @@ import pytest
 
 from gramian.experiments import papers
 from gramian.experiments.cell import cells
-from gramian.experiments.counts import before, count_rows, count_table, markdown, summary
+from gramian.experiments.counts import agreement, before, count_rows, count_table, markdown, summary
 from gramian.experiments.page import page
 from gramian.experiments.registry import SCALES
 from gramian.experiments.store import ExperimentStore, spec_identity
@@ -62,6 +62,7 @@ def test_the_docs_quote_the_counts(found):
         markdown(count_table(rows, ("group", "scale"))),
         markdown(count_table(before(), ("group", "scale"))),
         summary(found.values()),
+        agreement(found.values()),
     ]
     missing = [part for part in wanted if part not in text]
     assert not missing, "docs/reproduce.md should say\n" + "\n\n".join(missing)
