@@ -196,6 +196,8 @@ def _verdicts(verdicts: Sequence[Verdict]) -> str:
         + tag("select", options, id="paper", aria_label="paper")
         + tag("span", "", id="shown", aria_live="polite")
     )
-    return tag("div", controls, class_="controls") + table(
-        Table(_COLUMNS, rows), class_="claims", id="table", sortable=True
+    return (
+        tag("div", controls, class_="controls")
+        + table(Table(_COLUMNS, rows), class_="claims fresh", id="table", sortable=True)
+        + tag("p", tag("button", "show all rows", id="more", type="button"))
     )

@@ -109,7 +109,7 @@ experiment(
     "Comparisons between figures: Adam against SGD with momentum, Gaussian against ReLU link, linear networks",
     specs={
         "smoke": [replace(c, depths=(2,)) for c in _comparisons(6, 2, _SMALL, 40)],
-        "small": _comparisons(200, 20, _SMALL, 4000),
+        "small": [replace(c, depths=(2, 4)) for c in _comparisons(120, 12, _SMALL, 3000)],
         "paper": _comparisons(_FULL, LAST_EPOCHS, {"sgd": 1e-4, "gd": 1e-3, "linear": 1e-3}, _FULL),
     },
     claims=[

@@ -52,7 +52,7 @@ def _draw_rounds(records: Sequence[dict[str, Any]], figure: Figure) -> None:
     "Sparse parities: rounds of FACT-RFM after convergence",
     specs={
         "smoke": (Parity(2, 200, d=10, rounds=6),),
-        "small": (Parity(2, 500, rounds=40), Parity(3, 2000, d=30, rounds=40)),
+        "small": (Parity(2, 500, rounds=40),),
         "paper": (Parity(2, 500, rounds=40), Parity(3, 5000, rounds=40)),
     },
     claims=[
