@@ -12,6 +12,7 @@ from gramian.experiments.d_fact import (
     stability,
     stationary,
     table2,
+    table2_order,
     table3,
     theorems,
 )
@@ -28,6 +29,7 @@ __all__ = [
     "stability",
     "stationary",
     "table2",
+    "table2_order",
     "table3",
     "theorems",
 ]
