@@ -50,6 +50,7 @@ def test_every_figure_table_and_theorem_has_an_experiment():
         "c/scalar-output",
         "c/remark-3-11",
         "c/rates",
+        "c/rates-why",
         "c/fig6-why",
         "c/table3-why",
     }

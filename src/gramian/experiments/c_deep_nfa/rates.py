@@ -67,10 +67,12 @@ def _draw(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
     figure.supylabel("alignment, mean over depths", fontsize=9)
 
 
+_SAME = "linear, same rate"
 _LEGENDS = {
     "Adam": ("SGD with momentum", "Adam"),
     "Gauss": ("ReLU link", "Gaussian link"),
     "linear": ("with a ReLU layer", "fully linear"),
+    _SAME: ("with a ReLU layer", "fully linear"),
 }
 
 
@@ -129,6 +131,36 @@ experiment(
             "that of Fig. 7 is ten times as large",
             label="Fig. 7 against Fig. 3a, λ = 0.01: closed share of networks with a ReLU layer minus linear ones",
         ),
+    ],
+    seeds={"smoke": 1, "small": 5, "paper": 1},
+    draw=_draw,
+    cost=_cost,
+)(compare_rates)
+
+
+def _same_rate(epochs: int, tail: int, rate: float) -> RateComparison:
+    """Return the last comparison with the rate of the network with a ReLU layer for both."""
+    shared = StackTraining(5, "sgd", 2, rate, epochs, (1e-2,), tail=tail)
+    return RateComparison(_SAME, shared, replace(shared, link="identity", head=False))
+
+
+experiment(
+    "c/rates-why",
+    "C",
+    "Explanation of Fig. 7 against Fig. 3a: fully linear networks at the rate of networks with a ReLU layer",
+    specs={
+        "smoke": [replace(_same_rate(6, 2, 3e-4), depths=(2,))],
+        "small": [replace(_same_rate(120, 12, 3e-4), depths=(2, 4))],
+        "paper": [_same_rate(_FULL, LAST_EPOCHS, 1e-4)],
+    },
+    claims=[
+        positive(
+            f"{_SAME}: faster minus slower",
+            "if the rate of Fig. 7, ten times that of Fig. 3, is why linear networks align faster here, they align "
+            "more slowly at the same rate",
+            label="Explanation: closed share of networks with a ReLU layer minus linear ones, at the same rate",
+            kind="side condition",
+        )
     ],
     seeds={"smoke": 1, "small": 5, "paper": 1},
     draw=_draw,

@@ -53,8 +53,8 @@ _SMALL = ImageTraining("mnist", 1000, width=256, weight_decay=1e-3)
     claims=[
         negative(
             "0.8: FACT minus the lesser root",
-            "the paper's order, if the cause is a rate that is not yet 0: the rest of the gradient is noise of the batches, "
-            "which lowers FACT and not the roots",
+            "the paper's order, if the cause is a rate that is not yet 0: the rest of the gradient is noise of the "
+            "batches, which lowers FACT and not the roots",
             label="Explanation: stopped after 80 % of the epochs: FACT minus the lesser of √AGOP and √eNFA",
             kind="side condition",
         ),
