@@ -23,7 +23,7 @@ class ScalarOutput:
 
     depth: int
     time: float = 10.0
-    steps: int = 2400
+    steps: int = 1200
     inputs: int = 8
     width: int = 12
     rows: int = 40

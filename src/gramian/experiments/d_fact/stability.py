@@ -121,7 +121,7 @@ def low_signal(records: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     "Appendix E: modular arithmetic by FACT-RFM with and without geometric averaging",
     specs={
         "smoke": (Averaging(Arithmetic(11, 0.7, 8)),),
-        "small": (Averaging(Arithmetic(31, 0.7, 40)), Averaging(Arithmetic(31, 0.5, 40))),
+        "small": (Averaging(Arithmetic(23, 0.7, 40)), Averaging(Arithmetic(23, 0.5, 40))),
         "paper": (Averaging(Arithmetic(61, 0.7, 75)), Averaging(Arithmetic(61, 0.5, 75))),
     },
     claims=[
