@@ -34,7 +34,7 @@ def _rank_one(spec: ScalarOutput, rng: torch.Generator) -> tuple[Tensor, ...]:
     sizes = (spec.inputs, *(spec.width,) * (spec.depth - 1), 1)
     units = [torch.randn(size, generator=rng, dtype=torch.float64) for size in sizes]
     units = [u / u.norm() for u in units]
-    return tuple(0.5 * upper[:, None] * lower for lower, upper in pairwise(units))
+    return tuple(0.8 * upper[:, None] * lower for lower, upper in pairwise(units))
 
 
 def scalar_output(spec: ScalarOutput, seed: int) -> Result:
