@@ -115,7 +115,7 @@ def words(spec: FreeWords, seed: int) -> Result:
             turned = [U @ M @ U.mT for M in R]
             for name, length in _WORDS.items():
                 totals[name] += _word(C[:length], turned[:length]) / spec.rotations
-        numbers = {}
+        numbers: dict[str, float] = {}
         for name, length in _WORDS.items():
             if length == 1:
                 scale = (_trace(C[0] @ C[0]) * _trace(R[0] @ R[0])) ** 0.5
