@@ -173,7 +173,7 @@ experiment(
     "C",
     "Lemmas A.1 and A.2: weights stay below a constant, and each step of the proof of theorem 3.2 decays",
     specs={
-        "smoke": [ProofFlow(2, steps=600), ProofFlow(2, 10.0, 1.2, 600), ScalarChain()],
+        "smoke": [ProofFlow(2, steps=600), ProofFlow(2, 10.0, 1.2, 600), ScalarChain(3, 3.0)],
         "small": _flows(),
         "paper": _flows(),
     },
