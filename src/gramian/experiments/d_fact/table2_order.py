@@ -45,7 +45,7 @@ _SMALL = ImageTraining("mnist", 1000, width=256, weight_decay=1e-3)
     "D",
     "Explanation of Table 2 at n = 1,000: the order of FACT and the roots depends on where training stops",
     specs={
-        "smoke": (Stops(ImageTraining("digits", 128, hidden=2, width=24, weight_decay=1e-3, epochs=10)),),
+        "smoke": (Stops(ImageTraining("digits", 128, hidden=2, width=24, weight_decay=1e-3, epochs=20)),),
         "small": (Stops(_SMALL),),
         "paper": (Stops(ImageTraining("mnist", 1000, weight_decay=1e-3)),),
     },
