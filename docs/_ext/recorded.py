@@ -102,7 +102,7 @@ def probes() -> str:
 def artefacts(paper: str) -> str:
     """Return the figures, tables and theorems of a paper with the experiments that run them."""
     path = next((ROOT / "src/gramian/experiments").glob(f"{paper.lower()}_*/artefacts.csv"))
-    lines = ["| in the paper | experiment | remark |", "|---|---|---|"]
+    lines = [f"| in paper {paper} | experiment | remark |", "|---|---|---|"]
     for row in csv.DictReader(path.read_text(encoding="utf-8").splitlines()):
         id = f"`{row['id']}`" if row["id"] else ""
         lines.append(f"| {row['artefact']} | {id} | {row['remark']} |")
@@ -110,7 +110,10 @@ def artefacts(paper: str) -> str:
 
 
 TABLES: dict[str, Callable[[], str]] = {
+    "artefacts_a": lambda: artefacts("A"),
     "artefacts_b": lambda: artefacts("B"),
+    "artefacts_c": lambda: artefacts("C"),
+    "artefacts_d": lambda: artefacts("D"),
     "artefacts_e": lambda: artefacts("E"),
     "class_links": lambda: script("class_links").markdown(record("class_links")),
     "coverage": lambda: script("interval_coverage").summary(record("interval_coverage")),

@@ -5,7 +5,16 @@ import re
 import pytest
 
 from gramian.experiments import Null, between, number
-from gramian.experiments.counts import before, count_rows, count_table, group_of, markdown, summary
+from gramian.experiments.counts import (
+    agreement,
+    before,
+    count_rows,
+    count_table,
+    group_of,
+    markdown,
+    printed_outcomes,
+    summary,
+)
 from gramian.experiments.verdict import Findings, judge
 from toy_experiments import CLAIMS, toy
 
@@ -46,6 +55,20 @@ def test_the_sentence_counts_numbers_of_a_column_and_not_the_column():
     assert [int(n) for n in re.findall(r"\d+", text)] == [4, 3, 75, 2, 1, 1, 1, 1]
     assert "3 are judged at the paper's size (75% of all): 2 in their columns and 1 alone (1 reproduced)" in text
     assert text.endswith("Of the other 1, 1 have not run")
+
+
+def test_numbers_of_a_column_have_the_verdict_of_the_column():
+    claims = (
+        between("distance", 0.0, 1.0, "law", null=Null(9.0, "a constant"), kind="printed number"),
+        number("one", 1.0, 0.1, "law", column="distance"),
+        number("two", 5.0, 0.1, "law", column="distance"),
+        number("three", 3.0, 0.1, "law", null=Null(9.0, "a constant")),
+        number("four", 1.0, 0.1, "law", null=Null(9.0, "a constant")),
+    )
+    entries = found(toy(claims=claims), toy("y/b-why", claims=claims), one=1.0, two=1.0, three=1.0, distance=0.5)
+    assert printed_outcomes(entries) == {"reproduced": 2, "differs": 1}
+    assert agreement(entries).endswith("at any size, 2 (67%) are reproduced or close; the others: 1 differs")
+    assert agreement([]) == "Of the 0 printed numbers that are judged at any size, 0 are reproduced or close"
 
 
 def test_the_sentence_accounts_for_every_number():

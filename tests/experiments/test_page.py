@@ -34,6 +34,8 @@ def test_the_page_contains_claims_figures_notes_and_provenance(tmp_path):
     assert (tmp_path / "figures/x-walk-paper.svg").read_bytes().startswith(b"<?xml")
     for part in ("A walk, at &lt;random&gt;", "a number &lt; 4", "a &lt;cpu&gt;, 2 cores", "torch 2.9", "280 s|5 min"):
         assert re.search(part, text), part
+    assert '<script type="text/html"><figure' in text, "figures are text until they come near the window"
+    assert all(found["class"] == "ruler" for tag, found in check(text).elements if tag == "svg")
     for part in ("<code>x &lt; 1</code>", "The sign is wrong. Corrected: 3; as printed: −∞.", "the moon is too far"):
         assert part in text
     assert "Of 8 printed numbers, 3 are judged at the paper" in text

@@ -1,6 +1,15 @@
 
+// A figure is text until it comes near the window, or until the page is printed.
+const draw = (box) => { if (box.firstElementChild?.tagName === "SCRIPT") box.innerHTML = box.firstElementChild.textContent; };
+const near = new IntersectionObserver((entries) => {
+  for (const entry of entries) if (entry.isIntersecting) { near.unobserve(entry.target); draw(entry.target); }
+}, { rootMargin: "800px" });
+const late = [...document.querySelectorAll(".late")];
+for (const box of late) near.observe(box);
+window.addEventListener("beforeprint", () => late.forEach(draw));
+
 // Filter the table of verdicts by words, paper and outcome; a search also hides experiments without a match.
-const rows = [...document.getElementById("table").tBodies[0].rows];
+const body = document.getElementById("table").tBodies[0], rows = [...body.rows];
 const search = document.getElementById("filter"), paper = document.getElementById("paper");
 const boxes = [...document.querySelectorAll("[data-only]")];
 const paperOf = (row) => row.querySelector("[data-paper]").dataset.paper;
@@ -44,18 +53,31 @@ const matches = (row, asked) => asked.named.every((name) => artefacts.get(anchor
   && !(paper.value && paperOf(row) !== paper.value);
 const pressed = (box) => box.getAttribute("aria-pressed") === "true";
 
+// A browser takes long to lay out a table of thousands of rows, so only the first ones are shown until all are asked for.
+const more = document.getElementById("more");
+let limit = 200;
+more.addEventListener("click", () => { limit = Infinity; filter(); });
+document.getElementById("table").tHead.addEventListener("click", () => setTimeout(filter));
+
 function filter() {
   const asked = parse(search.value);
   const wanted = boxes.filter(pressed).map((box) => box.dataset.only);
   const found = rows.filter((row) => matches(row, asked));
   const shown = new Set(found.filter((row) => wanted.length === 0 || wanted.includes(outcomeOf(row))));
-  for (const row of rows) row.hidden = !shown.has(row);
+  let left = limit;
+  for (const row of [...body.rows]) {
+    row.hidden = !(shown.has(row) && left > 0);
+    if (!row.hidden) left -= 1;
+  }
+  body.parentElement.classList.remove("fresh");
+  more.hidden = shown.size <= limit;
+  more.textContent = `show all ${shown.size} rows`;
   const searched = search.value.trim() !== "" || paper.value !== "";
   const anchors = new Set(found.map(anchorOf));
   for (const card of cards) card.hidden = searched && !anchors.has("#" + card.id);
-  const more = found.length - shown.size;
+  const other = found.length - shown.size;
   document.getElementById("shown").textContent = (shown.size === rows.length ? `${shown.size} rows` : `${shown.size} of ${rows.length} rows`)
-    + (searched && more > 0 ? `, and ${more} with outcomes that are not chosen above` : "");
+    + (searched && other > 0 ? `, and ${other} with outcomes that are not chosen above` : "");
 }
 
 // Claims that have not run are hidden at first, unless there are no others.

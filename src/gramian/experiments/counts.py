@@ -12,10 +12,12 @@ from gramian.experiments.claims import KINDS
 from gramian.experiments.registry import SCALES
 from gramian.experiments.verdict import (
     CANNOT_RUN,
+    CLOSE,
     IN_COLUMN,
     JUDGED,
     NOT_RUN,
     OUTCOMES,
+    REPRODUCED,
     Findings,
     Verdict,
     count,
@@ -111,3 +113,28 @@ def summary(found: Iterable[Findings]) -> str:
     others["ran at a smaller size only"] = len(numbers) - judged - sum(others.values())
     rest = ", ".join(f"{n:,} {why}" for why, n in others.items() if n)
     return f"{text}. Of the other {len(numbers) - judged:,}, {rest}" if rest else text
+
+
+def printed_outcomes(found: Iterable[Findings]) -> dict[str, int]:
+    """Count the judged printed numbers of the papers by outcome, at any size; a number of a column has the column's."""
+    outcomes: list[str] = []
+    for entry in found:
+        if entry.experiment.id.endswith("-why"):
+            continue
+        best = [verdict for verdict in entry.best if verdict.claim.kind == "printed number"]
+        columns = {verdict.claim.column for verdict in best if verdict.claim.column}
+        of_column = {verdict.claim.key: verdict.outcome for verdict in entry.best}
+        outcomes += [verdict.outcome for verdict in best if verdict.judged and verdict.claim.key not in columns]
+        outcomes += [of_column[verdict.claim.column] for verdict in best if verdict.outcome == IN_COLUMN]
+    return {outcome: outcomes.count(outcome) for outcome in OUTCOMES if outcome in outcomes}
+
+
+def agreement(found: Iterable[Findings]) -> str:
+    """Return a sentence with the share of the judged printed numbers that are reproduced or close."""
+    counts = printed_outcomes(found)
+    judged = sum(counts.values())
+    agree = sum(counts.get(outcome, 0) for outcome in (REPRODUCED, CLOSE))
+    share = f" ({agree / judged:.0%})" if judged else ""
+    rest = ", ".join(f"{n:,} {outcome}" for outcome, n in counts.items() if outcome not in (REPRODUCED, CLOSE))
+    text = f"Of the {judged:,} printed numbers that are judged at any size, {agree:,}{share} are reproduced or close"
+    return f"{text}; the others: {rest}" if rest else text

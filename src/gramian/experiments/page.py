@@ -12,7 +12,7 @@ from gramian.core.version import __version__
 from gramian.display import MISSING, Cell, Column, Entry, Table
 from gramian.experiments import figures
 from gramian.experiments.bibliography import BIBLIOGRAPHY
-from gramian.experiments.counts import before, count_rows, count_table, summary
+from gramian.experiments.counts import agreement, before, count_rows, count_table, summary
 from gramian.experiments.formatting import format_estimate, format_paper_value
 from gramian.experiments.html import kind_of, outcome_tag, pills, ruler
 from gramian.experiments.registry import Experiment
@@ -135,7 +135,7 @@ def _head(found: Sequence[Findings], verdicts: Sequence[Verdict]) -> str:
         )
         for outcome, n in counts.items()
     )
-    lead = f"{summary(found)}. {ran} of {len(found)} experiments have run. gramian {__version__}."
+    lead = f"{summary(found)}. {agreement(found)}. {ran} of {len(found)} experiments have run. gramian {__version__}."
     return tag(
         "header",
         SWITCH + tag("h1", "Reproduction of the papers") + tag("p", text(lead)) + tag("div", boxes, class_="boxes"),
@@ -196,6 +196,8 @@ def _verdicts(verdicts: Sequence[Verdict]) -> str:
         + tag("select", options, id="paper", aria_label="paper")
         + tag("span", "", id="shown", aria_live="polite")
     )
-    return tag("div", controls, class_="controls") + table(
-        Table(_COLUMNS, rows), class_="claims", id="table", sortable=True
+    return (
+        tag("div", controls, class_="controls")
+        + table(Table(_COLUMNS, rows), class_="claims fresh", id="table", sortable=True)
+        + tag("p", tag("button", "show all rows", id="more", type="button"))
     )

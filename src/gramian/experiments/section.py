@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from base64 import b64encode
 from collections.abc import Sequence
 from pathlib import Path
@@ -64,7 +65,7 @@ def _at_scale(
     alt = f"{experiment.title}, redrawn from our records at scale {scale}"
     picture = ""
     if isinstance(image, Path) and image.suffix == ".svg":
-        picture = drawn(image.read_text(encoding="utf-8"), alt)
+        picture = _late(drawn(image.read_text(encoding="utf-8"), alt))
     elif isinstance(image, Path):
         source = f"data:image/png;base64,{b64encode(image.read_bytes()).decode()}"
         picture = tag("figure", tag("img", alt=alt, src=source, loading="lazy"))
@@ -84,6 +85,18 @@ def _at_scale(
             folded(_count(len(rows), "more number"), table(Table(["number", "ours"], rows))) if rows else "",
             folded("how it was computed", _computation(records)),
         )
+    )
+
+
+def _late(figure: str) -> str:
+    """Return a figure as text that the page reads when the figure comes near the window.
+
+    The figures have several times the elements of the rest, and a browser would compute the style of each at the start.
+    """
+    size = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', figure)
+    style = f"aspect-ratio: {size[1]} / {size[2]}; max-width: {size[1]}pt" if size else None
+    return tag(
+        "div", tag("script", figure.replace("</script", "<\\/script"), type="text/html"), class_="late", style=style
     )
 
 

@@ -45,6 +45,12 @@ def test_every_figure_table_and_theorem_has_an_experiment():
         "c/lemma-3-1",
         "c/counterexamples",
         "c/lemma-b1",
+        "c/lemmas-a1-a2",
+        "c/eq-3-9",
+        "c/scalar-output",
+        "c/remark-3-11",
+        "c/rates",
+        "c/rates-why",
         "c/fig6-why",
         "c/table3-why",
     }

@@ -1,6 +1,7 @@
 """Experiments of paper A, on the alignment of weights and gradients; importing the package registers them."""
 
 from gramian.experiments.a_alignment import (
+    appendix_f_why,
     fig1,
     fig2_why,
     fig3,
@@ -11,10 +12,12 @@ from gramian.experiments.a_alignment import (
     fig9_why,
     fig45,
     fig278,
+    lemmas,
     propositions,
 )
 
 __all__ = [
+    "appendix_f_why",
     "fig1",
     "fig2_why",
     "fig3",
@@ -25,5 +28,6 @@ __all__ = [
     "fig9_why",
     "fig45",
     "fig278",
+    "lemmas",
     "propositions",
 ]

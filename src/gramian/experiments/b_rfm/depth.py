@@ -154,6 +154,7 @@ def _draw_depths(records: Sequence[dict[str, Any]], figure: Figure) -> None:
     for depth, colour, diagonal in zip(depths, shades, records[0]["arrays"]["diagonals"], strict=False):
         left.plot(np.arange(1, len(diagonal) + 1), diagonal, ".-", color=colour, label=f"depth {depth}")
     left.set(xlabel="coordinate", ylabel="diagonal of W₁ᵀW₁ / its largest entry")
+    left.xaxis.get_major_locator().set_params(integer=True)
     left.legend(frameon=False, fontsize=8)
     for name in _NAMES:
         if name == "laplace":

@@ -1,5 +1,27 @@
 """Experiments of paper C, on the neural feature ansatz in deep networks; importing the package registers them."""
 
-from gramian.experiments.c_deep_nfa import curves, explanations, monte_carlo, nonlinear, powers, tables, theorems
+from gramian.experiments.c_deep_nfa import (
+    curves,
+    explanations,
+    monte_carlo,
+    nonlinear,
+    powers,
+    proofs,
+    rates,
+    remarks,
+    tables,
+    theorems,
+)
 
-__all__ = ["curves", "explanations", "monte_carlo", "nonlinear", "powers", "tables", "theorems"]
+__all__ = [
+    "curves",
+    "explanations",
+    "monte_carlo",
+    "nonlinear",
+    "powers",
+    "proofs",
+    "rates",
+    "remarks",
+    "tables",
+    "theorems",
+]

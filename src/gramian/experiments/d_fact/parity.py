@@ -17,8 +17,8 @@ from gramian.experiments.d_fact.kernel_rounds import UPDATES, learn
 from gramian.kernels import Gaussian
 from gramian.report import style
 
-_KERNEL = Gaussian(5.0)
-_RIDGE = 1e-8
+PARITY_KERNEL = Gaussian(5.0)
+PARITY_RIDGE = 1e-8
 _TEST = 1000
 _NAMES = {"nfa": "NFA-RFM", "fact": "FACT-RFM"}
 
@@ -58,7 +58,7 @@ def course(spec: Parity, name: str, seed: int) -> tuple[list[float], list[float]
     """
     (X, Y), (X_test, Y_test), support = rows(spec, seed)
     accuracies, shares = [], []
-    for machine in learn(_KERNEL, UPDATES[name], X, Y, _RIDGE, spec.rounds):
+    for machine in learn(PARITY_KERNEL, UPDATES[name], X, Y, PARITY_RIDGE, spec.rounds):
         right = (machine.predict(X_test, batch_invariant=False) > 0) == (Y_test > 0)
         accuracies.append(float(right.double().mean()))
         M = machine.matrix()
