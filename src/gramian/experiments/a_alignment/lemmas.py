@@ -143,7 +143,7 @@ class CovarianceShare:
     "A",
     "Equation (5): the mean term and the covariance term, which vanishes with the width",
     specs={
-        "smoke": (CovarianceShare(widths=(4, 64), draws=200),),
+        "smoke": (CovarianceShare(widths=(4, 32, 64), draws=200),),
         "small": (CovarianceShare(),),
         "paper": (CovarianceShare(widths=(8, 32, 128, 512, 2048), draws=8000),),
     },
