@@ -12,9 +12,9 @@ _MAPPED = 32 * 2**20
 """Blocks from this size on are returned to the system when they are freed (glibc); smaller ones wait for reuse."""
 _FREED_ROWS = 4
 """Copies of the rows that a thread holds after they are freed, in float64, as measured (benchmarks/forecast.py)."""
-_PROCESS_BYTES = 15 * 10**6
+_PROCESS_BYTES = 13 * 10**6
 """Memory of the process besides, as measured: objects of Python, and buffers of the linear algebra."""
-_THREAD_BYTES = 8 * 10**6
+_THREAD_BYTES = 4 * 10**6
 """Memory of each thread that fits a model besides, as measured: its stack and smaller blocks."""
 _PASS_BYTES = 120 * 10**6
 """The same, of all threads together, in a fit whose passes over all rows use large blocks, of up to 32 MB each."""
@@ -120,7 +120,7 @@ def freed_bytes(rows: int, workers: int, columns: int) -> int:
     wide tables are returned after every round, as all are within a small budget.
 
     >>> [freed_bytes(n, workers=2, columns=50) // 10**6 for n in (1000, 10_000)]
-    [42, 63]
+    [32, 53]
     """
     small = 4 * rows * rows if 4 * rows * rows < _MAPPED else 0
     copies = _FREED_ROWS * 8 * rows * columns if columns < rows else 0

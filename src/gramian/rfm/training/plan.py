@@ -25,6 +25,7 @@ from gramian.rfm.training.solver_choice import (
     choose_solver,
     choose_streamed_solver,
     fit_forecast,
+    fits_side_by_side,
     forecast,
     leaf_solver,
     streamed_forecast,
@@ -54,8 +55,6 @@ LOO_ROWS = 400
 """Rows on which the leave-one-out error selects ridge and bandwidth, at most."""
 MEDIAN_ROWS = 300
 """Rows from which the median distance is taken, at most."""
-SIDE_BY_SIDE_ROWS = 4000
-"""Up to this many rows models are fitted side by side, each on one thread; beyond it one model uses all threads."""
 ONE_THREAD_ROWS = 1000
 """Up to this many rows a second thread costs more than it saves, and on a busy machine a hundred times more."""
 IN_MEMORY_ROWS = 30_000
@@ -195,7 +194,7 @@ class Plan(Renderable):
         if large or streamed:
             workers, memory = 1, memory.with_large_blocks()
         else:
-            part, refits = screen_rows or n, min(workers, candidates) if n <= SIDE_BY_SIDE_ROWS else 1
+            part, refits = screen_rows or n, min(workers, candidates) if fits_side_by_side(solver, n) else 1
             on_part, on_all = forecast(leaf_solver(part), part, *shape), forecast(solver, n, *shape)
             screening = part, on_part, workers, wide_solves(dtype, d, workers)
             refit = n, on_all, refits, wide_solves(dtype, d, refits)

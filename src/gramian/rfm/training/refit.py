@@ -20,7 +20,7 @@ from gramian.kernels import Metric
 from gramian.rfm.machine import KernelMachine
 from gramian.rfm.model import Ensemble, MemberHistory
 from gramian.rfm.training.context import FitContext
-from gramian.rfm.training.plan import FEATURE_ROWS, SIDE_BY_SIDE_ROWS, Plan
+from gramian.rfm.training.plan import FEATURE_ROWS, Plan
 from gramian.rfm.training.rounds import (
     Candidate,
     Round,
@@ -32,7 +32,7 @@ from gramian.rfm.training.rounds import (
     solve_fully,
     solve_round,
 )
-from gramian.rfm.training.solver_choice import choose_part_solvers
+from gramian.rfm.training.solver_choice import choose_part_solvers, fits_side_by_side
 from gramian.rfm.training.time_limit import check_solved, solve_within
 from gramian.rfm.training.tuning import ReplayedParams, RoundParams
 from gramian.rfm.training.validation import ComparedRuns
@@ -168,7 +168,7 @@ def refit_on_all_rows(
 
 def _refit_members(task: _RefitTask, members: Sequence[Member]) -> list[Refit]:
     context = task.context
-    if len(task.data) > SIDE_BY_SIDE_ROWS:  # each has an equal part of the time that is left
+    if not fits_side_by_side(task.plan.solver, len(task.data)):  # each has an equal part of the time that is left
         clocks = (context.clock.shared(len(members) - i) for i in range(len(members)))
         return [replace(task, clock=clock).member(member) for clock, member in zip(clocks, members, strict=True)]
     found: dict[int, Refit] = {}

@@ -19,7 +19,8 @@ _ITERATIVE_ROWS = 4000
 """Beyond it conjugate gradients take less time than a Cholesky factor (at 5,000: two thirds for one output)."""
 AGOP_ROWS = 2000
 """Rows over which automatic updates average gradients, where there are more than twice as many."""
-_TILES = 6
+_SIDE_BY_SIDE_ROWS = 4000
+_TILES = 4
 """Square tiles of a kernel matrix that are in memory at a time."""
 _FEW_COLUMNS = 10
 """Kernel matrices of tables with at most this many columns are often too ill-conditioned for float32."""
@@ -185,6 +186,17 @@ def leaf_solver(n: int) -> Solver:
     return (
         Direct() if n <= _ITERATIVE_ROWS else ConjugateGradient(tol=Direct().tol, preconditioner_rank=int(8 * n**0.5))
     )
+
+
+def fits_side_by_side(solver: AnySolver, n: int) -> bool:
+    """Tell whether models are fitted to all n rows side by side, each on one thread, or one by one on all threads.
+
+    A direct solve of up to 4,000 rows uses one thread fully; the passes of other solvers use all of them.
+
+    >>> fits_side_by_side(Direct(), 4000), fits_side_by_side(Direct(), 5000), fits_side_by_side(Nystrom(), 3000)
+    (True, False, False)
+    """
+    return isinstance(solver, Direct) and n <= _SIDE_BY_SIDE_ROWS
 
 
 def wide_solves(dtype: torch.dtype, columns: int, workers: int) -> int:
