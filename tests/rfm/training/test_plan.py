@@ -325,7 +325,7 @@ def test_a_fit_that_screens_on_a_part_does_what_its_plan_says(monkeypatch):
     assert watch.screened == [plan.screen_rows] == [40]
     assert watch.held_out == [[plan.holdout_rows] * plan.n_splits] == [[30] * 3]
     assert len(model.model_.holdout.targets) == 90
-    assert model.model_.holdout.source == "split"
+    assert model.model_.holdout.source == "splits"
     assert model.machine_.n == 120
 
 
