@@ -112,3 +112,19 @@ def test_kinds_are_not_mixed():
         compare_losses([*table([[0.1]]), *table([[0.1]], "regression")], ["s"])
     with pytest.raises(ValueError, match="there are no losses of 'z'"):
         compare_losses(table([[0.1, 0.2]]), ["s"]).difference("a", "z")
+
+
+def test_areas_are_averaged_over_the_sets_on_which_every_method_has_one(recwarn):
+    records = table([[0.1, 0.2], [0.3, 0.4]])
+    records[0]["auc"] = None  # a failure of the other method on this set counts as one half
+    records[1]["auc"] = 0.5
+    assert [row["AUC"] for row in compare_losses(records, ["s"]).rows()] == [0.8, 0.8]
+    nowhere = compare_losses(table([[0.1, 0.2]], auc=None), ["s"])
+    assert all(np.isnan(row["AUC"]) for row in nowhere.rows())
+    assert not recwarn.list
+
+
+def test_a_score_that_is_no_number_is_no_loss():
+    records = table([[0.1, 0.2, 0.3]], "regression")
+    records[2]["score"] = float("nan")
+    assert compare_losses(records, ["s"]).methods == ("a", "b")

@@ -173,6 +173,14 @@ class TestSplitBy:
             split = next(draw_splits(55, 5, by=SplitBy(np.repeat([0, 1], [5, 50]), ordered)))
             assert len(split.train) + len(split.held_out) == 55
 
+    @pytest.mark.parametrize("sizes", [[10, 10, 580], [5, 595], [300, 300], [100, 50, 450]])
+    @pytest.mark.parametrize("seed", range(4))
+    def test_parts_of_seven_tenths_hold_out_each_group_once_and_begin_with_the_most_rows_to_fit(self, sizes, seed):
+        codes = np.repeat(np.arange(len(sizes)), sizes)
+        drawn = list(draw_splits(600, 3, train_rows=420, held_out_rows=180, seed=seed, by=SplitBy(codes, False)))
+        assert sorted(torch.cat([split.held_out for split in drawn]).tolist()) == list(range(600))
+        assert len(drawn[0].train) == 600 - min(sizes)
+
     @pytest.mark.parametrize("ordered", [False, True])
     @pytest.mark.parametrize("count", [1, 40, 500])
     def test_whole_groups_are_held_out_of_a_large_fit(self, ordered, count):

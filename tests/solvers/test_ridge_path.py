@@ -70,6 +70,18 @@ def test_one_copy_of_each_row_is_plain_leave_one_out(rng):
     torch.testing.assert_close(counted.coef, plain.coef)
 
 
+@pytest.mark.parametrize("n", [40, 300])
+def test_without_a_ridge_other_copies_predict_a_row_exactly(n, rng):
+    operator, Y = problem(n, rng)
+    copies = torch.ones(n, dtype=torch.float64)
+    copies[::3] = 2.0
+    (point,) = RidgePath(operator, Y, weights=copies, copies=copies).at([0.0])
+    (plain,) = RidgePath(operator, Y).at([0.0])
+    single = copies == 1
+    torch.testing.assert_close(point.loo[single], plain.loo[single], rtol=1e-7, atol=1e-9)
+    assert point.loo[~single].abs().max() == 0
+
+
 def test_of_many_copies_one_more_makes_no_difference(rng):
     """Without one of a million copies the fit is as before: the residual is that of the fit."""
     operator, Y = problem(30, rng)

@@ -127,12 +127,14 @@ class LossComparison:
         """Return the columns of the table by name, one entry per method."""
         normalized, ranks = self.normalized.mean(axis=0), self.ranks()
         best = metrics.wins(-self.losses)
+        aucs = self.aucs[~np.isnan(self.aucs).any(axis=1)]  # of the sets on which every method has one
+        mean_aucs = aucs.mean(axis=0) if len(aucs) else np.full(len(self.methods), math.nan)
         out = []
         for j, method in enumerate(self.methods):
             row = {"method": method, "rank": float(ranks[j]), "normalised": float(normalized[j])}
             row |= {"best on": int(best[j]), self.loss_name: float(self.losses[:, j].mean())}
             if self.kind == CLASSIFICATION:
-                row |= {"AUC": float(np.nanmean(self.aucs[:, j])), "accuracy": float(self.accuracies[:, j].mean())}
+                row |= {"AUC": float(mean_aucs[j]), "accuracy": float(self.accuracies[:, j].mean())}
             else:
                 row["R²"] = float(self.accuracies[:, j].mean())
             out.append(row | {"fit s": float(self.seconds[j]), "processor s": float(self.processor_seconds[j])})
@@ -284,7 +286,7 @@ def _ordered(made: LossComparison) -> LossComparison:
 
 def _loss(record: Record) -> float | None:
     if record["kind"] == REGRESSION:
-        return math.sqrt(max(0.0, 1 - record["score"]))
+        return None if math.isnan(record["score"]) else math.sqrt(max(0.0, 1 - record["score"]))
     return record["log_loss"]
 
 

@@ -56,9 +56,13 @@ class SplitBy:
         return np.flatnonzero(rank == last)
 
     def splits(self, count: int, train_rows: int, held_out_rows: int, seed: int) -> Iterator[tuple[_Indices, _Indices]]:
-        """Yield rows to fit to and rows to hold out; fewer splits where there are fewer groups."""
+        """Yield rows to fit to and rows to hold out; fewer splits where there are fewer groups.
+
+        Groups are held out in turn where the other groups have no more than ``train_rows`` rows, and without such a
+        bound: a random order could hold out one group of most rows, or the same groups in every split.
+        """
         n = len(self.codes)
-        if not self.ordered and not train_rows:
+        if not self.ordered and (not train_rows or train_rows * count >= n * (count - 1)):
             fold = self._balanced(min(count, len(np.unique(self.codes))), seed)
             # Candidates are screened on the training rows of the first split, which are to be many.
             for k in np.argsort(np.bincount(fold), kind="stable"):

@@ -35,6 +35,7 @@ _NAMES = {
 }
 _SOURCES = {
     "folds": "each was predicted by models fitted to other folds, and the model in the file is fitted to all rows",
+    "splits": "models fitted to parts of other rows predicted them, and the model in the file is fitted to all rows",
     "split": "they are other rows than those of the fits that were compared on them",
     "evaluation set": "they are an evaluation set, which also selected the model",
     "leave-one-out": "each was left out of the last solve, while the features were learned from all rows",

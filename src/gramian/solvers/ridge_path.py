@@ -130,6 +130,7 @@ def _left_out(
     """Return residuals without each row, or without one of its copies, from the diagonal of the inverse."""
     if copies is None:
         return alpha / inverse[:, None]
-    rest = ridge * inverse  # 1 − h, because the residual of the fit is λα
-    copies = copies.to(rest)
-    return ridge * alpha / ((copies - 1 + rest) / copies)[:, None]
+    copies = copies.to(inverse)
+    # r = λα and 1 − h = λ [(K + λ)⁻¹]ᵢᵢ, divided by λ: without a ridge the other copies of a row predict it exactly.
+    others = torch.where(copies > 1, (copies - 1) / ridge, 0)
+    return alpha * copies[:, None] / (others + inverse)[:, None]

@@ -27,3 +27,14 @@ def test_without_rows_the_scores_are_those_of_holdout_rows(tmp_path):
     assert "9 training rows that were held out of the fit; kernels and" in read(split, tmp_path)[1].text
     alone = RFMRegressor(kernel="laplace", update="agop", n_rounds=0).fit(X, y)
     assert "90 training rows, each predicted without itself; the matrix M" in read(alone, tmp_path)[1].text
+
+
+def test_rows_of_several_splits_are_rows_of_the_final_fit(monkeypatch, tmp_path):
+    monkeypatch.setattr("gramian.rfm.training.plan.FIVE_FOLD_ROWS", 80)
+    X, y = rows()
+    model = RFMRegressor(preset="fast", n_rounds=1).fit(X, y)
+    assert model.plan_.validation == "splits"
+    text = read(model, tmp_path)[1].text
+    assert "84 training rows, predicted by fits to parts of the other rows; kernels and" in text
+    assert "held out of the fit" not in text
+    assert "R² on held-out rows (splits, which selected the round)" in str(model.summary())

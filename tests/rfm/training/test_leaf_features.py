@@ -342,10 +342,12 @@ class TestWholeFit:
         assert isinstance(model.machine_, TreeMachine)
         assert "leaves of" in model.rounds_[1].status
 
+    @pytest.mark.parametrize("evaluated", [False, True])
     @pytest.mark.parametrize("split_by", ["groups", "time"])
-    def test_rows_of_a_leaf_do_not_judge_where_splits_have_a_condition(self, table, split_by):
+    def test_rows_of_a_leaf_do_not_judge_where_splits_have_a_condition(self, table, split_by, evaluated, monkeypatch):
+        monkeypatch.setattr(OwnFeatures, "are_better", lambda self, trials: True)
         partition = TreePartition(leaf_rows=200, workers=1, features="auto")
         model = RFMRegressor(preset="fast", n_rounds=1, select_round="last", solver=partition)
-        model.fit(*table, **{split_by: np.arange(900) // 9})
+        model.fit(*table, eval_set=table if evaluated else None, **{split_by: np.arange(900) // 9})
         assert "features of their own" not in model.rounds_[1].status
         assert len({id(leaf.metric) for leaf in model.machine_.leaves}) == 1

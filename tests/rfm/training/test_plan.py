@@ -325,7 +325,7 @@ def test_a_fit_that_screens_on_a_part_does_what_its_plan_says(monkeypatch):
     assert watch.screened == [plan.screen_rows] == [40]
     assert watch.held_out == [[plan.holdout_rows] * plan.n_splits] == [[30] * 3]
     assert len(model.model_.holdout.targets) == 90
-    assert model.model_.holdout.source == "split"
+    assert model.model_.holdout.source == "splits"
     assert model.machine_.n == 120
 
 
@@ -360,3 +360,10 @@ def test_the_plan_names_the_condition_on_splits(by, words):
     facts = dict(model.plan_.facts())
     assert words in facts["compared on"]
     assert ("random rows" in facts["candidates screened on"]) == (not by)
+
+
+@pytest.mark.parametrize(("by", "words"), [("groups", "up to 3 times"), ("time", "up to 3 times"), ("", "3 times")])
+def test_the_plan_promises_no_more_splits_than_groups_or_times_allow(by, words):
+    plan = replace(Plan.for_size(700, 2, 1, 10**9), split_by=by)
+    assert plan.validation == "splits"
+    assert dict(plan.facts())["compared on"].endswith(f"rows{', whole groups' if by == 'groups' else ''}, {words}")

@@ -22,6 +22,7 @@ _MOST_ROWS = 20_000
 _SELECTION = "kernels and rounds were selected by these predictions, so the scores are slightly optimistic"
 _SOURCES = {
     "folds": f"training rows, each predicted by a fit to other folds; {_SELECTION}",
+    "splits": f"training rows, predicted by fits to parts of the other rows; {_SELECTION}",
     "split": f"training rows that were held out of the fit; {_SELECTION}",
     "evaluation set": f"rows of the evaluation set of the fit; {_SELECTION}",
     "leave-one-out": (

@@ -19,6 +19,7 @@ _QUICK_ROWS = 2000
 _TOP_COLUMNS = 5
 _SOURCES: dict[Source, str] = {
     "folds": "folds, which selected the round",
+    "splits": "splits, which selected the round",
     "split": "one split, which selected the round",
     "evaluation set": "evaluation set, which selected the round",
     "leave-one-out": "leave-one-out given M, which has seen their labels",

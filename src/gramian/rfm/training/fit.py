@@ -27,7 +27,7 @@ from gramian.rfm.training.plan import HOLDOUT_ROWS, SCREEN_ROWS, Plan, Validatio
 from gramian.rfm.training.rounds import Candidate, Rounds, Step, rounds, solve_round
 from gramian.rfm.training.train import Task, Trained, train
 from gramian.rfm.training.tuning import FixedParams
-from gramian.rfm.uncertainty.holdout import HoldoutPredictions, leave_one_out
+from gramian.rfm.uncertainty.holdout import HoldoutPredictions, Source, leave_one_out
 from gramian.solvers import Direct, Workspace
 from gramian.solvers.base import warn_numbers
 from gramian.tables.prepare import Prepared
@@ -263,7 +263,8 @@ def _holdout(prepared: Prepared, plan: Plan, trained: Trained) -> HoldoutPredict
     if counted is not None:  # only some copies of a row are held out
         weights = counted.cpu().numpy().astype(np.float64)
     weights = prepared.target.unweighted(weights, targets)
-    return HoldoutPredictions(in_units(outputs), targets, weights, "folds" if plan.validation == "folds" else "split")
+    source: Source = "split" if plan.validation == "holdout" else "folds" if plan.validation == "folds" else "splits"
+    return HoldoutPredictions(in_units(outputs), targets, weights, source)
 
 
 def snapshot(

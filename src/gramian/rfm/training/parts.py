@@ -19,6 +19,7 @@ from gramian.core.clock import TimeLimitReached
 from gramian.core.freed_memory import return_freed_memory
 from gramian.core.rows import Rows, RowSource, SelectedColumns, SelectedRows
 from gramian.core.selection import Member, RowLoss, mean_error, squared_loss
+from gramian.core.splits import SplitBy
 from gramian.core.warn import warn
 from gramian.kernels import Identity, Kernel, Metric
 from gramian.rfm.machine import KernelMachine
@@ -77,6 +78,7 @@ class PartsLearner:
     order: Int[Tensor, " n"]
     context: FitContext
     loss: RowLoss = squared_loss
+    split_by: SplitBy | None = None
 
     def refit(
         self, screened: Int[Tensor, " p"], held_out: Int[Tensor, " q"] | None, holdout: Rows, screened_error: float
@@ -288,7 +290,7 @@ class PartsLearner:
         if partition.features == "shared" or not self.member.round or self.feature_threshold is not None:
             return None
         # Other rows of a leaf do not judge where they must not be predicted from the same group, or from later rows.
-        if partition.features == "auto" and self.plan.split_by:
+        if partition.features == "auto" and self.split_by is not None:
             return None
         loss = self.loss if partition.features == "auto" else None
         return OwnFeatures(OwnFeatureSolver(fit_leaf, self.member.round), loss, partition.seed)

@@ -295,7 +295,7 @@ class Plan(Renderable):
         }
         compared = {
             "folds": folds.get(self.split_by, f"{self.n_splits} folds of a fifth of the rows"),
-            "splits": f"{about}{self.holdout_rows:,} {other}, {self.n_splits} times",
+            "splits": f"{about}{self.holdout_rows:,} {other}, {'up to ' if self.split_by else ''}{self.n_splits} times",
             "holdout": f"{about}{self.holdout_rows:,} {held} held out of the whole fit",
             "evaluation set": "the evaluation set",
             "none": "not at all",

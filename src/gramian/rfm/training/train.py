@@ -267,9 +267,8 @@ def _refit(
         assert parts.screened is not None
         assert order is not None
         assert holdout is not None
-        learner = PartsLearner(
-            plan, run, best, task.tuner, task.feature_threshold, task.ridge_grows, source, order, context, task.loss
-        )
+        given = task.tuner, task.feature_threshold, task.ridge_grows
+        learner = PartsLearner(plan, run, best, *given, source, order, context, task.loss, task.split_by)
         return learner.refit(parts.screened, parts.held_out, holdout, selection.scores[best.run][best.round])
     weight, n_rows = data.total_weight, data.n_copies
     refits = [Refit(runs[m.run].machines[: m.round + 1], (), weight, n_rows) for m in selection.members]

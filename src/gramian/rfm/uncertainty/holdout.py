@@ -18,17 +18,19 @@ from gramian.tables.types import Labels
 _LEFT_OUT_ROWS = 1000
 _SYSTEM_ROWS = 4000
 
-Source = Literal["folds", "split", "evaluation set", "leave-one-out"]
+Source = Literal["folds", "splits", "split", "evaluation set", "leave-one-out"]
 
 
 @dataclass(frozen=True, eq=False)
 class HoldoutPredictions:
     """Outputs for held-out rows beside their targets, both ``(m, c)`` in the units of the target codes, and weights.
 
-    ``source`` names the rows: ``"folds"`` or one ``"split"`` of the training rows, the ``"evaluation set"``, or
-    ``"leave-one-out"``. Rows of a fold are predicted by the kernels and rounds that the other folds select; one split
-    and the evaluation set selected them themselves; the last is exact given M, and M has seen the labels: these three
-    are slightly optimistic. Weights are those of rows as they occur, without class weights.
+    ``source`` names the rows: ``"folds"``, several ``"splits"`` or one ``"split"`` of the training rows, the
+    ``"evaluation set"``, or ``"leave-one-out"``. Rows of a fold, or of one of several splits, are predicted by the
+    kernels and rounds that the others select; one split and the evaluation set selected them themselves; the last is
+    exact given M, and M has seen the labels: these three are slightly optimistic. The model of one split is not fitted
+    to its held-out rows; after folds and splits the final model is fitted to all rows. Weights are those of rows as
+    they occur, without class weights.
     """
 
     outputs: Array

@@ -21,8 +21,8 @@ class Reliability(Plottable):
 
     ``confidence`` is the mean of those probabilities, ``accuracy`` the share of correct predictions, ``low`` and
     ``high`` Wilson's interval for it at ``level``, ``count`` the effective number of rows, and ``error`` the expected
-    calibration error ``Σ_b w_b |accuracy_b − confidence_b|``. ``source`` names the rows: folds, evaluation set,
-    leave-one-out, or new rows.
+    calibration error ``Σ_b w_b |accuracy_b − confidence_b|``. ``source`` names the rows: folds, splits,
+    evaluation set, leave-one-out, or new rows.
     """
 
     confidence: Float[np.ndarray, " b"]
