@@ -24,7 +24,7 @@ _TILES = 4
 """Square tiles of a kernel matrix that are in memory at a time."""
 _FEW_COLUMNS = 10
 """Kernel matrices of tables with at most this many columns are often too ill-conditioned for float32."""
-_FACTORS = 8
+_FACTORS = 7
 """Matrices of the size of the gradients that exist while M of a wide table is made, as measured."""
 _GRADIENTS = 4
 """Arrays of the size of the gradients that exist while they are computed."""
