@@ -14,7 +14,7 @@ import functools
 import inspect
 from collections.abc import Callable
 from dataclasses import is_dataclass
-from types import FunctionType, SimpleNamespace
+from types import CodeType, FunctionType, SimpleNamespace
 from typing import Any, get_args, get_type_hints
 
 import jaxtyping
@@ -31,8 +31,8 @@ _SIZES = _by_jaxtyping("context")
 """Within it, the sizes of named axes are remembered; contexts nest, each with sizes of its own."""
 _by_jaxtyping_compared = type(Float[Tensor, "n"]).__instancecheck__
 MANY = 100
-calls: dict[Callable[..., Any], int] = {}
-"""The number of calls of each function since the beginning of the test."""
+calls: dict[CodeType, int] = {}
+"""The number of calls of each function since the beginning of the test; a function itself may hold tensors alive."""
 _types: dict[tuple[str, str], object] = {}
 
 
@@ -57,10 +57,12 @@ def checked(thing: Callable[..., Any]) -> Callable[..., Any]:
         copy = _with_types(thing)
         typed, shaped = _beartyped(copy), any(_has_shapes(hint) for hint in copy.__annotations__.values())
 
+    code = inspect.unwrap(thing).__code__
+
     @functools.wraps(thing)
     def call(*args: Any, **kwargs: Any) -> Any:
         __tracebackhide__ = True
-        calls[thing] = number = calls.get(thing, 0) + 1
+        calls[code] = number = calls.get(code, 0) + 1
         if config.jaxtyping_disable or (number > MANY and number % 10):
             return thing(*args, **kwargs)
         if not shaped:

@@ -144,7 +144,7 @@ def test_a_paper_by_name(tmp_path, monkeypatch):
 
 def test_ids_are_completed():
     made = ShellComplete(cli, {}, "gramian", "_GRAMIAN_COMPLETE").get_completions(["reproduce"], "d/tab")
-    assert [item.value for item in made] == ["d/table2", "d/table2-why", "d/table3"]
+    assert [item.value for item in made] == ["d/table2", "d/table2-order-why", "d/table2-why", "d/table3"]
 
 
 def test_json_of_the_list_names_the_papers_experiments(tmp_path):

@@ -75,6 +75,7 @@ def forecast_plan(estimator: BaseRFM, X: Frame, outputs: int, evaluation_set: bo
             evaluation_set=evaluation_set,
             workers=options.n_threads or torch.get_num_threads() if options.compute.n_jobs is None else 1,
             candidates=min(len(task.kernels) * len(task.updates), options.preset.max_members),
+            models=len(task.pairs) * (task.n_rounds + 1),
         )
 
     try:

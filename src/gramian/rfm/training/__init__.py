@@ -7,5 +7,5 @@ and bandwidth), ``validation`` (folds and selection), ``context`` (time limit, p
 
 >>> from gramian.rfm.training.plan import Plan
 >>> Plan.for_size(1000, 10, 1, budget=10**9).validation
-'folds'
+'splits'
 """

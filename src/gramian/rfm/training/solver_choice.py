@@ -20,6 +20,7 @@ _ITERATIVE_ROWS = 4000
 AGOP_ROWS = 2000
 """Rows over which automatic updates average gradients, where there are more than twice as many."""
 _SIDE_BY_SIDE_ROWS = 4000
+"""Up to this many rows models are fitted side by side, each on one thread; beyond it one model uses all threads."""
 _TILES = 4
 """Square tiles of a kernel matrix that are in memory at a time."""
 _FEW_COLUMNS = 10
@@ -81,7 +82,7 @@ def choose_solver(n: int, dtype: torch.dtype, max_bytes: int, columns: int = 0, 
     The forecast for the whole fit decides.
 
     >>> choose_solver(1000, torch.float32, 10**9).why
-    'direct: 14.7 MB of 1.0 GB'
+    'direct: 12.6 MB of 1.0 GB'
     >>> choose_solver(20_000, torch.float32, 10**10).why
     'iterative: 1.1 GB of 10.0 GB, and faster than a direct solve from 4,000 rows on'
     >>> choose_solver(100_000, torch.float32, 10**9).why
@@ -121,7 +122,7 @@ def choose_streamed_solver(
     """Choose the solver for n rows that are not in memory: Nyström regression on as many centres as fit.
 
     >>> choose_streamed_solver(10**6, torch.float32, 10**9, columns=50).why
-    'Nyström regression on 5,000 centers: 629.5 MB of 1.0 GB'
+    'Nyström regression on 5,000 centers: 627.4 MB of 1.0 GB'
     """
     least = 0
     for centers in [c for c in _CENTERS if c <= n // 2] or [n]:
