@@ -397,3 +397,20 @@ def test_the_twin_of_a_trained_machine_is_a_machine_solved_alone():
     machine, info = exact_machine(data, ridge=1e-2)
     assert torch.equal(train_on(data, make_task(n_rounds=0)).ensemble.best.coef, machine.coef)
     assert info.residual < 1e-6
+
+
+def test_large_fits_tune_on_more_rows(monkeypatch):
+    stage = importlib.import_module("gramian.rfm.training.train")
+    seen, real = [], stage.LeaveOneOutTuner
+
+    def watched(*args):
+        seen.append(args[-1])
+        return real(*args)
+
+    monkeypatch.setattr(stage, "LeaveOneOutTuner", watched)
+    data, task = make_rows(80, noise=0.1), make_task(ridge=None)
+    train_on(data, task)
+    assert set(seen) == {400}
+    seen.clear()
+    train_on(data, task, make_plan(data, task, solver=Nystrom(centers=20)))
+    assert set(seen) == {1000}

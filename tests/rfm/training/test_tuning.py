@@ -8,7 +8,6 @@ import torch
 
 from gramian.core.rows import Rows
 from gramian.kernels import Gaussian, Identity, KernelOperator, Laplace, Lp, Matern, as_metric
-from gramian.rfm.training import tuning
 from gramian.rfm.training.tuning import (
     RIDGES,
     FixedParams,
@@ -144,10 +143,9 @@ class TestLeaveOneOut:
         resumed.resume(first)
         assert tune(resumed, Laplace(), data, 1) == tune(whole, Laplace(), data, 1)
 
-    def test_many_rows_are_tuned_on_a_random_part_of_them(self, monkeypatch):
-        monkeypatch.setattr(tuning, "LOO_ROWS", 60)
+    def test_many_rows_are_tuned_on_a_random_part_of_them(self):
         data = make_rows(90, noise=0.3)
-        params = tune(LeaveOneOutTuner(None, seed=3), Laplace(2.0), data)
+        params = tune(LeaveOneOutTuner(None, seed=3, rows=60), Laplace(2.0), data)
         part = torch.randperm(90, generator=torch.Generator().manual_seed(4))[:60]
         assert params.loo == pytest.approx(naive_loo(Laplace(2.0), data[part], params.ridge), rel=1e-9)
         assert params.loo != pytest.approx(naive_loo(Laplace(2.0), data[torch.arange(60)], params.ridge), rel=1e-3)

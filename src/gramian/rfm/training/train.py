@@ -23,7 +23,7 @@ from gramian.rfm.machine import KernelMachine
 from gramian.rfm.model import Ensemble
 from gramian.rfm.training.context import FitContext
 from gramian.rfm.training.parts import PartsLearner
-from gramian.rfm.training.plan import Plan
+from gramian.rfm.training.plan import LOO_ROWS, Plan
 from gramian.rfm.training.refit import (
     Refit,
     Refitted,
@@ -36,7 +36,7 @@ from gramian.rfm.training.refit import (
 )
 from gramian.rfm.training.rounds import Candidate, Evolution, Round
 from gramian.rfm.training.thresholded import refit_thresholded
-from gramian.rfm.training.tuning import FixedParams, LeaveOneOutTuner, RoundTuner
+from gramian.rfm.training.tuning import LARGE_LOO_ROWS, FixedParams, LeaveOneOutTuner, RoundTuner
 from gramian.rfm.training.validation import ComparedRuns, compare_on_splits, screen
 from gramian.solvers import Solver
 
@@ -58,8 +58,8 @@ class Task:
         Use ``K + nλI`` with a ridge that is given.
     feature_threshold : float or None
         RFM-T: refit on the columns that M selects.
-    cautious : bool
-        See :class:`LeaveOneOutTuner`.
+    cautious, loo_rows
+        ``cautious`` and ``rows`` of :class:`LeaveOneOutTuner`.
     max_members : int
         Models that may predict together.
     bagging : bool
@@ -90,6 +90,7 @@ class Task:
     split_by: SplitBy | None = None
     evaluation: Rows | None = None
     loss: RowLoss = squared_loss
+    loo_rows: int = LOO_ROWS
 
     @property
     def pairs(self) -> list[tuple[Kernel, Update]]:
@@ -119,7 +120,7 @@ class Task:
         """Return leave-one-out where ridge or bandwidth is to be selected, else the given numbers."""
         if self.ridge is not None and not kernel.automatic:
             return FixedParams(self.ridge, self.seed, self.ridge_per_row)
-        return LeaveOneOutTuner(self.ridge, self.seed, self.ridge_per_row, self.cautious)
+        return LeaveOneOutTuner(self.ridge, self.seed, self.ridge_per_row, self.cautious, self.loo_rows)
 
 
 Holdout = tuple[Int[Tensor, " m"], Float[Tensor, "m c"], Float[Tensor, " m"] | None]
@@ -176,6 +177,7 @@ def train(task: Task, plan: Plan, source: RowSource, context: FitContext) -> Tra
     context : FitContext
         Time limit, workspace, progress, callbacks, checkpoint, worker pool.
     """
+    task = replace(task, loo_rows=LARGE_LOO_ROWS) if plan.large else task
     parts = _draw(task, plan, source)
     if parts.splits:
         data = parts.splits[0].fitted(source.load())

@@ -22,6 +22,8 @@ from gramian.kernels import Kernel, KernelOperator, Metric
 from gramian.rfm.training.plan import LOO_ROWS, MEDIAN_ROWS
 from gramian.solvers import SPECTRAL_ROWS, RidgePath, Workspace
 
+LARGE_LOO_ROWS = 1000
+"""The same as LOO_ROWS where a fit is large: few rows cannot tell a small ridge from a larger one."""
 _SEARCHED_ROUNDS = 3
 """From round 3 on the features hardly change, and neither do the best ridge and bandwidth."""
 
@@ -126,9 +128,9 @@ class LeaveOneOutTuner(RoundTuner):
     """Selects ridge, bandwidth, or both, by the exact leave-one-out error given M.
 
     Round 0 compares bandwidths over the whole range, since the error has more than one local minimum. Rounds 1 and 2
-    move from the previous optimum in both directions while the error falls; later rounds repeat round 2. Beyond 400
-    rows the error is computed on a random part of them: both numbers describe the function (its length scale, its
-    noise) and not the sample size.
+    move from the previous optimum in both directions while the error falls; later rounds repeat round 2. Of more than
+    ``rows`` rows a random part is used: both numbers describe the function (its length scale, its noise) and not the
+    sample size.
 
     Parameters
     ----------
@@ -140,9 +142,19 @@ class LeaveOneOutTuner(RoundTuner):
     cautious : bool
         Of all settings within one standard error of the best, take the one nearest to the default, not the best. This
         is for class codes, whose squared error is only a surrogate of the error that matters.
+    rows : int
+        Rows on which the error is computed, at most.
     """
 
-    def __init__(self, ridge: float | None, seed: int = 0, per_row: bool = False, cautious: bool = False) -> None:
+    def __init__(
+        self,
+        ridge: float | None,
+        seed: int = 0,
+        per_row: bool = False,
+        cautious: bool = False,
+        rows: int = LOO_ROWS,
+    ) -> None:
+        self.rows = rows
         self.ridge = ridge
         self.seed = seed
         self.per_row = per_row
@@ -156,9 +168,9 @@ class LeaveOneOutTuner(RoundTuner):
         ridge = self.ridge
         if ridge is not None and self.per_row:
             ridge *= data.total_weight
-        if len(data) > LOO_ROWS:
+        if len(data) > self.rows:
             rng = torch.Generator().manual_seed(self.seed + 1)
-            data = data[torch.randperm(len(data), generator=rng)[:LOO_ROWS].to(data.X.device)]
+            data = data[torch.randperm(len(data), generator=rng)[: self.rows].to(data.X.device)]
         search = _Search(base, metric, data, workspace, ridge)
         if index >= _SEARCHED_ROUNDS and self._ridge_index is not None:
             scale = _SCALES[self._scale_index]
@@ -212,7 +224,7 @@ class _Search:
         self.data, self.workspace, self.ridge = data, workspace, ridge
         self.best_of_scale: dict[int, SearchPoint] = {}
         self.errors: dict[tuple[int, int], Float[Tensor, " n"]] = {}
-        self.operator = KernelOperator(base, data.X, metric).widened()  # at most 400 rows
+        self.operator = KernelOperator(base, data.X, metric).widened()  # of few rows
         # Row i gets the ridge λ/wᵢ: with weights far from 1 the grid must move along.
         weight = data.total_weight / len(data)
         self.scale = (float(self.operator.diagonal().mean()) or 1.0) * weight
