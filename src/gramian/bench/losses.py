@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from rich.table import Table
 from scipy.stats import t as student
 
 from gramian.bench import metrics
+from gramian.bench.summary import splits_of_all
 from gramian.bench.tasks import CLASSIFICATION, REGRESSION
 from gramian.records import Record
 
@@ -232,10 +233,8 @@ def compare_losses(records: Sequence[Record], suites: Sequence[str], methods: Se
     present = list(dict.fromkeys(r["method"] for r in found))
     without = {r["method"] for r in found if _loss(r) is None}
     chosen = list(methods) or [name for name in present if name not in without]
-    sets = list(dict.fromkeys(r["set"] for r in found))
-    splits = sorted({r["split"] for r in found})
-    common = {name: [s for s in splits if all((name, m, s) in cells for m in chosen)] for name in sets}
-    complete = [name for name in sets if common[name]]
+    common = splits_of_all(found, chosen)
+    complete = [name for name in common if common[name]]
     if not complete or not chosen:
         raise ValueError("no data set is finished by every method")
 
@@ -270,17 +269,14 @@ def compare_losses(records: Sequence[Record], suites: Sequence[str], methods: Se
 
 def _ordered(made: LossComparison) -> LossComparison:
     order = np.argsort(-made.normalized.mean(axis=0), kind="stable")
-    return LossComparison(
-        made.suites,
-        made.kind,
-        made.sets,
-        tuple(made.methods[j] for j in order),
-        made.losses[:, order],
-        made.floors,
-        made.accuracies[:, order],
-        made.aucs[:, order],
-        made.seconds[order],
-        made.processor_seconds[order],
+    return replace(
+        made,
+        methods=tuple(made.methods[j] for j in order),
+        losses=made.losses[:, order],
+        accuracies=made.accuracies[:, order],
+        aucs=made.aucs[:, order],
+        seconds=made.seconds[order],
+        processor_seconds=made.processor_seconds[order],
     )
 
 

@@ -114,15 +114,25 @@ def summarize(records: Sequence[Record], suite: str, methods: Sequence[str] = ()
     return [_summary(suite, kind, chosen, [r for r in found if r["kind"] == kind]) for kind in kinds]
 
 
+def splits_of_all(records: Sequence[Record], methods: Sequence[str]) -> dict[str, list[int]]:
+    """Return the splits of each data set that every method has: methods are compared on the same rows.
+
+    >>> done = [("iris", "SVM", 0), ("iris", "SVM", 1), ("iris", "tree", 1), ("wine", "SVM", 0)]
+    >>> splits_of_all([{"set": name, "method": m, "split": s} for name, m, s in done], ["SVM", "tree"])
+    {'iris': [1], 'wine': []}
+    """
+    done = {(r["set"], r["method"], r["split"]) for r in records}
+    splits = sorted({r["split"] for r in records})
+    sets = dict.fromkeys(r["set"] for r in records)
+    return {name: [s for s in splits if all((name, m, s) in done for m in methods)] for name in sets}
+
+
 def _summary(suite: str, kind: str, methods: Sequence[str], records: Sequence[Record]) -> SuiteSummary:
     cells = {(r["set"], r["method"], r["split"]): r for r in records}
-    sets = list(dict.fromkeys(record["set"] for record in records))
-    splits = sorted({record["split"] for record in records})
-    # All methods are compared on the same rows: the splits of each set that every method has.
-    common = {name: [s for s in splits if all((name, m, s) in cells for m in methods)] for name in sets}
-    complete = [name for name in sets if common[name]]
+    common = splits_of_all(records, methods)
+    complete = [name for name in common if common[name]]
     if not complete:
-        return SuiteSummary(suite, kind, (), tuple(sets), (), np.zeros((0, 0)))
+        return SuiteSummary(suite, kind, (), tuple(common), (), np.zeros((0, 0)))
     x = np.array([[np.mean([cells[name, m, s]["score"] for s in common[name]]) for m in methods] for name in complete])
     rows = []
     columns = _metrics(x, kind)
@@ -136,7 +146,7 @@ def _summary(suite: str, kind: str, methods: Sequence[str], records: Sequence[Re
         suite,
         kind,
         tuple(complete),
-        tuple(name for name in sets if name not in complete),
+        tuple(name for name in common if name not in complete),
         tuple(rows[j] for j in order),
         x[:, order],
     )

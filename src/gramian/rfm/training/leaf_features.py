@@ -126,7 +126,7 @@ class OwnFeatureSolver:
 
 @dataclass(frozen=True, eq=False)
 class OwnFeatures:
-    """How leaves are fitted with features of their own, and the loss that decides whether they are.
+    """The fit of leaves with features of their own, and the loss that decides whether they get them.
 
     ``seed`` selects the leaves that are tried; without a ``loss`` all leaves learn their own features.
     """
