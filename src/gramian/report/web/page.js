@@ -39,15 +39,17 @@ for (const sorted of document.querySelectorAll("table.sortable")) {
   }
 }
 
-// Tables that are wider than the screen say so.
-const regions = [...document.querySelectorAll(".gramian-result")];
-const mark = () => {
-  for (const region of regions) region.classList.toggle("overflows", region.scrollWidth > region.clientWidth + 1);
-};
-addEventListener("resize", mark);
-addEventListener("toggle", mark, true);
-addEventListener("click", mark);
-addEventListener("keyup", mark);
+// Tables that are wider than the screen say so. The browser reports sizes as they change, and those of hidden or distant
+// parts once they are laid out: to ask for them here would lay out the whole page before it is shown.
+const sizes = new ResizeObserver((entries) => {
+  for (const region of new Set(entries.map((entry) => entry.target.closest(".gramian-result")))) {
+    region.classList.toggle("overflows", region.scrollWidth > region.clientWidth + 1);
+  }
+});
+for (const region of document.querySelectorAll(".gramian-result")) {
+  sizes.observe(region);
+  for (const part of region.children) sizes.observe(part);
+}
 
 // Tabs: one panel at a time; the arrow keys, Home and End move between them.
 for (const set of document.querySelectorAll(".tabs")) {
@@ -85,8 +87,6 @@ for (const slider of document.querySelectorAll(".slider")) {
   knob.addEventListener("input", show);
   show();
 }
-
-mark();
 
 // Printing: folded parts are opened before, and closed after.
 const closed = [];
