@@ -166,6 +166,20 @@ class TestSplitBy:
         assert sorted(rows.tolist()) == list(range(200))
         assert max(len(split.held_out) for split in splits) < 1.5 * 50
 
+    @pytest.mark.parametrize("sizes", [(1600, *[4] * 100), (900, 900, 900), (3000, *[1] * 60), (5,) * 500])
+    def test_splits_of_groups_have_as_many_rows_to_fit_as_the_other_groups_allow(self, sizes):
+        codes = np.repeat(np.arange(len(sizes)), sizes)
+        parts = list(SplitBy(codes, ordered=False).splits(3, 1000, 700, seed=0))
+        assert len(parts) == 3
+        for train, held_out in parts:
+            assert not set(codes[train]) & set(codes[held_out])
+            assert len(held_out) <= 700
+            assert len(train) <= 1000
+        others = len(codes) - min(np.bincount(codes).max(), len(codes) // 3)
+        assert len(parts[0][0]) == min(1000, others), "candidates are screened on these"
+        if max(sizes) < 1000:
+            assert all(len(train) == 1000 for train, _ in parts)
+
     def test_fewer_groups_than_splits_give_fewer_splits(self):
         codes = np.repeat([0, 1, 2], [5, 50, 10])
         assert len(list(draw_splits(65, 5, by=SplitBy(codes, ordered=False)))) == 3

@@ -56,30 +56,38 @@ class SplitBy:
         return np.flatnonzero(rank == last)
 
     def splits(self, count: int, train_rows: int, held_out_rows: int, seed: int) -> Iterator[tuple[_Indices, _Indices]]:
-        """Yield rows to fit to and rows to hold out; fewer splits where there are fewer groups.
+        """Yield rows to fit to and rows to hold out; fewer splits where there are fewer groups or times.
 
-        Groups are held out in turn where the other groups have no more than ``train_rows`` rows, and without such a
-        bound: a random order could hold out one group of most rows, or the same groups in every split.
+        Every group is held out once, and candidates are screened on the rows of the first split, which are the most.
+        Where the other groups have more than ``train_rows`` rows, random rows of them are fitted: a few whole groups
+        could be too few rows, or one group alone.
         """
-        n = len(self.codes)
-        if not self.ordered and (not train_rows or train_rows * count >= n * (count - 1)):
-            fold = self._balanced(min(count, len(np.unique(self.codes))), seed)
-            # Candidates are screened on the training rows of the first split, which are to be many.
-            for k in np.argsort(np.bincount(fold), kind="stable"):
-                yield np.flatnonzero(fold != k), np.flatnonzero(fold == k)
+        if self.ordered:
+            yield from self._moving_back(count, train_rows, held_out_rows)
             return
+        n = len(self.codes)
+        bounded = 0 < train_rows * count < n * (count - 1)
+        fold = self._balanced(min(count, len(np.unique(self.codes))), seed)
+        rng = np.random.default_rng(seed)
+        for k in np.argsort(np.bincount(fold), kind="stable"):
+            train, held_out = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
+            if bounded:
+                train, held_out = _random_part(train, train_rows, rng), _random_part(held_out, held_out_rows or n, rng)
+            yield train, held_out
+
+    def _moving_back(self, count: int, train_rows: int, held_out_rows: int) -> Iterator[tuple[_Indices, _Indices]]:
+        """Yield the rows before, and those of the last time; then the same of earlier times."""
+        n = len(self.codes)
         size = max(1, min(held_out_rows or n, n // (count + 1)))
+        order = np.argsort(self.codes, kind="stable")
+        times = self.codes[order]
         for number in range(count):
-            # Groups are in another random order each time; in time, the held-out rows move back from the end.
-            rank = self._rank(seed + (0 if self.ordered else number))
-            order = np.argsort(rank, kind="stable")
-            stop = n - number * size if self.ordered else n
-            ranks = rank[order]
-            end = n if stop == n else self._boundary(ranks, stop)
-            start = self._boundary(ranks, end - size) if end > size else 0
+            stop = n - number * size
+            end = n if stop == n else self._boundary(times, stop)
+            start = self._boundary(times, end - size) if end > size else 0
             if not 0 < start < end:
                 return
-            first = int(np.searchsorted(ranks, ranks[max(0, start - train_rows)])) if train_rows else 0
+            first = int(np.searchsorted(times, times[max(0, start - train_rows)])) if train_rows else 0
             yield np.sort(order[first:start]), np.sort(order[start:end])
 
     def _rank(self, seed: int) -> _Indices:
@@ -197,6 +205,11 @@ def _stratified_order(n: int, seed: int, labels: _Indices | None, *, interleaved
     sizes = np.bincount(labels)
     within = np.arange(n) - np.repeat(np.cumsum(sizes) - sizes, sizes)  # position inside the label's group
     return grouped[np.argsort((within + 0.5) / np.repeat(sizes, sizes), kind="stable")]
+
+
+def _random_part(rows: _Indices, count: int, rng: np.random.Generator) -> _Indices:
+    """Return the rows, or a random part of ``count`` of them in their order where they are more."""
+    return rows if len(rows) <= count else np.sort(rng.choice(rows, count, replace=False))
 
 
 def _counted(owners: _Indices) -> tuple[Tensor, Tensor]:

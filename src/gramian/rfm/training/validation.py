@@ -216,7 +216,7 @@ def repeat_on_splits(
     checkpoint = Checkpoint() if context.interrupted or context.stopped else context.checkpoint
     found = {i: split for i in range(len(splits)) if (split := checkpoint.split(i, data)) is not None}
     missing = [i for i in range(len(splits)) if i not in found]
-    context.say(f"candidates compared on {len(missing)} further splits: {len(runs)}")
+    context.say(f"candidates compared on further splits ({len(missing)}): {len(runs)}")
     try:
         for _ in range(task.rounds * len(found)):
             context.split_round()
