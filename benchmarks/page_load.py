@@ -4,8 +4,8 @@
     python benchmarks/page_load.py run reproduction/index.html
     python benchmarks/page_load.py show
 
-Each load is a new window without a cache. Times are milliseconds from the start of the navigation to the first paint and
-to the end of the load event, when scripts have run and the search box answers. Run it on a quiet machine.
+Each load is a new window without a cache. Times are milliseconds from the start of the navigation to the first paint
+and to the end of the load event, when scripts have run and the search box answers. Run it on a quiet machine.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ RECORD = Path(__file__).parent / "results" / "page_load.json"
 LOADS = 9
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 _TIMES = """() => {
-  const paint = performance.getEntriesByName("first-contentful-paint")[0], load = performance.getEntriesByType("navigation")[0];
+  const paint = performance.getEntriesByName("first-contentful-paint")[0];
+  const load = performance.getEntriesByType("navigation")[0];
   return {paint: paint?.startTime ?? null, load: load.loadEventEnd, elements: document.querySelectorAll("*").length};
 }"""
 
