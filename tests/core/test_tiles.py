@@ -25,12 +25,13 @@ def test_tiles_cover_everything_once(n, size):
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-@pytest.mark.parametrize("k", [1, 3, 17, 40])
-def test_rowwise_products_do_not_depend_on_the_batch(dtype, k, rng):
-    X, A = torch.randn(300, 20, generator=rng, dtype=dtype), torch.randn(20, k, generator=rng, dtype=dtype)
+@pytest.mark.parametrize("inner", [1, 7, 20, 31, 255, 1023])
+@pytest.mark.parametrize("k", [0, 1, 3, 4, 5, 17, 40])
+def test_rowwise_products_do_not_depend_on_the_batch(dtype, inner, k, rng):
+    X, A = torch.randn(300, inner, generator=rng, dtype=dtype), torch.randn(inner, k, generator=rng, dtype=dtype)
     whole = rowwise_matmul(X, A)
     torch.testing.assert_close(whole, X @ A, rtol=1e-4, atol=1e-4)
-    for rows in (slice(0, 1), slice(5, 9), slice(127, 129), slice(128, 300)):
+    for rows in (slice(0, 1), slice(5, 9), slice(127, 129), slice(128, 300), *(slice(i, i + 1) for i in range(77, 90))):
         assert torch.equal(rowwise_matmul(X[rows], A), whole[rows])
 
 
