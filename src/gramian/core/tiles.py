@@ -107,7 +107,7 @@ def pad_inner(X: Float[Tensor, "n k"]) -> Float[Tensor, "n k2"]:
 def block_matmul(K: Float[Tensor, "rows n"], V: Float[Tensor, "n c"]) -> Float[Tensor, "rows c"]:
     """Return ``K @ V`` for a block of :data:`ROWS` rows; it rounds the same in every row.
 
-    A vector at a time needs rows that begin at equal offsets from a multiple of 8 entries, hence the zero columns.
+    Zero columns let all rows begin at a multiple of 8 entries: a BLAS may add up unaligned rows in another order.
 
     >>> K, V = torch.rand(128, 7), torch.rand(7, 2)
     >>> torch.equal(block_matmul(K.roll(1, 0), V).roll(-1, 0), block_matmul(K, V))
