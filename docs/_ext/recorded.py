@@ -7,7 +7,6 @@ import importlib.util
 import json
 from collections.abc import Callable
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 from docutils import nodes
@@ -128,60 +127,38 @@ TABLES: dict[str, Callable[[], str]] = {
     "inspect_cost": lambda: script("inspect_cost").markdown(record("inspect_cost")),
     "whitened_training": lambda: script("whitened_training").markdown(record("whitened_training")),
     "default_speed": lambda: script("default_speed").markdown(record("default_speed")),
+    "halves": lambda: script("untouched_half").halves(),
+    "untouched_half": lambda: script("untouched_half").markdown(),
     "leaf_features": lambda: script("leaf_features").markdown(record("leaf_features")),
     "scale": lambda: script("scale").table(),
     "verdicts": verdicts,
 }
 
 
-PICKED_SETS = 66
-"""UCI sets with at most 1,000 rows, on which the rules of the default were picked; the record is sorted by rows."""
-
-
 def facts() -> dict[str, str]:
     """Return the numbers that sentences of the pages name, with no line break between a number and its unit."""
-    found = _uci_facts() | _regression_facts() | _speed_facts() | _scale_facts()
+    found = _untouched_facts() | _speed_facts() | _scale_facts()
     return {name: text.replace(" ", "\u00a0") for name, text in found.items()}
 
 
-def _uci_facts() -> dict[str, str]:
-    small = record("tables-uci-small")
-    names, methods = list(small["scores"]), small["methods"]
-
-    def best_two(part: list[str]) -> tuple[float, str, float]:
-        mean = {m["method"]: 100 * fmean(small["scores"][name][m["method"]] for name in part) for m in methods}
-        ours = mean.pop("gramian")
-        following = max(mean, key=lambda method: mean[method])
-        return ours, following, mean[following]
-
-    picked, untouched = best_two(names[:PICKED_SETS]), best_two(names[PICKED_SETS:])
-    return {
-        "uci_sets": str(len(names)),
-        "uci_methods": str(len(methods)),
-        "uci_ours": f"{_named(methods, 'gramian')['average']:.2f} %",
-        "uci_picked": str(PICKED_SETS),
-        "uci_picked_ours": f"{picked[0]:.2f} %",
-        "uci_picked_next": f"{picked[1]} {picked[2]:.2f} %",
-        "uci_untouched": str(len(names) - PICKED_SETS),
-        "uci_untouched_ours": f"{untouched[0]:.2f} %",
-        "uci_untouched_next": f"{untouched[1]} {untouched[2]:.2f} %",
-        "uci_fit": f"{_named(methods, 'gramian')['fit s']:.1f} s",
-        "uci_catboost_sets": str(len(record("tables-uci-small-catboost")["scores"])),
-        "uci_next_fit": f"{_named(methods, untouched[1])['fit s']:.1f} s",
-    }
-
-
-def _regression_facts() -> dict[str, str]:
-    regression = record("tables-grinsztajn-reg")
-    ours, catboost, xrfm = (_named(regression["methods"], name) for name in ("gramian", "CatBoost", "xRFM"))
-    return {
-        "reg_sets": str(len(regression["scores"])),
-        "reg_ours": f"{ours['R²']:.3f}",
-        "reg_catboost": f"{catboost['R²']:.3f}",
-        "reg_xrfm": f"{xrfm['R²']:.3f}",
-        "reg_fit": f"{ours['fit s']:.0f} s",
-        "reg_catboost_fit": f"{catboost['fit s']:.0f} s",
-    }
+def _untouched_facts() -> dict[str, str]:
+    """The place of the default on the data sets that no rule was chosen on, by log loss and by RMSE."""
+    half = script("untouched_half")
+    records, out = half.read(), {}
+    for name, part in (("class", "classes"), ("number", "numbers"), ("larger", "Grinsztajn, classes")):
+        found = half.facts(records, part)
+        (rank, by_rank), (normalised, by_norm) = found["best other rank"], found["best other normalised"]
+        low, mean, high = half.percent(found["log ratio"])
+        out |= {
+            f"{name}_sets": str(found["sets"]),
+            f"{name}_rank": f"{found['rank']:.2f}",
+            f"{name}_next_rank": f"{by_rank} {rank:.2f}",
+            f"{name}_normalised": f"{found['normalised']:.3f}",
+            f"{name}_next_normalised": f"{by_norm} {normalised:.3f}",
+            f"{name}_change": f"{mean:+.1f} % ({low:+.1f} to {high:+.1f})",
+        }
+    methods = half.facts(records, "classes")["methods"]
+    return out | {"half_methods": str(methods), "class_wins": str(half.facts(records, "classes")["wins"])}
 
 
 def _speed_facts() -> dict[str, str]:
@@ -209,10 +186,6 @@ def _scale_facts() -> dict[str, str]:
         "many_boosted": f"{100 * boosted['score']:.1f} %",
         "many_boosted_seconds": f"{boosted['seconds']:.0f} s",
     }
-
-
-def _named(methods: list[dict[str, Any]], name: str) -> dict[str, Any]:
-    return next(row for row in methods if row["method"] == name)
 
 
 class Recorded(SphinxDirective):
