@@ -25,6 +25,7 @@ from typing import Any
 from gramian.bench.halves import half_of
 from gramian.bench.losses import LossComparison, PairedDifference, SeedDifference, compare_losses, seed_differences
 from gramian.bench.tasks import SUITES
+from gramian.display import typographic_minus
 from gramian.records import LinesStore
 
 RESULTS = Path(__file__).parent / "results" / "untouched_half.jsonl"
@@ -80,7 +81,7 @@ def percent(log_ratio: PairedDifference) -> tuple[float, float, float]:
 
 
 def markdown() -> str:
-    """Return all tables with their sentences."""
+    """Return the tables of classes and of numbers with their sentences."""
     records = read()
     out = []
     for part in ("classes", "numbers"):
@@ -97,8 +98,13 @@ def markdown() -> str:
             f"{found['wins']} of {found['sets']} sets. Sets on which two seeds of the default differ by more than "
             f"the first method from the fifth: {unstable or 'none'}.\n"
         )
-    out += [comparison(records, part).markdown() for part in ("UCI", "Grinsztajn, classes")]
-    return "\n".join(out)
+    return typographic_minus("\n".join(out))
+
+
+def by_suite() -> str:
+    """Return the table of classes for each suite."""
+    records = read()
+    return "\n".join(comparison(records, part).markdown() for part in ("UCI", "Grinsztajn, classes"))
 
 
 def write_halves() -> None:
@@ -127,4 +133,4 @@ if __name__ == "__main__":
     if given.command == "halves":
         write_halves()
     else:
-        print(markdown())
+        print(f"{markdown()}\n{by_suite()}")

@@ -13,6 +13,8 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
+from gramian.display import typographic_minus
+
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "benchmarks/results"
 
@@ -129,6 +131,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "default_speed": lambda: script("default_speed").markdown(record("default_speed")),
     "halves": lambda: script("untouched_half").halves(),
     "untouched_half": lambda: script("untouched_half").markdown(),
+    "untouched_suites": lambda: script("untouched_half").by_suite(),
     "leaf_features": lambda: script("leaf_features").markdown(record("leaf_features")),
     "scale": lambda: script("scale").table(),
     "verdicts": verdicts,
@@ -138,7 +141,7 @@ TABLES: dict[str, Callable[[], str]] = {
 def facts() -> dict[str, str]:
     """Return the numbers that sentences of the pages name, with no line break between a number and its unit."""
     found = _untouched_facts() | _speed_facts() | _scale_facts()
-    return {name: text.replace(" ", "\u00a0") for name, text in found.items()}
+    return {name: typographic_minus(text).replace(" ", "\u00a0") for name, text in found.items()}
 
 
 def _untouched_facts() -> dict[str, str]:
@@ -189,16 +192,13 @@ def _scale_facts() -> dict[str, str]:
 
 
 class Recorded(SphinxDirective):
-    """``{recorded} peer_rfm``: the table of a recorded run; ``tables-…`` are those of ``gramian bench tables``."""
+    """``{recorded} peer_rfm``: the table of a recorded run, with gramian's row in bold."""
 
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        name = self.arguments[0]
-        if name.startswith("tables-"):
-            text = (RESULTS / f"{name}.md").read_text(encoding="utf-8")
-            return self.parse_text_to_nodes(text.replace("| gramian |", "| **gramian** |"))
-        return self.parse_text_to_nodes(TABLES[name]())
+        text = TABLES[self.arguments[0]]()
+        return self.parse_text_to_nodes(text.replace("\n| gramian |", "\n| **gramian** |"))
 
 
 class ErrataOf(SphinxDirective):
