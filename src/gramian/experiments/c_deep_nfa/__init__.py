@@ -2,6 +2,7 @@
 
 from gramian.experiments.c_deep_nfa import (
     curves,
+    divergence,
     explanations,
     monte_carlo,
     nonlinear,
@@ -16,6 +17,7 @@ from gramian.experiments.c_deep_nfa import (
 
 __all__ = [
     "curves",
+    "divergence",
     "explanations",
     "monte_carlo",
     "nonlinear",

@@ -9,7 +9,9 @@ from statistics import fmean
 from typing import Any
 
 import torch
+from jaxtyping import Float
 from matplotlib.figure import Figure
+from torch import Tensor
 
 from gramian.experiments import Claim, Null, Result, at_least, between, experiment
 from gramian.experiments.c_deep_nfa.printed_tables import PRINTED
@@ -44,15 +46,28 @@ class OtherTargets:
     rows: int = 2048
 
 
+def random_targets(
+    rank: int, count: int, rows: int, seed: int
+) -> tuple[Float[Tensor, "n d"], Float[Tensor, "count n 1"]]:
+    """Draw rows, and the values of several random targets on them.
+
+    >>> X, Y = random_targets(2, count=3, rows=5, seed=0)
+    >>> tuple(X.shape), tuple(Y.shape)
+    ((5, 20), (3, 5, 1))
+    """
+    rng = torch.Generator().manual_seed(2000 + seed)
+    X = torch.rand(rows, INPUTS, generator=rng, dtype=torch.float64) - 0.5
+    Y = torch.stack([random_target(rank, rng)(X)[:, None] for _ in range(count)])
+    return X.float(), Y.float()
+
+
 def other_targets(spec: OtherTargets, seed: int) -> Result:
     """Train a network for each target, and compare their alignments with each other and with the printed one."""
     decays = (_DECAY,) * spec.targets
     training = StackTraining(_RANK, "gdm", spec.depth, spec.rate, spec.epochs, decays, tail=spec.tail, rows=spec.rows)
-    rng = torch.Generator().manual_seed(2000 + seed)
-    X = torch.rand(spec.rows, INPUTS, generator=rng, dtype=torch.float64) - 0.5
-    Y = torch.stack([random_target(_RANK, rng)(X)[:, None] for _ in decays])
+    X, Y = random_targets(_RANK, spec.targets, spec.rows, seed)
     stack = network(training, seed)
-    train(stack, X.float(), Y.float(), rule(training), epochs=spec.epochs, drop_after=spec.epochs - spec.tail)
+    train(stack, X, Y, rule(training), epochs=spec.epochs, drop_after=spec.epochs - spec.tail)
     found = alignments(stack, 1 / stack.linear)
     printed = PRINTED[_RANK]["gdm", spec.depth, _DECAY, 0.0]
     name = f"L={spec.depth}"
