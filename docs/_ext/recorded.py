@@ -124,6 +124,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "three_machines": lambda: script("three_machines").markdown(record("three_machines")),
     "concept_probes": probes,
     "concept_steering": steering,
+    "page_load": lambda: script("page_load").sentence(record("page_load")),
     "peer_rfm": lambda: script("peer_rfm").markdown(record("peer_rfm")),
     "nets_speed": lambda: script("nets_speed").markdown(record("nets_speed")),
     "inspect_cost": lambda: script("inspect_cost").markdown(record("inspect_cost")),

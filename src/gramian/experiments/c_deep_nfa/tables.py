@@ -268,6 +268,7 @@ def draw(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
         for name, value in record["numbers"].items():
             sums.setdefault(name, []).append(float("nan") if value is None else float(value))
     names = [name for name in COLUMNS if any(k.startswith(name + " L") for k in sums)]
+    figure.set_size_inches(1.9 * max(1, len(names)) + 1.2, 3.4)
     panels = figure.subplots(1, max(1, len(names)), sharey=True, squeeze=False)[0]
     image = None
     for ax, optimiser in zip(panels, names, strict=False):
