@@ -110,7 +110,7 @@ def summary(found: Iterable[Findings]) -> str:
         "have not run": sum(v.outcome == NOT_RUN for v in numbers),
         "cannot run here": sum(v.outcome == CANNOT_RUN for v in numbers),
     }
-    others["ran at a smaller size only"] = len(numbers) - judged - sum(others.values())
+    others["ran at a smaller size or with a part of their column only"] = len(numbers) - judged - sum(others.values())
     rest = ", ".join(f"{n:,} {why}" for why, n in others.items() if n)
     return f"{text}. Of the other {len(numbers) - judged:,}, {rest}" if rest else text
 
