@@ -149,8 +149,9 @@ def _untouched_facts() -> dict[str, str]:
     """The place of the default on the data sets that no rule was chosen on, by log loss and by RMSE."""
     half = script("untouched_half")
     records, out = half.read(), {}
-    for name, part in (("class", "classes"), ("number", "numbers"), ("larger", "Grinsztajn, classes")):
-        found = half.facts(records, part)
+    parts = {"class": "classes", "number": "numbers", "larger": "Grinsztajn, classes"}
+    places = {name: half.facts(records, part) for name, part in parts.items()}
+    for name, found in places.items():
         (rank, by_rank), (normalised, by_norm) = found["best other rank"], found["best other normalised"]
         low, mean, high = half.percent(found["log ratio"])
         out |= {
@@ -161,8 +162,7 @@ def _untouched_facts() -> dict[str, str]:
             f"{name}_next_normalised": f"{by_norm} {normalised:.3f}",
             f"{name}_change": f"{mean:+.1f} % ({low:+.1f} to {high:+.1f})",
         }
-    methods = half.facts(records, "classes")["methods"]
-    return out | {"half_methods": str(methods), "class_wins": str(half.facts(records, "classes")["wins"])}
+    return out | {"half_methods": str(places["class"]["methods"]), "class_wins": str(places["class"]["wins"])}
 
 
 def _speed_facts() -> dict[str, str]:

@@ -104,8 +104,17 @@ def pad_inner(X: Float[Tensor, "n k"]) -> Float[Tensor, "n k2"]:
     return torch.nn.functional.pad(X, (0, missing)) if missing else X
 
 
+def block_factor(V: Float[Tensor, "n c"]) -> Float[Tensor, "n c2"]:
+    """Return V in the form of :func:`block_matmul`, once for all blocks: many outputs get zero columns.
+
+    >>> tuple(block_factor(torch.ones(3, 2)).shape), tuple(block_factor(torch.ones(3, 5)).shape)
+    ((3, 2), (3, 16))
+    """
+    return pad_outputs(V) if V.shape[1] > _FEW_OUTPUTS else V
+
+
 def block_matmul(K: Float[Tensor, "rows n"], V: Float[Tensor, "n c"]) -> Float[Tensor, "rows c"]:
-    """Return ``K @ V`` for a block of :data:`ROWS` rows; it rounds the same in every row.
+    """Return ``K @ V`` for a block of :data:`ROWS` rows and a :func:`block_factor`; it rounds the same in every row.
 
     Zero columns let all rows begin at a multiple of 8 entries: a BLAS may add up unaligned rows in another order.
 
@@ -114,7 +123,7 @@ def block_matmul(K: Float[Tensor, "rows n"], V: Float[Tensor, "n c"]) -> Float[T
     True
     """
     if V.shape[1] > _FEW_OUTPUTS:
-        return (K @ pad_outputs(V))[:, : V.shape[1]]
+        return K @ V
     K, Vt, out = pad_inner(K), pad_inner(V.mT), K.new_empty(K.shape[0], V.shape[1])
     for column, v in enumerate(Vt):
         out[:, column] = torch.mv(K, v)
@@ -128,7 +137,7 @@ def rowwise_matmul(X: Float[Tensor, "n d"], A: Float[Tensor, "d k"]) -> Float[Te
     >>> torch.equal(rowwise_matmul(X[10:11], A), rowwise_matmul(X, A)[10:11])
     True
     """
-    out = X.new_empty(X.shape[0], A.shape[1])
+    out, factor = X.new_empty(X.shape[0], A.shape[1]), block_factor(A)
     for rows, block in full_rows(X):
-        out[rows] = block_matmul(block, A)[: rows.stop - rows.start]
+        out[rows] = block_matmul(block, factor)[: rows.stop - rows.start, : A.shape[1]]
     return out

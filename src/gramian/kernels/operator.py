@@ -14,7 +14,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from gramian.core import wide_dtype
-from gramian.core.tiles import ROWS, block_matmul, each_block, spans, upper_tiles
+from gramian.core.tiles import ROWS, block_factor, block_matmul, each_block, spans, upper_tiles
 from gramian.kernels.base import Kernel
 from gramian.kernels.metric import Identity, Metric
 from gramian.kernels.points import Points
@@ -183,7 +183,7 @@ class KernelOperator:
                     part = (Vt[:, cols] @ self.kernel.block(new, self.points[cols], batch_invariant=False).mT).mT
                     out[rows] = part if cols.start == 0 else out[rows] + part
             return out
-        weights = coef.to(self.wide)
+        weights = block_factor(coef.to(self.wide))
         _ = self.points.wide_factors
 
         def work(rows: slice, block: Tensor) -> None:
@@ -191,7 +191,7 @@ class KernelOperator:
             total = weights.new_zeros(len(new), weights.shape[1])
             for cols in spans(self.n, _COLUMNS):
                 total += block_matmul(self.kernel.block(new, self.points[cols]).to(weights.dtype), weights[cols])
-            out[rows] = total[: rows.stop - rows.start]
+            out[rows] = total[: rows.stop - rows.start, : coef.shape[1]]
 
         each_block(X, work)
         return out
