@@ -119,7 +119,7 @@ class StackPass:
         if relu[0]:
             H[0].relu_()
         for l, (V, b) in enumerate(zip(part.upper.weights, part.upper.biases, strict=True)):
-            torch.bmm(H[l], V, out=H[l + 1])
+            _multiply_into(H[l + 1], H[l], V)
             if b is not None:
                 H[l + 1].add_(b)
             if relu[l + 1]:
@@ -127,7 +127,7 @@ class StackPass:
         output_gradient(H[-1], Y, loss, dH[-1])
         for l in range(len(H) - 1, 0, -1):
             V = part.upper.weights[l - 1]
-            torch.bmm(H[l - 1].mT, dH[l], out=part.dupper.weights[l - 1])
+            _multiply_into(part.dupper.weights[l - 1], H[l - 1].mT, dH[l])
             db = part.dupper.biases[l - 1]
             if db is not None:
                 torch.sum(dH[l], 1, keepdim=True, out=db)
@@ -138,6 +138,14 @@ class StackPass:
             if relu[l - 1]:
                 torch.ops.aten.threshold_backward.grad_input(dH[l - 1], H[l - 1], 0, grad_input=dH[l - 1])
         torch.bmm(X.mT, dH[0], out=part.D)
+
+
+def _multiply_into(out: Tensor, A: Tensor, B: Tensor) -> None:
+    """Write ``A B`` into `out`; a product of one column is written as a row, which is three to six times as fast."""
+    if B.shape[2] == 1:
+        torch.bmm(B.mT, A.mT, out=out.mT)
+    else:
+        torch.bmm(A, B, out=out)
 
 
 def output_gradient(F: Tensor, Y: Tensor, loss: str, out: Tensor) -> None:
