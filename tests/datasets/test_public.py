@@ -7,7 +7,17 @@ import numpy as np
 import pytest
 
 from data_files import write_gz
-from gramian.datasets import covertype, diamonds, grinsztajn, grinsztajn_names, sst2, uci, uci_names
+from gramian.datasets import (
+    covertype,
+    diamonds,
+    grinsztajn,
+    grinsztajn_names,
+    sst2,
+    uci,
+    uci_names,
+    uci_regression,
+    uci_regression_names,
+)
 
 
 def test_covertype_reads_columns_and_classes(tmp_path, numbers):
@@ -163,3 +173,15 @@ class TestRealTables:
         data = sst2(split, data_dir)
         assert len(data.X) == n
         assert set(data.y) == {0, 1}
+
+
+def test_uci_regression_takes_the_last_column_as_the_target(tmp_path):
+    write_gz(tmp_path / "uci_regression/yacht/data.csv.gz", b"1,2,3.5\n4,5,-6\n")
+    write_gz(tmp_path / "uci_regression/concrete/data.csv.gz", b"\n".join(b"%d,%d" % (i * i, i) for i in range(99)))
+    assert uci_regression_names(tmp_path) == ["yacht", "concrete"]
+    data = uci_regression("yacht", tmp_path)
+    assert data.X.tolist() == [[1.0, 2.0], [4.0, 5.0]]
+    assert data.y.tolist() == [3.5, -6.0]
+    assert len(data.feature_names) == 2
+    with pytest.raises(FileNotFoundError, match="uci_regression/boat"):
+        uci_regression("boat", tmp_path)

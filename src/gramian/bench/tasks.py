@@ -16,8 +16,18 @@ from numpy.typing import NDArray
 from sklearn import datasets as sklearn_datasets
 from sklearn.model_selection import train_test_split
 
-from gramian.bench.halves import Half, half_of
-from gramian.datasets import Dataset, Split, diamonds, grinsztajn, grinsztajn_names, uci, uci_names
+from gramian.bench.halves import Half, fresh, half_of
+from gramian.datasets import (
+    Dataset,
+    Split,
+    diamonds,
+    grinsztajn,
+    grinsztajn_names,
+    uci,
+    uci_names,
+    uci_regression,
+    uci_regression_names,
+)
 from gramian.datasets.base import names
 
 CLASSIFICATION, REGRESSION = "classification", "regression"
@@ -126,6 +136,21 @@ def _small_first(folder: Folder) -> list[str]:
     return small + [name for name in uci_names(folder, by_rows=True) if name not in small]
 
 
+def _uci_rest(folder: Folder) -> list[str]:
+    small = uci_names(folder, small=True)
+    return fresh([name for name in uci_names(folder, by_rows=True) if name not in small])
+
+
+def _read_uci_rest(name: str, folder: Folder) -> tuple[str, Dataset]:
+    """Read a set with at most 10,000 of the training rows of each of the authors' splits."""
+    data = uci(name, folder)
+    thinned = []
+    for number, split in enumerate(data.splits):
+        order = np.random.default_rng(number).permutation(split.train)
+        thinned.append(Split(np.sort(order[:_TRAIN_ROWS]), split.test))
+    return CLASSIFICATION, replace(data, splits=tuple(thinned))
+
+
 def _clf_folders(folder: Folder) -> dict[str, str]:
     found = {}
     for kind in _CLF_FOLDERS:
@@ -158,6 +183,22 @@ _ALL = (
         4,
         lambda folder: uci_names(folder, small=True, by_rows=True),
         _read_uci,
+    ),
+    Suite(
+        "uci-rest",
+        "the other UCI classification sets, at most 10,000 training rows; no rule was chosen on them",
+        CLASSIFICATION,
+        4,
+        _uci_rest,
+        _read_uci_rest,
+    ),
+    Suite(
+        "uci-regression",
+        "UCI regression tables, at most 10,000 training rows; no rule was chosen on them",
+        REGRESSION,
+        4,
+        lambda folder: fresh(uci_regression_names(folder)),
+        lambda name, folder: (REGRESSION, uci_regression(name, folder)),
     ),
     Suite(
         "uci-paper",

@@ -10,7 +10,7 @@ import click
 _TIME_LIMIT = 600.0
 _HALVED = ("uci-small", "grinsztajn-reg", "grinsztajn-clf")
 _SUITES = (
-    *("uci-small", "uci-paper", "grinsztajn-reg", "grinsztajn-clf", "frames", "sklearn"),
+    *("uci-small", "uci-rest", "uci-regression", "uci-paper", "grinsztajn-reg", "grinsztajn-clf", "frames", "sklearn"),
     *(f"{suite}-{half}" for suite in _HALVED for half in ("choosing", "untouched")),
 )
 

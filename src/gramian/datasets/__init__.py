@@ -16,7 +16,17 @@ from gramian.datasets.conll import TaggedSentences, conll2003
 from gramian.datasets.gaussian import gated_product, hermite_index, staircase
 from gramian.datasets.images import cifar10, cifar100, mnist
 from gramian.datasets.modular import modular_arithmetic
-from gramian.datasets.public import covertype, diamonds, grinsztajn, grinsztajn_names, sst2, uci, uci_names
+from gramian.datasets.public import (
+    covertype,
+    diamonds,
+    grinsztajn,
+    grinsztajn_names,
+    sst2,
+    uci,
+    uci_names,
+    uci_regression,
+    uci_regression_names,
+)
 from gramian.datasets.spiral import swiss_roll
 
 __all__ = [
@@ -46,5 +56,7 @@ __all__ = [
     "swiss_roll",
     "uci",
     "uci_names",
+    "uci_regression",
+    "uci_regression_names",
     "unit_rows",
 ]

@@ -147,6 +147,55 @@ def grinsztajn(name: str, kind: str = "reg_num", folder: str | Path | None = Non
     return Dataset(X, y, tuple(header[:-1]), f"Grinsztajn {kind} {name}: {len(X)} rows, {X.shape[1]} columns")
 
 
+def uci_regression_names(folder: str | Path | None = None) -> list[str]:
+    """Names of the UCI regression tables in the folder, the smallest files first.
+
+    Parameters
+    ----------
+    folder : path, optional
+        Holds ``uci_regression/<name>/data.csv.gz``: the folder ``uci_datasets`` of the public repository
+        treforevans/uci_datasets. The folder GRAMIAN_DATA by default.
+
+    >>> uci_regression_names(folder="nowhere")
+    Traceback (most recent call last):
+        ...
+    FileNotFoundError: there is no uci_regression/yacht/data.csv.gz in nowhere: ...
+    """
+    root = find(_uci_regression_file("yacht"), folder).parent.parent
+    found = sorted((path.stat().st_size, path.parent.name) for path in root.glob("*/data.csv.gz"))
+    return [name for _, name in found]
+
+
+def uci_regression(name: str, folder: str | Path | None = None) -> Dataset:
+    """A regression table of the UCI repository, as prepared in treforevans/uci_datasets: numbers, nothing missing.
+
+    Parameters
+    ----------
+    name : str
+        One of :func:`uci_regression_names`.
+    folder : path, optional
+        As there.
+
+    Returns
+    -------
+    Dataset
+        ``X (n, d)`` and ``y (n,)``, float64; columns have no names, and those of the table are centred.
+
+    >>> uci_regression("yacht", folder="nowhere")
+    Traceback (most recent call last):
+        ...
+    FileNotFoundError: there is no uci_regression/yacht/data.csv.gz in nowhere: ...
+    """
+    with gzip.open(find(_uci_regression_file(name), folder), "rt", encoding="utf-8") as file:
+        table = np.loadtxt(file, delimiter=",", ndmin=2)
+    X, y = table[:, :-1], table[:, -1]
+    return Dataset(X, y, names(X.shape[1]), f"UCI {name}: {len(X)} rows, {X.shape[1]} columns")
+
+
+def _uci_regression_file(name: str) -> str:
+    return f"uci_regression/{name}/data.csv.gz"
+
+
 def uci_names(folder: str | Path | None = None, small: bool = False, by_rows: bool = False) -> list[str]:
     """Names of the UCI classification sets in the folder.
 
