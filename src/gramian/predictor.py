@@ -410,12 +410,10 @@ class Predictor:
         if self.labels is not None:
             return np.asarray(self.labels[(out[:, 0] > 0).astype(int) if out.shape[1] == 1 else out.argmax(axis=1)])
         y, to = (out[:, 0] if self.target["flat"] else out), self.target
-        if to["name"] == "none":
-            return y
         with np.errstate(over="ignore"):
             if to["name"] == "log":
                 y = np.exp(y)
-            else:
+            elif to["name"] == "shifted-log":
                 y = np.where(np.isinf(y), y, to["sign"] * (to["shift"] + to["scale"] * np.expm1(to["sign"] * y)))
         low, high = (sign * math.inf if to[name] is None else to[name] for name, sign in (("low", -1), ("high", 1)))
         return np.asarray(np.clip(y, low, high))

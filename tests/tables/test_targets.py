@@ -40,10 +40,27 @@ def test_the_shifted_logarithm_ignores_offset_and_unit():
 
 def test_predictions_are_clipped_to_half_the_range_beyond_the_targets():
     y = np.array([1.0, 2.0, 11.0])
-    for name in ("log", "shifted-log"):
+    for name, far in (("none", 1e3), ("log", np.inf), ("shifted-log", np.inf)):
         transform = TargetTransform.fit(name, y)
         assert transform.inverse_transform(np.array([1e3])).tolist() == [16.0]
-        assert transform.inverse_transform(np.array([1e3]), clip=False) == [np.inf]
+        assert transform.inverse_transform(np.array([1e3]), clip=False) == [far]
+    assert TargetTransform.fit("none", y).inverse_transform(np.array([-1e3])).tolist() == [-4.0]
+    several = TargetTransform.fit("none", np.stack([y, y], axis=1))
+    assert several.inverse_transform(np.array([[1e3, -1e3]])).tolist() == [[1e3, -1e3]]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_prediction_is_inside_its_interval_however_far_the_output(name):
+    """Without the bound on the centre an interval around a huge output would not contain the clipped prediction."""
+    y = np.array([1.0, 2.0, 11.0])
+    target = NumericTarget(TargetTransform.fit(name, y), flat=True)
+    outputs, reach = np.array([[-50.0], [0.5], [1.0], [80.0]]), np.array([0.25])
+    low, high = target.interval(outputs, reach)
+    inside = target.predictions(outputs)
+    assert ((low <= inside) & (inside <= high)).all()
+    middle = outputs[1:3]
+    for side, ends in ((-1, low), (1, high)):
+        np.testing.assert_allclose(ends[1:3], target.predictions(middle + side * reach, clip=False), rtol=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -115,7 +115,7 @@ def _outputs(fitted: FittedRFM, X: Any, show: bool) -> Array:
 
 
 def _bounds(target: NumericTarget, outputs: Array, reach: Array) -> dict[str, Array]:
-    low, high = (target.predictions(outputs + side * reach, clip=False) for side in (-1, 1))
+    low, high = target.interval(outputs, reach)
     if low.ndim == 1:
         return {"lower": low, "upper": high}
     return {f"{end}_{j}": ends[:, j] for j in range(low.shape[1]) for end, ends in (("lower", low), ("upper", high))}

@@ -144,7 +144,10 @@ class RFMRegressor(RegressorMixin, BaseRFM):  # type: ignore[misc]
         return self
 
     def predict(self, X: TableLike) -> Array:
-        """Return predictions (n,) or (n, c), in the units of y."""
+        """Return predictions (n,) or (n, c), in the units of y.
+
+        Those of a single target exceed the range of the training targets by at most half of that range.
+        """
         model = self.fitted()
         return _target(model).predictions(model.outputs(X))
 
@@ -163,9 +166,8 @@ class RFMRegressor(RegressorMixin, BaseRFM):  # type: ignore[misc]
         True
         """
         model = self.fitted()
-        reach, outputs = interval_reach(model, coverage), model.outputs(X)
-        ends = [_target(model).predictions(outputs + side * reach, clip=False) for side in (-1, 1)]
-        return np.stack(ends, axis=-1)
+        reach = interval_reach(model, coverage)
+        return np.stack(_target(model).interval(model.outputs(X), reach), axis=-1)
 
     def read_target(self, y: TargetLike, weights: Array | None) -> RawTarget:
         return RawTarget(read_target(y))

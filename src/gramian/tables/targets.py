@@ -16,7 +16,8 @@ from gramian.tables.types import TargetLike
 
 NAMES = ("none", "log", "shifted-log")
 _MARGIN = 0.5
-"""Predictions may exceed the range of the training targets by this share of it: an exponential must stay bounded."""
+"""Predictions may exceed the range of the training targets by this share of it: far from all training rows an
+exponential, or a wide kernel with a small ridge, has values without meaning."""
 
 
 @dataclass(frozen=True)
@@ -41,20 +42,18 @@ class TargetTransform:
 
     @classmethod
     def fit(cls, name: str, y: Array, weights: Array | None = None) -> TargetTransform:
-        """Compute the constants from training targets ``(n,)``; several targets ``(n, c)`` allow only ``"log"``."""
+        """Compute the constants from training targets ``(n,)``; for several targets ``(n, c)`` there are no bounds."""
         if name not in NAMES:
             raise ValueError(f"target_transform must be 'auto', None or one of {NAMES}, got {name!r}")
-        if name == "none":
-            return cls(name)
         if name == "log" and not (y > 0).all():
             raise ValueError(f'target_transform="log" needs a positive target, and the smallest is {y.min():g}')
         if y.ndim > 1:
-            if name == "log":
+            if name != "shifted-log":
                 return cls(name)
             raise ValueError(f'target_transform="{name}" takes a single target, and y has {y.shape[1]}')
         margin = _MARGIN * float(np.ptp(y))
         low, high = float(y.min()) - margin, float(y.max()) + margin
-        if name == "log":
+        if name != "shifted-log":
             return cls(name, low=low, high=high)
         w = np.ones(len(y)) if weights is None else weights
         sign = 1.0 if skewness(y, w) >= 0 else -1.0
@@ -75,13 +74,26 @@ class TargetTransform:
 
     def inverse_transform(self, z: Array, *, clip: bool = True) -> Array:
         """Map values back to the user's scale; by default at most half the training range beyond that range."""
-        if self.name == "none":
-            return z
         with np.errstate(over="ignore"):
-            y = np.exp(z) if self.name == "log" else self.sign * (self.shift + self.scale * np.expm1(self.sign * z))
-        if self.name == "shifted-log":
-            y = np.where(np.isinf(z), z, y)
+            if self.name == "none":
+                y = z
+            elif self.name == "log":
+                y = np.exp(z)
+            else:
+                y = np.where(np.isinf(z), z, self.sign * (self.shift + self.scale * np.expm1(self.sign * z)))
         return np.clip(y, self.low, self.high) if clip else y
+
+    def bounded(self, z: Array) -> Array:
+        """Move values on the fitted scale into the range to which predictions are clipped.
+
+        >>> TargetTransform.fit("none", np.array([0.0, 2.0])).bounded(np.array([-9.0, 1.0, 9.0]))
+        array([-1.,  1.,  3.])
+        """
+        y = self.inverse_transform(z, clip=False)
+        for beyond, end in ((y < self.low, self.low), (y > self.high, self.high)):
+            if beyond.any():
+                z = np.where(beyond, self.transform(np.array([end])), z)
+        return z
 
 
 def kurtosis(y: Array, weights: Array | None = None) -> float:
@@ -141,6 +153,11 @@ class NumericTarget:
     def predictions(self, outputs: Array, clip: bool = True) -> Array:
         """Return outputs ``(n, c)`` in the units and shape of y; see :meth:`TargetTransform.inverse_transform`."""
         return self.transform.inverse_transform(outputs[:, 0] if self.flat else outputs, clip=clip)
+
+    def interval(self, outputs: Array, reach: Array) -> tuple[Array, Array]:
+        """Return both ends of ``f(x) ± reach`` in the units and shape of y; f is bounded as predictions are."""
+        centre = self.transform.bounded(outputs)
+        return self.predictions(centre - reach, clip=False), self.predictions(centre + reach, clip=False)
 
 
 @dataclass(frozen=True, eq=False)

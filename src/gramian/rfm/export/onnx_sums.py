@@ -139,11 +139,9 @@ def predictions(nodes: Nodes, predictor: Predictor, out: str, floats: int) -> No
 
 def _numbers(nodes: Nodes, predictor: Predictor, y: str) -> str:
     to = predictor.target
-    if to["name"] == "none":
-        return y
     if to["name"] == "log":
         y = nodes.add("Exp", y)
-    else:  # sign · (shift + scale · (exp(sign · y) − 1))
+    elif to["name"] == "shifted-log":  # sign · (shift + scale · (exp(sign · y) − 1))
         grown = nodes.add("Exp", nodes.add("Mul", y, nodes.number(to["sign"])))
         y = nodes.add("Mul", nodes.add("Sub", grown, nodes.number(1.0)), nodes.number(to["sign"] * to["scale"]))
         y = nodes.add("Add", y, nodes.number(to["sign"] * to["shift"]))

@@ -44,7 +44,7 @@ SPLIT_ROWS = 1300
 SPLIT_HOLDOUT_ROWS = 3000
 """Held-out rows of a split, at most."""
 FEATURE_ROWS = 2500
-"""Rows on which M of the last round is learned after splits, at most."""
+"""Rows on which the rounds are repeated after splits, at most."""
 SCREEN_ROWS = 4000
 """Rows on which the candidates of a large fit are screened."""
 HOLDOUT_ROWS = 5000
@@ -304,7 +304,7 @@ class Plan(Renderable):
             "none": "the screened models, which used all rows",
             "all rows": "rounds of the selected candidates repeated on all rows"
             if self.validation == "folds"
-            else f"M of the last round learned on {min(FEATURE_ROWS, self.n):,} rows, one last solve on all rows",
+            else f"rounds repeated on {min(FEATURE_ROWS, self.n):,} rows, one last solve on all rows",
             "growing parts": f"M learned on parts of up to {min(PART_ROWS, self.n):,} rows, one last solve on all rows",
         }
         loss = [("loss", "Huber's: rows far from their prediction count linearly")] if self.robust else []

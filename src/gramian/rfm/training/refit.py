@@ -151,7 +151,7 @@ def refit_on_all_rows(
     """Fit each member to all rows, with the parameters found on the training rows of a split.
 
     After folds all rounds are repeated. After splits, whose parts are smaller, the features of the screening are the
-    start: M of the last round is learned on more rows, and the last solve uses all of them. Within a time limit a solve
+    start: the rounds are repeated on more rows, and the last solve uses all of them. Within a time limit a solve
     begins only where it is likely to end in time, else it uses a part of the rows; a warning says how many. ``growth``
     multiplies a ridge that is proportional to the rows' weight; None for any other.
     """
@@ -242,7 +242,7 @@ class _RefitTask:
         return Refit(machines, records, fitted.total_weight, fitted.n_copies, solved, ended, self.grown(fitted))
 
     def continued(self, candidate: Candidate, run: Run, last: int) -> Refit:
-        """Go on from the screening: learn M of the last round on more rows, then solve for all rows.
+        """Go on from the screening: repeat its rounds on more rows, then solve for all rows.
 
         Within a time limit the last solve uses as many rows as the forecast of its time allows.
         """
@@ -282,19 +282,24 @@ class _RefitTask:
         return self.finished([*earlier, (record, machine.released())], run, solved)
 
     def learned_metric(self, candidate: Candidate, run: Run, last: int, order: Int[Tensor, " n"]) -> Metric:
-        """Learn M of the last round on more rows than the screening did, unless that takes too much of the time."""
+        """Learn M by the rounds of the screening on more rows, unless that takes too much of the time."""
         data, pace, workspace = self.data, self.context.pace, self.context.own_workspace()
         part = data[order[:FEATURE_ROWS].sort().values]
         _, solver = self.solvers(FEATURE_ROWS)
-        nominal = solver.seconds_needed(len(part), *self.shape)
+        nominal = last * solver.seconds_needed(len(part), *self.shape)
         left = self.clock.left
         if left is not None and pace.seconds(nominal) > _FEATURE_SHARE * left:
             return run.machines[last].metric
-        metric, begin = run.machines[last - 1].metric, self.clock.seconds
-        params = self.params(run, last - 1, candidate, metric, part)
-        machine, _ = solve_round(solver, candidate.max_bytes, part, params, metric, None, workspace, self.clock)
+        metric, begin = run.machines[0].metric, self.clock.seconds  # an M of the screening would keep its errors
+        for index in range(last):
+            params = self.params(run, index, candidate, metric, part)
+            machine, _ = solve_round(solver, candidate.max_bytes, part, params, metric, None, workspace, self.clock)
+            learned = next_metric(candidate, machine, index, self.context.pool)
+            if learned is None:
+                return run.machines[last].metric
+            metric = learned
         pace.measure(nominal, self.clock.seconds - begin)
-        return next_metric(candidate, machine, last - 1, self.context.pool) or run.machines[last].metric
+        return metric
 
     def params(self, run: Run, index: int, candidate: Candidate, metric: Metric, part: Rows) -> RoundParams:
         """Return ridge and bandwidth of a round of the screening, for a part of the rows."""
