@@ -38,6 +38,10 @@ def with_errors(errors, Y, rng):
     return (Y[:, 0] + signs * errors.sqrt())[:, :, None]
 
 
+NO_TARGETS = torch.zeros(0, 1)
+"""Targets are only used where several runs may be averaged."""
+
+
 class TestRace:
     def errors(self, *behind, rows=100):
         """Runs of one round whose errors exceed the first's by so many standard errors of the difference."""
@@ -48,29 +52,43 @@ class TestRace:
         return of_errors(runs)
 
     def test_runs_two_standard_errors_behind_the_best_are_left_behind(self):
-        assert race(self.errors(1.0, 2.05, 1.95, 5.0)) == [0, 1, 3]
+        assert race(self.errors(1.0, 2.05, 1.95, 5.0), NO_TARGETS) == [0, 1, 3]
 
     def test_a_run_that_is_nearly_as_good_is_not_left_behind_however_clear_the_difference_is(self):
         """An average of two predictors may be better than both, if one is not much worse."""
         runs = [torch.full((1, 50), error) for error in (1.0, 1.09, 1.11)]
-        assert race(of_errors(runs)) == [0, 1]
+        assert race(of_errors(runs), NO_TARGETS) == [0, 1]
 
     def test_the_best_round_of_a_run_counts_or_the_last_if_that_is_selected(self):
         good, bad = torch.full((1, 50), 1.0), torch.full((1, 50), 3.0)
         runs = [torch.cat([bad, good]), torch.cat([good, bad])]
         comparison = of_errors(runs)
-        assert race(comparison) == [0, 1]
-        assert race(comparison, last=True) == [0]
+        assert race(comparison, NO_TARGETS) == [0, 1]
+        assert race(comparison, NO_TARGETS, last=True) == [0]
 
     def test_rows_count_by_their_weights(self):
         good, bad = torch.tensor([[1.0, 9.0]]), torch.tensor([[2.0, 1.0]])
         weights = torch.tensor([1.0, 0.0])
-        assert race(of_errors([good, bad], [weights] * 2)) == [0]
+        assert race(of_errors([good, bad], [weights] * 2), NO_TARGETS) == [0]
 
     def test_the_order_of_runs_does_not_matter(self):
         comparison = self.errors(1.0, 2.05, 1.95)
         back = of_errors(comparison.errors[::-1])
-        assert race(comparison) == sorted(3 - run for run in race(back))
+        assert race(comparison, NO_TARGETS) == sorted(3 - run for run in race(back, NO_TARGETS))
+
+    def test_a_run_whose_errors_cancel_those_of_the_best_goes_on_where_several_may_be_averaged(self):
+        """The third has 30 times the error of the first: opposite errors help, equal ones do not."""
+        rng = torch.Generator().manual_seed(0)
+        Y = torch.randn(400, 1, generator=rng, dtype=torch.float64)
+        noise, other = torch.randn(2, 400, 1, generator=rng, dtype=torch.float64)
+        best = Y + 0.2 * noise
+        same, opposite = Y + 1.1 * noise + other, Y - 1.1 * noise
+        comparison = compare([best[None], same[None], opposite[None]], Y)
+        assert race(comparison, Y) == [0]
+        assert race(comparison, Y, most=4) == [0, 2]
+        members = select(comparison, Y, most=4).members
+        assert sorted(member.run for member in members) == [0, 2]
+        assert [member.run for member in select(comparison, Y).members] == [0]
 
 
 def naive_blend(outputs, Y, share, pulled=True):

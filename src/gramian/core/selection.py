@@ -26,6 +26,8 @@ _RACE_ERRORS = 2.0
 """Standard errors behind the best from which a candidate is not repeated on further splits."""
 _NEAR_SHARE = 1.1
 """Error, as a multiple of the smallest, up to which a predictor may take part in an average, however clear it is."""
+_USEFUL_SHARE = 0.1
+"""Share in the average of all predictors from which one may take part, however large its own error is."""
 
 
 RowLoss = Callable[[Tensor, Tensor, Tensor], Tensor]
@@ -122,6 +124,11 @@ class RunComparison:
         """The weights of each run's rows as parts of their sum."""
         return [weights / weights.sum() for weights in self.weights]
 
+    @property
+    def scores(self) -> list[list[float]]:
+        """The mean error of each run after each round."""
+        return [(errors @ share).tolist() for errors, share in zip(self.errors, self.shares, strict=True)]
+
     def without(self, part: slice) -> RunComparison:
         """Return the comparison on other rows than these, among the runs that may be selected."""
 
@@ -145,36 +152,29 @@ class RunComparison:
         return torch.cat([one.outputs[at] for one in self.predictions[run]])
 
 
-def race(comparison: RunComparison, *, last: bool = False) -> list[int]:
-    """Return the runs that may still win: those whose best round is near the best of all.
+def race(comparison: RunComparison, Y: Float[Tensor, "n c"], *, last: bool = False, most: int = 1) -> list[int]:
+    """Return the runs that may still be selected: those whose best round is near the best of all, or useful beside it.
 
-    Near is within two standard errors, or a tenth of the error.
+    Near is within two standard errors, or a tenth of the error. Where up to ``most`` > 1 predictors may be averaged, a
+    run is useful if its share in the average of all runs is above 0.1: errors of another kind cancel, however large.
 
     >>> good, bad = torch.tensor([[[0.1], [0.2], [0.1]]]), torch.tensor([[[1.1], [1.2], [1.0]]])
-    >>> rows = torch.arange(3)
-    >>> race(RunComparison.of([[RoundPredictions(rows, good)], [RoundPredictions(rows, bad)]], torch.zeros(3, 1)))
+    >>> rows, Y = torch.arange(3), torch.zeros(3, 1)
+    >>> race(RunComparison.of([[RoundPredictions(rows, good)], [RoundPredictions(rows, bad)]], Y), Y)
     [0]
     """
-    shares = comparison.shares
-    means = [errors @ share for errors, share in zip(comparison.errors, shares, strict=True)]
-    best = [len(mean) - 1 if last else int(mean.argmin()) for mean in means]
-    first = min(range(len(means)), key=lambda run: float(means[run][best[run]]))
-    reference = comparison.errors[first][best[first]]
-    return [
-        run
-        for run, errors in enumerate(comparison.errors)
-        if _is_near(errors[best[run]], reference, shares[run], _RACE_ERRORS)
-    ]
+    best = _best_rounds(comparison, last)
+    return sorted(run for _, _, run in _near_or_useful(comparison, best, Y, _RACE_ERRORS, most))
 
 
 def select(comparison: RunComparison, Y: Float[Tensor, "n c"], *, last: bool = False, most: int = 1) -> Selection:
     """Select the predictors: one round of one run, or an average of up to ``most`` of them.
 
     Alone, it is the earliest round within one standard error of the best of all, of the run with the smallest error. An
-    average takes the best round of each run that is within three standard errors of the best, or a tenth of its error
-    (with ``last`` the final rounds). The standard error is that of the *difference* between two predictors, row by row.
-    Shares are those of :func:`blend`; for another loss than the squared error, the best of these, equal shares and the
-    best predictor alone.
+    average takes the best round of each run that is within three standard errors of the best, or a tenth of its error,
+    or useful as in :func:`race` (with ``last`` the final rounds). The standard error is that of the *difference*
+    between two predictors, row by row. Shares are those of :func:`blend`; for another loss than the squared error, the
+    best of these, equal shares and the best predictor alone.
 
     Parameters
     ----------
@@ -188,21 +188,15 @@ def select(comparison: RunComparison, Y: Float[Tensor, "n c"], *, last: bool = F
     (Member(run=0, round=1, share=1.0),)
     """
     errors, shares = comparison.errors, comparison.shares
-    scores = [(error @ share).tolist() for error, share in zip(errors, shares, strict=True)]
-    best = []
-    for run in comparison.selectable:
-        score = scores[run]
-        at = len(score) - 1 if last else score.index(min(score))
-        best.append((score[at], at, run))
-    best.sort()
+    best = _best_rounds(comparison, last)
+    scores = comparison.scores
     _, at, run = best[0]
     reference, share = errors[run][at], shares[run]
     if most == 1:
         if not last:
             at = next(t for t in range(at + 1) if within_standard_error(errors[run][t], reference, share))
         return Selection((Member(run, at, 1.0),), scores)
-    near = [one for one in best if _is_near(errors[one[2]][one[1]], reference, share, _BLEND_ERRORS)]
-    near = near[:most]
+    near = _near_or_useful(comparison, best, Y, _BLEND_ERRORS, most)[:most]
     outputs = torch.stack([comparison.outputs(run, at) for _, at, run in near])
     targets = Y[comparison.rows(run)]
     weights = blend(outputs.to(Y.dtype), targets, share.to(Y.dtype))
@@ -214,6 +208,33 @@ def select(comparison: RunComparison, Y: Float[Tensor, "n c"], *, last: bool = F
     members = [Member(run, at, float(w)) for (_, at, run), w in zip(near, weights, strict=True) if w > 0]
     members.sort(key=lambda member: -member.share)
     return Selection(tuple(members), scores)
+
+
+def _best_rounds(comparison: RunComparison, last: bool) -> list[tuple[float, int, int]]:
+    """Return error, round and run for the best (or ``last``) round of each run that may be selected, best run first."""
+    found = []
+    for run in comparison.selectable:
+        score = comparison.scores[run]
+        at = len(score) - 1 if last else score.index(min(score))
+        found.append((score[at], at, run))
+    return sorted(found)
+
+
+def _near_or_useful(
+    comparison: RunComparison, best: list[tuple[float, int, int]], Y: Float[Tensor, "n c"], times: float, most: int
+) -> list[tuple[float, int, int]]:
+    """Return those predictors that are near the first, or that have a share in the average of all."""
+    _, at, run = best[0]
+    reference, share = comparison.errors[run][at], comparison.shares[run]
+    parts = [0.0] * len(best)
+    if most > 1:
+        outputs = torch.stack([comparison.outputs(run, at) for _, at, run in best])
+        parts = blend(outputs.to(Y.dtype), Y[comparison.rows(run)], share.to(Y.dtype)).tolist()
+    return [
+        one
+        for one, part in zip(best, parts, strict=True)
+        if part > _USEFUL_SHARE or _is_near(comparison.errors[one[2]][one[1]], reference, share, times)
+    ]
 
 
 def _is_near(errors: Float[Tensor, " m"], best: Float[Tensor, " m"], share: Float[Tensor, " m"], times: float) -> bool:

@@ -417,7 +417,7 @@ class TestSplits:
 
 class TestComparedRuns:
     def compare(self, runs, data, splits, context=None, **options):
-        options = {"last": False, "per_row_ridge": False, "with_machines": False} | options
+        options = {"last": False, "most": 1, "per_row_ridge": False, "with_machines": False} | options
         held_out = splits[0].compared(data)
         return compare_on_splits(runs, data, tuple(splits), held_out, context or FitContext(), 1.0, **options)
 
@@ -430,7 +430,7 @@ class TestComparedRuns:
         )
         runs = screen(candidates, fixed, splits[0].fitted(data), FitContext(), 1.0, held_out)
         machines = {id(machine) for run in runs for machine in run.machines}  # round 0 is one machine
-        options = {"last": False, "per_row_ridge": False, "with_machines": False}
+        options = {"last": False, "most": 1, "per_row_ridge": False, "with_machines": False}
         found = compare_on_splits(runs, data, splits, held_out, FitContext(), 1.0, **options)
         assert len(calls) == len(machines)
         for run, (predictions,) in zip(runs, found.comparison.predictions, strict=True):

@@ -201,6 +201,7 @@ def train(task: Task, plan: Plan, source: RowSource, context: FitContext) -> Tra
                 context,
                 plan.split_time_share,
                 last=task.select_last,
+                most=task.max_members,
                 per_row_ridge=task.ridge_grows,
                 with_machines=task.bagging,
                 loss=task.loss,

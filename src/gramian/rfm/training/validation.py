@@ -298,18 +298,19 @@ def compare_on_splits(
     time_share: float,
     *,
     last: bool,
+    most: int,
     per_row_ridge: bool,
     with_machines: bool,
     loss: RowLoss = squared_loss,
 ) -> ComparedRuns:
-    """Compare the runs on the first split, to which they are fitted, and those that may still win on the others too.
+    """Compare the runs on the first split, to which they are fitted, and those that may be selected on the others too.
 
     ``held_out`` are the rows of the first split that are compared. With ``last`` the final rounds are compared, not the
-    best.
+    best. At most ``most`` runs may be averaged.
     """
     first = splits[0]
     predictions = [[predict_rounds(run, held_out, first.held_out)] for run in runs]
-    going_on = race(RunComparison.of(predictions, data.Y, loss=loss), last=last)
+    going_on = race(RunComparison.of(predictions, data.Y, loss=loss), data.Y, last=last, most=most)
     for run in set(range(len(runs))) - set(going_on):
         for _ in range(len(runs[run].path) * (len(splits) - 1)):
             context.tick()
