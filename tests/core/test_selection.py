@@ -91,6 +91,47 @@ class TestRace:
         assert [member.run for member in select(comparison, Y).members] == [0]
 
 
+class TestUsefulRuns:
+    def runs(self, *, rows=400):
+        """Four runs with one error in common, and a fifth that is worse and has an error of its own."""
+        rng = torch.Generator().manual_seed(0)
+        draw = lambda: torch.randn(rows, 1, generator=rng, dtype=torch.float64)  # noqa: E731
+        Y, shared = draw(), draw()
+        return Y, [(Y + shared + 0.01 * draw())[None] for _ in range(4)] + [(Y + 1.5 * draw())[None]]
+
+    def test_of_too_many_runs_those_with_the_largest_shares_are_averaged(self):
+        Y, runs = self.runs()
+        comparison = compare(runs, Y)
+        assert race(comparison, Y, most=4) == [0, 1, 2, 3, 4]
+        members = select(comparison, Y, most=4).members
+        assert len(members) <= 4
+        assert 4 in [member.run for member in members]
+        average = sum(member.share * runs[member.run][0] for member in members)
+        assert float((average - Y).square().mean()) < 0.75 * float((runs[0][0] - Y).square().mean())
+
+    @pytest.mark.parametrize("value", [float("nan"), float("inf"), 1e6])
+    def test_a_run_that_diverged_changes_nothing(self, value):
+        Y, runs = self.runs()
+        bad = torch.full_like(runs[0], value)
+        expected = select(compare(runs, Y), Y, most=8).members
+        for at in (0, 5):
+            with_bad = [*runs[:at], bad, *runs[at:]]
+            comparison = compare(with_bad, Y)
+            assert at not in race(comparison, Y, most=8)
+            found = select(comparison, Y, most=8).members
+            assert [m.run - (m.run > at) for m in found] == [m.run for m in expected]
+            assert [m.share for m in found] == [m.share for m in expected]
+
+    def test_many_equal_runs_have_shares_with_sum_one(self):
+        """Each of 30 equal shares is below the least share; the largest is kept."""
+        Y, runs = self.runs()
+        rng = np.random.default_rng(0)
+        many = torch.stack([runs[0][0] + 1e-3 * torch.from_numpy(rng.normal(size=(400, 1))) for _ in range(30)])
+        shares = blend(many, Y, torch.full((400,), 1 / 400, dtype=torch.float64))
+        assert float(shares.sum()) == pytest.approx(1.0)
+        assert bool((shares >= 0).all())
+
+
 def naive_blend(outputs, Y, share, pulled=True):
     """The shares of the docstring by projected gradient steps on the simplex, in numpy."""
     k = len(outputs)
@@ -192,7 +233,7 @@ def within(times, error, best, share):
     return mean <= times * np.sqrt(max((share @ (gap - mean) ** 2) * (share**2).sum(), 0))
 
 
-def naive_select(errors, weights, last=False, most=1):
+def naive_select(errors, weights, outputs, Y, last=False, most=1):
     """The rule of the docstring, in numpy: the rounds and runs that are selected, before they are averaged."""
     share = weights / weights.sum()
     best = sorted((min(e @ share) if not last else (e @ share)[-1], run) for run, e in enumerate(errors))
@@ -202,13 +243,18 @@ def naive_select(errors, weights, last=False, most=1):
     if most == 1:
         earliest = [t for t in range(len(errors[first])) if within(1, errors[first][t], reference, share)]
         return [(first, rounds[first] if last else min(earliest))]
+    order = [run for _, run in best]
+    every = torch.stack([outputs[run][rounds[run]] for run in order])
+    parts = dict(zip(order, blend(every, Y, torch.from_numpy(share)).tolist(), strict=True))
     near = [
         run
-        for _, run in best
+        for run in order
         if within(3, errors[run][rounds[run]], reference, share)
         or share @ errors[run][rounds[run]] <= 1.1 * (share @ reference)
+        or parts[run] > 0.1
     ]
-    return [(run, rounds[run]) for run in near[:most]]
+    kept = {first, *sorted((run for run in near if run != first), key=lambda run: -parts[run])[: most - 1]}
+    return [(run, rounds[run]) for run in near if run in kept]
 
 
 class TestSelection:
@@ -223,7 +269,7 @@ class TestSelection:
         outputs = [with_errors(torch.from_numpy(e), Y, rng) for e in errors]
         comparison = compare(outputs, Y, torch.from_numpy(weights))
         found = select(comparison, Y, last=last, most=most)
-        expected = naive_select(errors, weights, last, most)
+        expected = naive_select(errors, weights, outputs, Y, last, most)
         share = torch.from_numpy(weights / weights.sum())
         shares = [1.0] if most == 1 else blend(torch.stack([outputs[r][t] for r, t in expected]), Y, share).tolist()
         kept = [(pair, w) for pair, w in zip(expected, shares, strict=True) if w > 0]

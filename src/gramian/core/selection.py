@@ -5,6 +5,7 @@ A *run* is a sequence of predictors, the rounds of one candidate. Errors are los
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -28,6 +29,8 @@ _NEAR_SHARE = 1.1
 """Error, as a multiple of the smallest, up to which a predictor may take part in an average, however clear it is."""
 _USEFUL_SHARE = 0.1
 """Share in the average of all predictors from which one may take part, however large its own error is."""
+_DIVERGED = 100.0
+"""Error, as a multiple of the smallest, from which a predictor is no part of any average."""
 
 
 RowLoss = Callable[[Tensor, Tensor, Tensor], Tensor]
@@ -164,7 +167,7 @@ def race(comparison: RunComparison, Y: Float[Tensor, "n c"], *, last: bool = Fal
     [0]
     """
     best = _best_rounds(comparison, last)
-    return sorted(run for _, _, run in _near_or_useful(comparison, best, Y, _RACE_ERRORS, most))
+    return sorted(run for (_, _, run), _ in _near_or_useful(comparison, best, Y, _RACE_ERRORS, most))
 
 
 def select(comparison: RunComparison, Y: Float[Tensor, "n c"], *, last: bool = False, most: int = 1) -> Selection:
@@ -196,7 +199,10 @@ def select(comparison: RunComparison, Y: Float[Tensor, "n c"], *, last: bool = F
         if not last:
             at = next(t for t in range(at + 1) if within_standard_error(errors[run][t], reference, share))
         return Selection((Member(run, at, 1.0),), scores)
-    near = _near_or_useful(comparison, best, Y, _BLEND_ERRORS, most)[:most]
+    found = _near_or_useful(comparison, best, Y, _BLEND_ERRORS, most)
+    # The best one, and of too many others those with the largest shares in the average of all.
+    useful = sorted(range(1, len(found)), key=lambda i: -found[i][1])[: most - 1]
+    near = [found[i][0] for i in sorted([0, *useful])]
     outputs = torch.stack([comparison.outputs(run, at) for _, at, run in near])
     targets = Y[comparison.rows(run)]
     weights = blend(outputs.to(Y.dtype), targets, share.to(Y.dtype))
@@ -212,9 +218,9 @@ def select(comparison: RunComparison, Y: Float[Tensor, "n c"], *, last: bool = F
 
 def _best_rounds(comparison: RunComparison, last: bool) -> list[tuple[float, int, int]]:
     """Return error, round and run for the best (or ``last``) round of each run that may be selected, best run first."""
-    found = []
+    found, scores = [], comparison.scores
     for run in comparison.selectable:
-        score = comparison.scores[run]
+        score = [math.inf if math.isnan(error) else error for error in scores[run]]
         at = len(score) - 1 if last else score.index(min(score))
         found.append((score[at], at, run))
     return sorted(found)
@@ -222,16 +228,18 @@ def _best_rounds(comparison: RunComparison, last: bool) -> list[tuple[float, int
 
 def _near_or_useful(
     comparison: RunComparison, best: list[tuple[float, int, int]], Y: Float[Tensor, "n c"], times: float, most: int
-) -> list[tuple[float, int, int]]:
-    """Return those predictors that are near the first, or that have a share in the average of all."""
-    _, at, run = best[0]
+) -> list[tuple[tuple[float, int, int], float]]:
+    """Return those predictors that are near the first, or useful in the average of all, with their shares in that."""
+    least, at, run = best[0]
+    limit = _DIVERGED * least if least > 0 else math.inf
+    best = [best[0], *(one for one in best[1:] if one[0] <= limit and math.isfinite(one[0]))]
     reference, share = comparison.errors[run][at], comparison.shares[run]
     parts = [0.0] * len(best)
-    if most > 1:
+    if most > 1 and len(best) > 1:
         outputs = torch.stack([comparison.outputs(run, at) for _, at, run in best])
         parts = blend(outputs.to(Y.dtype), Y[comparison.rows(run)], share.to(Y.dtype)).tolist()
     return [
-        one
+        (one, part)
         for one, part in zip(best, parts, strict=True)
         if part > _USEFUL_SHARE or _is_near(comparison.errors[one[2]][one[1]], reference, share, times)
     ]
@@ -262,7 +270,8 @@ def blend(outputs: Float[Tensor, "k m c"], Y: Float[Tensor, "m c"], share: Float
     scale = _SUM_PENALTY * max(1.0, float(np.abs(A).max()))
     system = np.vstack([A, pull * np.eye(k), scale * one])
     found, _ = nnls(system, np.concatenate([y, pull * equal, [scale]]))
-    found = np.where(found / found.sum() < _LEAST_SHARE, 0.0, found)
+    parts = found / found.sum()
+    found = np.where(parts < min(_LEAST_SHARE, parts.max()), 0.0, found)
     return torch.from_numpy(found / found.sum()).to(outputs)
 
 
