@@ -216,3 +216,21 @@ class TestSplitBy:
             assert 0 < len(held_out) <= max(least, len(codes) // 2)
             assert len(others)
             assert not set(codes[held_out.numpy()]) & set(codes[others.numpy()])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_row_is_held_out_twice_by_splits_in_time(seed):
+    """A time with many rows reaches back over several parts; the next split ends where the last began."""
+    rng = np.random.default_rng(seed)
+    codes = np.sort(rng.choice(8, size=200, p=rng.dirichlet(np.full(8, 0.5))))
+    seen: set[int] = set()
+    for train, held_out in SplitBy(codes, ordered=True).splits(5, 0, 0, 0):
+        assert codes[train].max() < codes[held_out].min()
+        assert not seen & set(held_out.tolist())
+        seen |= set(held_out.tolist())
+
+
+def test_splits_in_time_of_one_large_time_are_fewer():
+    codes = np.r_[np.repeat(np.arange(5), 100), np.repeat(5, 500)]
+    parts = [(len(train), len(held)) for train, held in SplitBy(codes, ordered=True).splits(5, 0, 0, 0)]
+    assert parts == [(500, 500), (300, 200), (100, 200)]

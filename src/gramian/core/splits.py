@@ -76,19 +76,19 @@ class SplitBy:
             yield train, held_out
 
     def _moving_back(self, count: int, train_rows: int, held_out_rows: int) -> Iterator[tuple[_Indices, _Indices]]:
-        """Yield the rows before, and those of the last time; then the same of earlier times."""
+        """Yield the rows before, and those of the last time; then the same of earlier times, no row held out twice."""
         n = len(self.codes)
         size = max(1, min(held_out_rows or n, n // (count + 1)))
         order = np.argsort(self.codes, kind="stable")
         times = self.codes[order]
-        for number in range(count):
-            stop = n - number * size
-            end = n if stop == n else self._boundary(times, stop)
+        end = n
+        for _ in range(count):
             start = self._boundary(times, end - size) if end > size else 0
             if not 0 < start < end:
                 return
             first = int(np.searchsorted(times, times[max(0, start - train_rows)])) if train_rows else 0
             yield np.sort(order[first:start]), np.sort(order[start:end])
+            end = start
 
     def _rank(self, seed: int) -> _Indices:
         """Return the place of each row's group in a random order, or in time."""
