@@ -54,3 +54,15 @@ def test_an_error_in_a_block_reaches_the_caller_and_threads_are_restored():
         with pytest.raises(RuntimeError, match="boom"):
             each_block(torch.ones(1000, 1), lambda rows, block: (_ for _ in ()).throw(RuntimeError("boom")))
         assert torch.get_num_threads() == 2
+
+
+@pytest.mark.parametrize("columns", [16, 32, 5])
+@pytest.mark.parametrize("inner", [5, 131])
+def test_a_transposed_factor_rounds_the_same_in_every_row(inner, columns, rng):
+    """Coefficients may lie in memory column by column; a BLAS then treats odd rows differently."""
+    X = torch.randn(200, inner, generator=rng, dtype=torch.float64)
+    A = torch.randn(columns, inner, generator=rng, dtype=torch.float64).mT
+    whole = rowwise_matmul(X, A)
+    for row in range(0, 200, 7):
+        assert torch.equal(rowwise_matmul(X[row : row + 1], A)[0], whole[row])
+    torch.testing.assert_close(whole, X @ A)

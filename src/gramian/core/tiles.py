@@ -78,11 +78,13 @@ def each_block(X: Float[Tensor, "n d"], work: Callable[[slice, Tensor], None]) -
 def pad_outputs(V: Float[Tensor, "n c"]) -> Float[Tensor, "n c2"]:
     """Append zero columns up to a multiple of 16, so that a product with V rounds the same in every row.
 
+    The result has its rows in memory one after the other: of a transposed matrix a BLAS adds odd rows up differently.
+
     >>> tuple(pad_outputs(torch.ones(3, 2)).shape)
     (3, 16)
     """
     missing = -V.shape[1] % _OUTPUTS
-    return torch.nn.functional.pad(V, (0, missing)) if missing else V
+    return torch.nn.functional.pad(V, (0, missing)) if missing else V.contiguous()
 
 
 def padded(outputs: int) -> int:
