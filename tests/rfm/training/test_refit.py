@@ -15,7 +15,7 @@ from gramian.core.splits import RowSplit
 from gramian.features import Agop
 from gramian.rfm.training import refit
 from gramian.rfm.training.context import Checkpoint, FitContext
-from gramian.rfm.training.refit import refit_on_all_rows, select_columns, solve_selected_fully, weight_growth
+from gramian.rfm.training.refit import refit_on_all_rows, solve_selected_fully, weight_growth
 from gramian.rfm.training.rounds import rounds
 from gramian.rfm.training.tuning import FixedParams, ReplayedParams
 from gramian.solvers import ConjugateGradient, Direct
@@ -49,20 +49,6 @@ def slow_steps(monkeypatch, time):
         return products._replace(narrow=time.advancing(products.narrow, 1.0)) if limited else products
 
     monkeypatch.setattr(ConjugateGradient, "_products", slow)
-
-
-class TestColumns:
-    def test_columns_above_the_threshold_of_the_scaled_diagonal_are_selected(self):
-        M = torch.tensor([1.0, 1.5, 3.0])
-        assert select_columns(M, 0.2).tolist() == [False, True, True]
-        assert select_columns(M, 0.25).tolist() == [False, False, True]
-
-    def test_equal_columns_are_all_selected(self):
-        assert bool(select_columns(torch.ones(3), 0.5).all())
-
-    def test_a_threshold_that_leaves_no_column_is_refused(self):
-        with pytest.raises(ValueError, match=r"feature_threshold=1\.0 leaves no column: lower it"):
-            select_columns(torch.tensor([0.0, 1.0]), 1.0)
 
 
 def test_a_ridge_per_row_grows_with_the_total_weight():

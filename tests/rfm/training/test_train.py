@@ -15,7 +15,7 @@ from gramian.kernels import Gaussian, Identity, Laplace
 from gramian.rfm.training import refit, validation
 from gramian.rfm.training import train as pipeline
 from gramian.rfm.training.context import FitContext, FitObserver
-from gramian.rfm.training.rounds import rounds
+from gramian.rfm.training.rounds import Evolution, rounds
 from gramian.rfm.training.train import train
 from gramian.rfm.training.tuning import FixedParams
 from gramian.solvers import ConjugateGradient, Direct, EigenPro, Nystrom
@@ -218,6 +218,13 @@ class TestSplits:
         part = self.splits(data, task, plan)[0].fitted(data)
         *_, (_, screened) = rounds(trained.candidate, part, FixedParams(1e-2))
         assert not torch.allclose(trained.metric.matrix(), screened.metric.matrix(), rtol=1e-3)
+
+    def test_the_metrics_of_the_rounds_are_those_on_the_way_to_the_last(self):
+        data, task = make_rows(90), make_task(n_rounds=3, select_last=True, **TWO)
+        trained = train_on(data, task, make_split_plan(data, task))
+        steps = rounds(trained.candidate, data, FixedParams(1e-2))
+        expected = Evolution.of([machine.metric for _, machine in steps], trained.metric)
+        np.testing.assert_allclose(trained.evolution.diagonals, expected.diagonals, rtol=1e-5, atol=1e-7)
 
     def test_held_out_rows_are_predicted_by_the_models_of_their_splits(self):
         data, task = make_rows(150), make_task(n_rounds=1, select_last=True, **TWO)

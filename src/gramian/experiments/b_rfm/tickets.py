@@ -21,7 +21,7 @@ from gramian.experiments.b_rfm.shared_features import NAMES
 from gramian.experiments.claims import Claim, Null, at_least, at_most, positive, unavailable
 from gramian.experiments.registry import Result, experiment
 from gramian.report import style
-from gramian.rfm.training.refit import select_columns
+from gramian.rfm.training.thresholded import select_columns
 
 RIDGE, THRESHOLD = 1e-3, 0.05
 _CELEBA = {

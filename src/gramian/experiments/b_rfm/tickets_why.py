@@ -20,7 +20,7 @@ from gramian.experiments.b_rfm.tickets import RIDGE, THRESHOLD
 from gramian.experiments.claims import Null, at_least, between
 from gramian.experiments.registry import Result, experiment
 from gramian.report import style
-from gramian.rfm.training.refit import select_columns
+from gramian.rfm.training.thresholded import select_columns
 
 _CORNER = (1, 1)
 

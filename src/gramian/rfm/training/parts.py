@@ -29,9 +29,10 @@ from gramian.rfm.training.context import FitContext
 from gramian.rfm.training.grow_tree import fit_tree
 from gramian.rfm.training.leaf_features import LEAF_FEATURE_ROWS, LeafSolver, OwnFeatures, OwnFeatureSolver
 from gramian.rfm.training.plan import PROBE_ROWS, Plan
-from gramian.rfm.training.refit import Refitted, select_columns
+from gramian.rfm.training.refit import Refitted
 from gramian.rfm.training.rounds import Round, Run, make_record, next_metric, solve_round
 from gramian.rfm.training.solver_choice import PART_ROWS, choose_part_solvers, leaf_solver
+from gramian.rfm.training.thresholded import select_columns
 from gramian.rfm.training.time_limit import check_solved, largest_size, solve_within
 from gramian.rfm.training.tuning import ReplayedParams, RoundParams, RoundTuner
 from gramian.rfm.tree import TreeMachine

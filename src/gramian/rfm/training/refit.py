@@ -41,7 +41,7 @@ from gramian.solvers import SolveInfo, Solver
 _GROWTH = 2.5
 """Exponent with which the time of a round grows with its rows, between kernel matrix (2) and factor (3)."""
 _FEATURE_SHARE = 0.25
-"""Share of the time left that one more solve for M may take."""
+"""Share of the time left that the repeated rounds may take."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +80,7 @@ class Refit:
     ``weight`` and ``n_rows`` are the total weight and the number, copies included, of the rows for which the last of
     them was solved; ``solved`` are these rows, None for all. ``ended`` is the time limit or the
     interrupt that made them fewer. ``growth`` is the factor from the ridges of the screening to those of these rows.
+    ``relearned`` are the metrics of the rounds, where they were learned on other rows than those of the machines.
     """
 
     machines: tuple[KernelMachine, ...]
@@ -89,21 +90,12 @@ class Refit:
     solved: Int[Tensor, " s"] | None = None
     ended: BaseException | None = None
     growth: float = 1.0
+    relearned: tuple[Metric, ...] = ()
 
-
-def select_columns(diagonal: Float[Tensor, " d"], threshold: float) -> Bool[Tensor, " d"]:
-    """Select coordinates whose diagonal entry of M, scaled from its smallest (0) to its largest (1), exceeds a bound.
-
-    >>> select_columns(torch.tensor([0.0, 0.04, 1.0]), 0.05)
-    tensor([False, False,  True])
-    """
-    spread = diagonal.max() - diagonal.min()
-    if spread == 0:
-        return torch.ones_like(diagonal, dtype=torch.bool)
-    support = (diagonal - diagonal.min()) / spread > threshold
-    if not bool(support.any()):
-        raise ValueError(f"feature_threshold={threshold} leaves no column: lower it")
-    return support
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """M of each round on the way to the last machine."""
+        return self.relearned or tuple(machine.metric for machine in self.machines)
 
 
 def weight_growth(data: Rows, split: RowSplit) -> float:
@@ -255,7 +247,8 @@ class _RefitTask:
             pace.measure(
                 self.solver(candidate, screened).seconds_needed(screened, *self.shape), run.records[last].seconds
             )
-        metric = self.learned_metric(candidate, run, last, order) if last else run.machines[0].metric
+        metrics = self.learned_metrics(candidate, run, last, order)
+        metric = metrics[-1]
         self.clock.check()
 
         def solve(size: int) -> tuple[KernelMachine, SolveInfo, RoundParams]:
@@ -279,27 +272,35 @@ class _RefitTask:
             machine = machine.embedded(data.X, solved, data.weights)
         record = make_record(last, params, metric, info, time.perf_counter() - begin)
         earlier = list(zip(run.records[:last], run.machines[:last], strict=True))
-        return self.finished([*earlier, (record, machine.released())], run, solved)
+        return replace(self.finished([*earlier, (record, machine.released())], run, solved), relearned=metrics)
 
-    def learned_metric(self, candidate: Candidate, run: Run, last: int, order: Int[Tensor, " n"]) -> Metric:
+    def learned_metrics(
+        self, candidate: Candidate, run: Run, last: int, order: Int[Tensor, " n"]
+    ) -> tuple[Metric, ...]:
         """Learn M by the rounds of the screening on more rows, unless that takes too much of the time."""
+        screened = tuple(machine.metric for machine in run.machines[: last + 1])
+        if not last:
+            return screened
         data, pace, workspace = self.data, self.context.pace, self.context.own_workspace()
         part = data[order[:FEATURE_ROWS].sort().values]
         _, solver = self.solvers(FEATURE_ROWS)
         nominal = last * solver.seconds_needed(len(part), *self.shape)
         left = self.clock.left
         if left is not None and pace.seconds(nominal) > _FEATURE_SHARE * left:
-            return run.machines[last].metric
-        metric, begin = run.machines[0].metric, self.clock.seconds  # an M of the screening would keep its errors
+            return screened
+        metrics, seconds = [screened[0]], 0.0  # a later M of the screening would keep the errors of its few rows
         for index in range(last):
-            params = self.params(run, index, candidate, metric, part)
-            machine, _ = solve_round(solver, candidate.max_bytes, part, params, metric, None, workspace, self.clock)
+            begin = self.clock.seconds
+            at = metrics[-1]
+            params = self.params(run, index, candidate, at, part)
+            machine, _ = solve_round(solver, candidate.max_bytes, part, params, at, None, workspace, self.clock)
+            seconds += self.clock.seconds - begin
             learned = next_metric(candidate, machine, index, self.context.pool)
             if learned is None:
-                return run.machines[last].metric
-            metric = learned
-        pace.measure(nominal, self.clock.seconds - begin)
-        return metric
+                return screened
+            metrics.append(learned)
+        pace.measure(nominal, seconds)
+        return tuple(metrics)
 
     def params(self, run: Run, index: int, candidate: Candidate, metric: Metric, part: Rows) -> RoundParams:
         """Return ridge and bandwidth of a round of the screening, for a part of the rows."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import torch
-from jaxtyping import Bool
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from gramian.core.clock import TimeLimitReached
@@ -22,6 +22,21 @@ from gramian.rfm.training.solver_choice import choose_part_solvers
 from gramian.rfm.training.time_limit import solve_within
 from gramian.rfm.training.tuning import RoundTuner
 from gramian.solvers import Solver
+
+
+def select_columns(diagonal: Float[Tensor, " d"], threshold: float) -> Bool[Tensor, " d"]:
+    """Select coordinates whose diagonal entry of M, scaled from its smallest (0) to its largest (1), exceeds a bound.
+
+    >>> select_columns(torch.tensor([0.0, 0.04, 1.0]), 0.05)
+    tensor([False, False,  True])
+    """
+    spread = diagonal.max() - diagonal.min()
+    if spread == 0:
+        return torch.ones_like(diagonal, dtype=torch.bool)
+    support = (diagonal - diagonal.min()) / spread > threshold
+    if not bool(support.any()):
+        raise ValueError(f"feature_threshold={threshold} leaves no column: lower it")
+    return support
 
 
 def refit_thresholded(

@@ -30,12 +30,11 @@ from gramian.rfm.training.refit import (
     average_members,
     histories,
     refit_on_all_rows,
-    select_columns,
     solve_selected_fully,
     weight_growth,
 )
 from gramian.rfm.training.rounds import Candidate, Evolution, Round
-from gramian.rfm.training.thresholded import refit_thresholded
+from gramian.rfm.training.thresholded import refit_thresholded, select_columns
 from gramian.rfm.training.tuning import LARGE_LOO_ROWS, FixedParams, LeaveOneOutTuner, RoundTuner
 from gramian.rfm.training.validation import ComparedRuns, compare_on_splits, screen
 from gramian.solvers import Solver
@@ -285,14 +284,13 @@ def _refit(
     # The ridge of the last solve, with its jitter; a refit that ended early is the round of the screening.
     machine, ridge = ensemble.machines[0], (refits[0].records or run.records[: best.round + 1])[-1].ridge
     assert isinstance(machine, KernelMachine)
-    metrics = tuple(m.metric for m in refits[0].machines)
     fewest = min(refits, key=lambda refit: refit.n_rows)
     whole = Refitted(
         ensemble,
         machine.metric,
         ridge,
         records=refits[0].records,
-        metrics=metrics,
+        metrics=refits[0].metrics,
         solved=fewest.solved,
         n_rows=fewest.n_rows,
     )
