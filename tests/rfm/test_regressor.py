@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from gramian import RFMRegressor
+from gramian.kernels import Polynomial
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(400, 4))
@@ -136,3 +137,48 @@ class TestHuberLoss:
             RFMRegressor(loss="mae").fit(X[:40], Y[:40])
         with pytest.raises(ValueError, match='loss="huber" takes a single target, and y has 2'):
             RFMRegressor(loss="huber").fit(X[:40], np.column_stack([Y, Y])[:40])
+
+
+class TestClippedPredictions:
+    """A straight line beyond its data: outputs go on, predictions end at half the range beyond the targets."""
+
+    @pytest.fixture(scope="class")
+    def line(self):
+        rng = np.random.default_rng(0)
+        X = rng.uniform(-1, 1, (200, 2))
+        options = {"kernel": Polynomial(degree=1), "ridge": 1e-6, "n_rounds": 0}
+        return X, RFMRegressor(**options).fit(X, X[:, 0]), options
+
+    def test_scores_judge_the_predictions(self, line):
+        X, model, _ = line
+        rows = np.vstack([X[:50], [[30, 0], [-30, 0]]])
+        y = np.r_[X[:50, 0], 1.5, -1.5]
+        found = model.permutation_importances(rows, y)
+        assert found.score == pytest.approx(model.score(rows, y), abs=1e-9)
+
+    def test_an_explanation_says_that_the_prediction_is_clipped(self, line):
+        _, model, _ = line
+        far, near = model.explain([[40.0, 0.0], [0.5, 0.0]])
+        assert far.prediction == model.predict([[40.0, 0.0]])[0] < 3
+        assert far.score == pytest.approx(40, rel=1e-2)
+        assert "prediction before it is clipped" in str(far)
+        assert "clipped" not in str(near)
+        assert far.contributions.sum() + far.gap == pytest.approx(far.score - far.reference_score)
+
+    @pytest.mark.parametrize("metric", ["mae", "rmse"])
+    def test_targets_of_an_evaluation_set_are_not_clipped(self, line, metric):
+        X, _, options = line
+        rows = np.random.default_rng(1).uniform(-1, 1, (100, 2))
+        y = rows[:, 0] + 10
+        model = RFMRegressor(**options, metric=metric).fit(X, X[:, 0], eval_set=(rows, y))
+        np.testing.assert_allclose(model.model_.scored_holdout().y, y, rtol=1e-9)
+        error = np.abs(model.predict(rows) - y)
+        expected = error.mean() if metric == "mae" else (error**2).mean()  # rounds have the square
+        assert model.rounds_[0].score == pytest.approx(expected, rel=1e-4)
+
+    def test_intervals_cover_the_evaluation_set_that_they_were_made_from(self, line):
+        X, _, options = line
+        rows = np.random.default_rng(1).uniform(2.5, 4, (100, 2))
+        model = RFMRegressor(**options).fit(X, X[:, 0], eval_set=(rows, rows[:, 0]))
+        low, high = model.predict_interval(rows, 0.9).T
+        assert np.mean((low <= rows[:, 0]) & (rows[:, 0] <= high)) >= 0.9

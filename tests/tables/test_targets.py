@@ -49,13 +49,15 @@ def test_predictions_are_clipped_to_half_the_range_beyond_the_targets():
     assert several.inverse_transform(np.array([[1e3, -1e3]])).tolist() == [[1e3, -1e3]]
 
 
+@pytest.mark.parametrize("y", [[1.0, 2.0, 11.0], [0.5, 6, 6, 6, 6, 4, 5, 10, 11, 3]])
 @pytest.mark.parametrize("name", NAMES)
-def test_the_prediction_is_inside_its_interval_however_far_the_output(name):
+def test_the_prediction_is_inside_its_interval_however_far_the_output(name, y):
     """Without the bound on the centre an interval around a huge output would not contain the clipped prediction."""
-    y = np.array([1.0, 2.0, 11.0])
+    y = np.array(y)
     target = NumericTarget(TargetTransform.fit(name, y), flat=True)
     outputs, reach = np.array([[-50.0], [0.5], [1.0], [80.0]]), np.array([0.25])
     low, high = target.interval(outputs, reach)
+    np.testing.assert_allclose(target.predictions(target.bounded(outputs), clip=False), target.predictions(outputs))
     inside = target.predictions(outputs)
     assert ((low <= inside) & (inside <= high)).all()
     middle = outputs[1:3]
@@ -133,3 +135,27 @@ def test_class_weights_multiply_sample_weights_and_can_be_divided_out():
 def test_an_unknown_label_is_named():
     with pytest.raises(ValueError, match="y holds the label 'd', which no training row has"):
         ClassTarget(np.array(["a", "b"])).codes(["a", "d"])
+
+
+def test_targets_are_not_clipped_and_predictions_are():
+    target = NumericTarget(TargetTransform.fit("none", np.array([0.0, 2.0])), flat=True)
+    far = np.array([[9.0]])
+    assert target.targets(far).tolist() == [9.0]
+    assert target.predictions(far).tolist() == [3.0]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_range_of_codes_gives_the_bounds_of_a_fit_to_all_targets(name):
+    """A streamed fit learns the transform from a sample, and the range from all rows."""
+    y = np.random.default_rng(0).lognormal(size=500)
+    whole, sample = TargetTransform.fit(name, y), TargetTransform.fit(name, y[:50])
+    codes = sample.transform(y)
+    found = NumericTarget(sample, flat=True).with_range(codes.min(keepdims=True), codes.max(keepdims=True)).transform
+    assert (found.low, found.high) == pytest.approx((whole.low, whole.high), rel=1e-9, abs=1e-9)
+    several = NumericTarget(TargetTransform("none"), flat=False)
+    assert several.with_range(np.zeros(2), np.ones(2)) is several
+
+
+def test_a_single_column_is_bounded_like_a_single_target():
+    y = np.array([0.0, 2.0])
+    assert TargetTransform.fit("none", y[:, None]) == TargetTransform.fit("none", y)

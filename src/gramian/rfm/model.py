@@ -217,7 +217,7 @@ class FittedRFM:
     def scored_holdout(self) -> ScoredRows:
         """Return the holdout predictions in the user's terms: labels or targets, predictions, probabilities."""
         held = self.holdout
-        y, predicted = (self.target.predictions(values) for values in (held.targets, held.outputs))
+        y, predicted = self.target.targets(held.targets), self.target.predictions(held.outputs)
         probabilities = None if self.classes is None else np.exp(self.log_probabilities(held.outputs))
         return ScoredRows(y, predicted, probabilities, held.weights, held.source)
 

@@ -73,12 +73,12 @@ class NumberLoss:
         self, outputs: Float[Tensor, "t m c"], Y: Float[Tensor, "m c"], weights: Float[Tensor, " m"]
     ) -> Float[Tensor, "t m"]:
         """Return the loss of each row after each round."""
-        y, w = self._in_units(Y), weights.cpu().numpy()
-        found = [self._rows(y, self._in_units(one), w) for one in outputs]
+        y, w = self.target.targets(self._codes(Y)), weights.cpu().numpy()
+        found = [self._rows(y, self.target.predictions(self._codes(one)), w) for one in outputs]
         return torch.as_tensor(np.stack(found), dtype=outputs.dtype, device=outputs.device)
 
-    def _in_units(self, values: Float[Tensor, "m c"]) -> Array:
-        return self.target.predictions(self.scaler.inverse_transform(values.cpu().numpy().astype(np.float64)))
+    def _codes(self, values: Float[Tensor, "m c"]) -> Array:
+        return self.scaler.inverse_transform(values.cpu().numpy().astype(np.float64))
 
     def _rows(self, y: Array, predicted: Array, weights: Array) -> Array:
         if not isinstance(self.metric, str):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -47,19 +47,24 @@ class TargetTransform:
             raise ValueError(f"target_transform must be 'auto', None or one of {NAMES}, got {name!r}")
         if name == "log" and not (y > 0).all():
             raise ValueError(f'target_transform="log" needs a positive target, and the smallest is {y.min():g}')
-        if y.ndim > 1:
-            if name != "shifted-log":
-                return cls(name)
+        if name == "shifted-log" and y.ndim > 1:
             raise ValueError(f'target_transform="{name}" takes a single target, and y has {y.shape[1]}')
-        margin = _MARGIN * float(np.ptp(y))
-        low, high = float(y.min()) - margin, float(y.max()) + margin
         if name != "shifted-log":
-            return cls(name, low=low, high=high)
+            return cls(name).with_range(float(y.min()), float(y.max())) if y.size == len(y) else cls(name)
         w = np.ones(len(y)) if weights is None else weights
         sign = 1.0 if skewness(y, w) >= 0 else -1.0
         least, middle = float((sign * y).min()), weighted_median(sign * y, w)
         scale = middle - least or float(np.ptp(y)) or 1.0
-        return cls(name, sign, least, scale, low, high)
+        return cls(name, sign, least, scale).with_range(float(y.min()), float(y.max()))
+
+    def with_range(self, least: float, largest: float) -> TargetTransform:
+        """Return the transform for training targets in this range; predictions are clipped to half of it beyond.
+
+        >>> TargetTransform("none").with_range(0.0, 2.0).high
+        3.0
+        """
+        margin = _MARGIN * (largest - least)
+        return replace(self, low=least - margin, high=largest + margin)
 
     def transform(self, y: Array) -> Array:
         """Map targets from the user's scale to the fitted one."""
@@ -92,8 +97,14 @@ class TargetTransform:
         y = self.inverse_transform(z, clip=False)
         for beyond, end in ((y < self.low, self.low), (y > self.high, self.high)):
             if beyond.any():
-                z = np.where(beyond, self.transform(np.array([end])), z)
+                z = np.where(beyond, self._code(end), z)
         return z
+
+    def _code(self, y: float) -> float:
+        """Map a value between two that the inverse reaches; :meth:`transform` clips what is far below all targets."""
+        if self.name == "none":
+            return y
+        return math.log(y) if self.name == "log" else self.sign * math.log1p((self.sign * y - self.shift) / self.scale)
 
 
 def kurtosis(y: Array, weights: Array | None = None) -> float:
@@ -154,9 +165,24 @@ class NumericTarget:
         """Return outputs ``(n, c)`` in the units and shape of y; see :meth:`TargetTransform.inverse_transform`."""
         return self.transform.inverse_transform(outputs[:, 0] if self.flat else outputs, clip=clip)
 
+    def targets(self, codes: Array) -> Array:
+        """Return codes ``(n, c)`` of targets in the units and shape of y; unlike predictions they are not clipped."""
+        return self.predictions(codes, clip=False)
+
+    def bounded(self, outputs: Array) -> Array:
+        """Return outputs ``(n, c)`` in the range of predictions, on the fitted scale."""
+        return self.transform.bounded(outputs)
+
+    def with_range(self, least: Array, largest: Array) -> NumericTarget:
+        """Return the coding for training targets whose codes ``(c,)`` have these extremes; several have no bounds."""
+        if len(least) > 1:
+            return self
+        ends = self.transform.inverse_transform(np.concatenate([least, largest]), clip=False)
+        return replace(self, transform=self.transform.with_range(float(ends[0]), float(ends[1])))
+
     def interval(self, outputs: Array, reach: Array) -> tuple[Array, Array]:
         """Return both ends of ``f(x) ± reach`` in the units and shape of y; f is bounded as predictions are."""
-        centre = self.transform.bounded(outputs)
+        centre = self.bounded(outputs)
         return self.predictions(centre - reach, clip=False), self.predictions(centre + reach, clip=False)
 
 
@@ -199,6 +225,10 @@ class ClassTarget:
     def indices(scores: Array) -> NDArray[np.intp]:
         """Return the index of the class with the highest score in each row; for codes it is the class itself."""
         return (scores[:, 0] > 0).astype(np.intp) if scores.shape[1] == 1 else scores.argmax(axis=1)
+
+    def targets(self, codes: Array) -> NDArray[Any]:
+        """Return the labels of codes ``(n, c)``."""
+        return self.predictions(codes)
 
     def predictions(self, outputs: Array) -> NDArray[Any]:
         """Return the label with the highest score in each row of outputs ``(n, c)``."""

@@ -42,9 +42,10 @@ class Explanation(Plottable):
 
     ``Σ contributions + gap = score − reference_score``, where ``score`` is the explained output at the row and
     ``reference_score`` the same output at the reference row. For a regressor ``score`` is ``prediction`` on the scale
-    the target was fitted on. ``sensitivity`` is ``∂ score / ∂ column`` at the row, per unit of the user's column, and
-    NaN for columns without numbers. ``values`` are the row's entries, None where one is missing. ``influence`` holds
-    the training rows whose removal changes the score most.
+    the target was fitted on, before it is clipped to the range of the training targets. ``sensitivity`` is
+    ``∂ score / ∂ column`` at the row, per unit of the user's column, and NaN for columns without numbers. ``values``
+    are the row's entries, None where one is missing. ``influence`` holds the training rows whose removal changes the
+    score most.
     """
 
     prediction: float | Label

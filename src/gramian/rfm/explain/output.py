@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Float
@@ -34,7 +34,8 @@ class Output:
     def of(cls, model: FittedRFM, wanted: Label, scores: Float[np.ndarray, " c"] | None = None) -> Output:
         """Resolve an argument ``output=``: a label of a classifier, the number of a regressor's target, or None.
 
-        None selects the only target, the second of two classes, and else the class with the largest of ``scores``.
+        None selects the only target, the second of two classes, and else the class with the largest of ``scores``. The
+        name tells where the prediction of these scores is clipped to the range of the training targets.
 
         >>> import numpy as np
         >>> from gramian import RFMClassifier
@@ -44,7 +45,10 @@ class Output:
         ('score of class yes', -1.0)
         """
         if not isinstance(model.target, ClassTarget):
-            return cls._of_target(wanted, len(model.target_scaler.center), model.target.transform.name)
+            found = cls._of_target(wanted, len(model.target_scaler.center), model.target.transform.name)
+            if scores is None or np.array_equal(model.target.bounded(scores), scores):
+                return found
+            return replace(found, name=f"{found.name} before it is clipped")
         labels = model.target.classes.tolist()
         at = _class_index(labels, wanted, scores)
         name = f"score of class {labels[at]}"

@@ -54,7 +54,8 @@ def explained_score(model: FittedRFM, outputs: Array, codes: Array, weights: Flo
     varies = spread > 0
     if not varies.any():
         return float("nan")
-    return 1 - float(np.mean((w @ (outputs - codes) ** 2)[varies] / spread[varies]))
+    errors = w @ (model.target.bounded(outputs) - codes) ** 2
+    return 1 - float(np.mean(errors[varies] / spread[varies]))
 
 
 def permutation_drops(

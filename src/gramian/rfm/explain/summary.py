@@ -112,7 +112,7 @@ def _scores(model: FittedRFM) -> list[Fact]:
     if isinstance(model.target, ClassTarget):
         return _class_scores(model, model.target, held)
     w = held.weights / held.weights.sum()
-    errors = w @ (held.outputs - held.targets) ** 2
+    errors = w @ (model.target.bounded(held.outputs) - held.targets) ** 2
     spread = w @ (held.targets - w @ held.targets) ** 2
     varies = spread > 0
     if not varies.any():  # R² of a constant target does not exist

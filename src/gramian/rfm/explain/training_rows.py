@@ -97,7 +97,7 @@ def row_targets(model: FittedRFM, Y: Float[Tensor, "m c"]) -> list[Label]:
     ['no', 'yes']
     """
     codes = model.target_scaler.inverse_transform(Y.cpu().numpy().astype(np.float64))
-    found = model.target.predictions(codes)
+    found = model.target.targets(codes)
     return [tuple(each) if isinstance(each, list) else each for each in found.tolist()]
 
 

@@ -30,7 +30,8 @@ def class_sets(model: FittedRFM, probabilities: Array, coverage: float) -> NDArr
 
 def interval_reach(model: FittedRFM, coverage: float) -> Array:
     """Return q ``(c,)`` of the intervals ``f(x) ± q``: the conformal quantile of absolute errors on held-out rows."""
-    held = model.holdout
-    errors = np.abs(held.outputs - held.targets)
+    held, target = model.holdout, model.target
+    outputs = held.outputs if isinstance(target, ClassTarget) else target.bounded(held.outputs)
+    errors = np.abs(outputs - held.targets)
     coverage = check_coverage(coverage)
     return np.array([conformal_quantile(column, held.weights, coverage) for column in errors.T])
