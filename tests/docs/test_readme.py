@@ -66,15 +66,15 @@ def test_there_are_three_reasons():
     assert len(re.findall(r"^- \*\*", section("Why"), re.MULTILINE)) == 3
 
 
-def test_the_claim_on_tables_is_that_of_the_untouched_half_with_the_next_method(facts):
+def test_the_claim_on_tables_is_that_of_the_fresh_tables_with_the_next_method(facts):
     (claim,) = [one for one in sentences(" ".join(section("Why").split())) if "no rule was chosen on" in one]
     assert f"On {facts['class_sets']} tables with classes" in claim
-    assert f"mean rank {facts['class_rank']} of {facts['half_methods']} methods" in claim
+    assert f"mean rank {facts['class_rank']} of {facts['methods']} methods" in claim
     assert f"by log loss, {facts['class_next_rank']};" in claim
     assert f"on {facts['number_sets']} with numbers {facts['number_rank']} by RMSE" in claim
     assert f"by RMSE, {facts['number_next_rank']}" in claim
-    ours, (_, next_best) = facts["number_normalised"], facts["number_next_normalised"].split()
-    assert ("the normalised scores are equal" in claim) == (ours == next_best)
+    for kind in ("class", "number"):  # the claim names ranks alone: the scores must say the same
+        assert float(facts[f"{kind}_normalised"]) > float(facts[f"{kind}_next_normalised"].split()[-1])
 
 
 def test_fit_times_stand_beside_the_scores(facts):
