@@ -12,7 +12,7 @@ from sklearn.metrics import pairwise
 from gramian import RFMClassifier, RFMRegressor
 from gramian.features import Agop, Fact
 from gramian.kernels import Gaussian, Laplace, Lp, Polynomial
-from gramian.rfm.training.refit import select_columns
+from gramian.rfm.training.thresholded import select_columns
 from gramian.rfm.training.tuning import RIDGES
 
 N = 160
