@@ -1,9 +1,8 @@
 """The default beside the untuned defaults of other packages, on data sets that no rule was chosen on: two proofs.
 
 The untouched half was looked at on 17 November 2026, with the rules of that day. Since then both halves are for
-choosing, and the rules of the present default were shown on fresh tables: UCI tables that neither a rule nor a
-comparison had used, fixed before any of them was fitted (`gramian.bench.halves`). Rules that are chosen later need
-other data sets.
+choosing, and the rules of the present default were shown on fresh tables: UCI tables on which no rule was chosen, fixed
+before the comparison (`gramian.bench.halves`). Rules that are chosen later need other data sets.
 
 The fits are those of the command line. All runs of a proof add to one file of records, and a run that was stopped
 continues. In a clone at the commit of the rules, the fresh tables are
@@ -24,6 +23,7 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -45,17 +45,18 @@ class Proof:
     file: str
     parts: Mapping[str, tuple[str, ...]]
 
-    def read(self) -> list[dict[str, Any]]:
-        """Return the records; of several for one cell the last counts."""
+    @cached_property
+    def records(self) -> list[dict[str, Any]]:
+        """The records; of several for one cell the last counts."""
         return LinesStore(RESULTS / self.file).all()
 
     def comparison(self, part: str) -> LossComparison:
         """Compare the methods with their first seed."""
-        return compare_losses([r for r in self.read() if r["method"] != AGAIN], self.parts[part])
+        return compare_losses([r for r in self.records if r["method"] != AGAIN], self.parts[part])
 
     def seeds(self, part: str) -> list[SeedDifference]:
         """Compare two seeds of the default on each table."""
-        again = [r | {"method": "gramian"} for r in self.read() if r["method"] == AGAIN]
+        again = [r | {"method": "gramian"} for r in self.records if r["method"] == AGAIN]
         return seed_differences(self.comparison(part), compare_losses(again, self.parts[part]), "gramian")
 
     def facts(self, part: str) -> dict[str, Any]:

@@ -123,7 +123,7 @@ class TestUsefulRuns:
             assert [m.share for m in found] == [m.share for m in expected]
 
     def test_many_equal_runs_have_shares_with_sum_one(self):
-        """Each of 30 equal shares is below the least share; the largest is kept."""
+        """An average of 30 equally good runs gives each less than 0.05, and would have no member left."""
         Y, runs = self.runs()
         rng = np.random.default_rng(0)
         many = torch.stack([runs[0][0] + 1e-3 * torch.from_numpy(rng.normal(size=(400, 1))) for _ in range(30)])

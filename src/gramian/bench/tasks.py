@@ -131,14 +131,13 @@ def _read_uci(name: str, folder: Folder) -> tuple[str, Dataset]:
     return CLASSIFICATION, uci(name, folder)
 
 
-def _small_first(folder: Folder) -> list[str]:
-    small = uci_names(folder, small=True, by_rows=True)
-    return small + [name for name in uci_names(folder, by_rows=True) if name not in small]
+def _uci_small(folder: Folder) -> list[str]:
+    return uci_names(folder, small=True, by_rows=True)
 
 
 def _uci_rest(folder: Folder) -> list[str]:
-    small = uci_names(folder, small=True)
-    return fresh([name for name in uci_names(folder, by_rows=True) if name not in small])
+    small = _uci_small(folder)
+    return [name for name in uci_names(folder, by_rows=True) if name not in small]
 
 
 def _read_uci_rest(name: str, folder: Folder) -> tuple[str, Dataset]:
@@ -181,7 +180,7 @@ _ALL = (
         "UCI classification sets with at most 5,000 rows, folds without leaks",
         CLASSIFICATION,
         4,
-        lambda folder: uci_names(folder, small=True, by_rows=True),
+        _uci_small,
         _read_uci,
     ),
     Suite(
@@ -189,7 +188,7 @@ _ALL = (
         "the other UCI classification sets, at most 10,000 training rows; no rule was chosen on them",
         CLASSIFICATION,
         4,
-        _uci_rest,
+        lambda folder: fresh(_uci_rest(folder)),
         _read_uci_rest,
     ),
     Suite(
@@ -205,7 +204,7 @@ _ALL = (
         "UCI classification sets, protocol of paper B (it leaks: for comparison with the paper only)",
         CLASSIFICATION,
         1,
-        _small_first,
+        lambda folder: _uci_small(folder) + _uci_rest(folder),
         _read_uci,
         paper=True,
     ),

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -127,7 +128,7 @@ class RunComparison:
         """The weights of each run's rows as parts of their sum."""
         return [weights / weights.sum() for weights in self.weights]
 
-    @property
+    @cached_property
     def scores(self) -> list[list[float]]:
         """The mean error of each run after each round."""
         return [(errors @ share).tolist() for errors, share in zip(self.errors, self.shares, strict=True)]

@@ -24,7 +24,7 @@ from gramian.tables.raw_target import RawTarget
 from gramian.tables.scaling import Array, Scaler
 from gramian.tables.sparse import check_sparse
 from gramian.tables.streaming import PrepareBlock, positive_weights, prepared_rows, sum_columns
-from gramian.tables.targets import NumericTarget, Target
+from gramian.tables.targets import Target
 from gramian.tables.types import EvalSet, TableLike, TargetLike, WeightsLike
 
 _CROWDED, _CROWD_ROWS = 1e-3, 2000
@@ -253,8 +253,7 @@ def prepare_blocks(
     about = np.concatenate([means, np.average(target.codes(sample.y), axis=0, weights=weights)])
     sums = sum_columns(blocks, reader, means, target, about)
     d = len(means)
-    if isinstance(target, NumericTarget):  # a sample does not have the extremes
-        target = target.with_range(sums.low[d:], sums.high[d:])
+    target = target.with_range(sums.low[d:], sums.high[d:])  # a sample does not have the extremes
     scaler = sums.scaler(about, slice(0, d), options.center, options.standardize)
     column_means = means + sums.first[:d] / sums.weight
     preprocessing = Preprocessing(reader, reader.column_scaler(scaler, options.standardize), column_means)

@@ -230,6 +230,10 @@ class ClassTarget:
         """Return the labels of codes ``(n, c)``."""
         return self.predictions(codes)
 
+    def with_range(self, least: Array, largest: Array) -> ClassTarget:
+        """Return the same coding: classes have no range."""
+        return self
+
     def predictions(self, outputs: Array) -> NDArray[Any]:
         """Return the label with the highest score in each row of outputs ``(n, c)``."""
         labels: NDArray[Any] = self.classes[self.indices(outputs)]
