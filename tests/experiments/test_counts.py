@@ -71,6 +71,19 @@ def test_numbers_of_a_column_have_the_verdict_of_the_column():
     assert agreement([]) == "Of the 0 printed numbers that are judged at any size, 0 are reproduced or close"
 
 
+def test_numbers_that_are_not_decidable_are_not_judged():
+    claims = (
+        between("distance", 0.0, 1.0, "law", null=Null(9.0, "a constant"), kind="printed number"),
+        number("one", 1.0, 0.1, "law", column="distance"),
+        number("three", 1.0, 0.1, "law", null=Null(9.0, "a constant")),
+    )
+    entries = found(toy(claims=claims, repeats=lambda records: {"distance": 2.0}), one=1.0, three=1.0, distance=0.5)
+    assert printed_outcomes(entries) == {"reproduced": 1}
+    assert summary(entries).endswith(
+        "0 in their columns and 1 alone (1 reproduced). Of the other 1, 1 are not decidable"
+    )
+
+
 def test_the_sentence_accounts_for_every_number():
     text = summary(found(toy(), steps=3.0, end5=1.0))
     judged = int(re.search(r"(\d+) are judged", text)[1])

@@ -202,3 +202,37 @@ def test_numbers_of_a_column_are_judged_together():
     assert whole[0].ours.values == pytest.approx((0.05, 0.05))
     part = judge(experiment, "small", [made(0, one=1.0)])
     assert [v.outcome for v in part] == ["not run", "not judged at this scale", "not run"]
+
+
+@pytest.mark.parametrize(
+    ("repeat", "outcomes"),
+    [
+        (0.05, ["reproduced", "judged in its column"]),
+        (0.3, ["reproduced", "judged in its column"]),
+        (0.31, ["not decidable", "not decidable"]),
+        (math.nan, ["not decidable", "not decidable"]),
+    ],
+)
+def test_a_claim_that_a_repeat_would_fail_is_not_decidable(repeat, outcomes):
+    claims = (
+        between("distance", 0.0, 0.1, "law", slack=0.2, null=FAR),
+        number("one", 1.0, 0.1, "law", column="distance"),
+    )
+    experiment = toy(claims=claims, repeats=lambda records: {"distance": repeat} if len(records) > 1 else {})
+    records = [made(seed, one=1.0, distance=0.05) for seed in range(2)]
+    verdicts = judge(experiment, "small", [*records, made(2, error="bad luck")])
+    assert [v.outcome for v in verdicts] == outcomes
+    assert not any(v.judged for v in verdicts) or outcomes[0] == "reproduced"
+    far = judge(experiment, "small", [made(seed, one=9.0, distance=9.0) for seed in range(2)])
+    assert far[0].outcome == ("differs" if outcomes[0] == "reproduced" else "not decidable")
+    assert judge(experiment, "small", records[:1])[0].outcome == "close"
+    shelf = Shelf(small=[made(0)], paper=records)
+    assert [(v.scale, v.outcome) for v in findings(experiment, shelf).best] == [("paper", o) for o in outcomes]
+
+
+def test_the_reason_names_the_repeat_and_the_limit():
+    claims = (between("distance", 0.0, 0.1, "law", slack=0.2, null=FAR),)
+    records = [made(seed, distance=0.05) for seed in range(2)]
+    for repeat, words in ((0.5, "has 0.5, and 0.3 is the limit"), (math.nan, "diverges"), (-1.0, "-0.2 is the limit")):
+        (verdict,) = judge(toy(claims=claims, repeats=lambda _, value=repeat: {"distance": value}), "small", records)
+        assert words in verdict.why

@@ -31,6 +31,7 @@ from gramian.experiments.verdict import (
     CANNOT_RUN,
     CLOSE,
     DIFFERS,
+    NOT_DECIDABLE,
     NOT_RUN,
     NOT_TOLD_APART,
     REPRODUCED,
@@ -195,11 +196,10 @@ def _table(found: Findings) -> Table:
     for verdict in ran:
         claim = verdict.claim
         outcome = Text(verdict.outcome, style=_COLOURS.get(verdict.outcome, "dim"))
-        why = shown(verdict) or (verdict.why if verdict.outcome == CANNOT_RUN else "")
-        if why and verdict.outcome != CANNOT_RUN:
-            outcome = Text(why)
-        else:
-            outcome.append(f": {why}" if why else "", style="dim")
+        if remark := shown(verdict):
+            outcome = Text(remark)
+        elif verdict.outcome == CANNOT_RUN or (verdict.outcome == NOT_DECIDABLE and not claim.column):
+            outcome.append(f": {verdict.why}", style="dim")
         if claim.setting and verdict.judged:
             outcome.append(f" (in the printed setting: {format_estimate(verdict.printed)})", style="dim")
         if claim.misprint:

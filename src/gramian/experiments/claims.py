@@ -101,7 +101,7 @@ class Claim:
             return
         if self.null is None:
             raise ValueError(f"the claim about {self.key!r} needs a null: the value of a result without the effect")
-        if not self.is_sign and self.low - self.slack <= self.null.value <= self.high + self.slack:
+        if not self.is_sign and self.admits(self.null.value):
             raise ValueError(
                 f"the null of the claim about {self.key!r} ({self.null.what}: {self.null.value:g}) would pass: narrow "
                 "the band or the slack, drop the claim, or judge it in a column"
@@ -118,6 +118,10 @@ class Claim:
         if math.isinf(self.low) == math.isinf(self.high):
             return None
         return self.low if math.isinf(self.high) else self.high
+
+    def admits(self, value: float) -> bool:
+        """Return True if a value lies in the band or its slack; NaN does not."""
+        return self.low - self.slack <= value <= self.high + self.slack
 
     @property
     def is_sign(self) -> bool:

@@ -15,6 +15,7 @@ from gramian.experiments.verdict import (
     CLOSE,
     IN_COLUMN,
     JUDGED,
+    NOT_DECIDABLE,
     NOT_RUN,
     OUTCOMES,
     REPRODUCED,
@@ -109,6 +110,7 @@ def summary(found: Iterable[Findings]) -> str:
     others = {
         "have not run": sum(v.outcome == NOT_RUN for v in numbers),
         "cannot run here": sum(v.outcome == CANNOT_RUN for v in numbers),
+        "are not decidable": sum(v.outcome == NOT_DECIDABLE for v in numbers),
     }
     others["ran at a smaller size or with a part of their column only"] = len(numbers) - judged - sum(others.values())
     rest = ", ".join(f"{n:,} {why}" for why, n in others.items() if n)

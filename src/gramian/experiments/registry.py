@@ -63,6 +63,10 @@ class Experiment:
         ``seeds_of(spec, n) -> int`` returns the number of seeds of a spec that has another number than the scale's n.
     cost : callable or None
         ``cost(spec) -> seconds`` estimates the duration of a cell on one core where no record has it.
+    repeats : callable or None
+        ``repeats(records) -> numbers`` compares the finished records of different seeds at one scale: for the key of a
+        claim, the number that another run of ours would have in place of the paper's. If that lies outside the claim's
+        band and slack, the claim is *not decidable*.
     """
 
     id: str
@@ -78,6 +82,7 @@ class Experiment:
     derive: Callable[[Sequence[Mapping[str, Any]]], Mapping[str, float]] | None = None
     seeds_of: Callable[[Any, int], int] | None = None
     cost: Callable[[Any], float] | None = None
+    repeats: Callable[[Sequence[Mapping[str, Any]]], Mapping[str, float]] | None = None
 
     def declared_seeds(self, spec: Any, scale: str) -> int:
         """Return the number of seeds with which a spec runs at a scale."""
@@ -105,6 +110,7 @@ def experiment(
     derive: Callable[[Sequence[Mapping[str, Any]]], Mapping[str, float]] | None = None,
     seeds_of: Callable[[Any, int], int] | None = None,
     cost: Callable[[Any], float] | None = None,
+    repeats: Callable[[Sequence[Mapping[str, Any]]], Mapping[str, float]] | None = None,
 ) -> Callable[[Callable[[Any, int], Result]], Callable[[Any, int], Result]]:
     """Register ``run(spec, seed) -> Result`` as an experiment; a decorator.
 
@@ -136,7 +142,7 @@ def experiment(
     def register(run: Callable[[Any, int], Result]) -> Callable[[Any, int], Result]:
         notes = _notes_file(run, id)
         _REGISTRY[id] = Experiment(
-            id, paper, title, run, specs, counts, tuple(claims), draw, notes, version, derive, seeds_of, cost
+            id, paper, title, run, specs, counts, tuple(claims), draw, notes, version, derive, seeds_of, cost, repeats
         )
         return run
 

@@ -16,10 +16,11 @@ from gramian.records import Record
 
 REPRODUCED, CLOSE, NOT_TOLD_APART, DIFFERS = "reproduced", "close", "not told apart", "differs"
 ANOTHER_SETTING, IN_COLUMN = "another setting", "judged in its column"
+NOT_DECIDABLE = "not decidable"
 CANNOT_RUN, NOT_JUDGED, NOT_RUN = "cannot run here", "not judged at this scale", "not run"
 JUDGED = (REPRODUCED, CLOSE, ANOTHER_SETTING, NOT_TOLD_APART, DIFFERS)
 """Outcomes of a comparison of our number with the paper's, best first."""
-OUTCOMES = (*JUDGED, IN_COLUMN, CANNOT_RUN, NOT_JUDGED, NOT_RUN)
+OUTCOMES = (*JUDGED, IN_COLUMN, NOT_DECIDABLE, CANNOT_RUN, NOT_JUDGED, NOT_RUN)
 
 
 @dataclass(frozen=True)
@@ -184,6 +185,7 @@ def judge(
     """Return one verdict per claim, from the records of one scale and the pooled estimates of all scales."""
     found = estimates(records, experiment)
     verdicts = [_judge_one(experiment, scale, claim, found, records, pooled or {}) for claim in experiment.claims]
+    verdicts = _withhold(verdicts, experiment, records)
     columns = {verdict.claim.key: verdict for verdict in verdicts if not verdict.claim.column}
     return [_in_column(verdict, columns) if verdict.claim.column else verdict for verdict in verdicts]
 
@@ -216,6 +218,25 @@ def _judge_one(
     return Verdict(experiment.id, scale, claim, compare(claim, ours), ours, printed, claim.setting)
 
 
+def _withhold(verdicts: Sequence[Verdict], experiment: Experiment, records: Sequence[Record]) -> list[Verdict]:
+    """Withhold the verdicts, good and bad, on numbers that another run of ours in place of the paper's would fail."""
+    if experiment.repeats is None:
+        return list(verdicts)
+    repeats = experiment.repeats([record for record in records if not record["error"]])
+    return [
+        replace(verdict, outcome=NOT_DECIDABLE, why=_repeat_fails(verdict.claim, repeats[verdict.claim.key]))
+        if verdict.judged and verdict.claim.key in repeats and not verdict.claim.admits(repeats[verdict.claim.key])
+        else verdict
+        for verdict in verdicts
+    ]
+
+
+def _repeat_fails(claim: Claim, repeat: float) -> str:
+    limit = f"{claim.high + claim.slack:.2g}" if repeat > claim.high else f"{claim.low - claim.slack:.2g}"
+    said = "diverges in other cells" if math.isnan(repeat) else f"has {repeat:.2g}, and {limit} is the limit"
+    return f"another run of ours in place of the paper's {said}, so that no repetition of the paper would pass"
+
+
 def _in_column(verdict: Verdict, columns: Mapping[str, Verdict]) -> Verdict:
     if verdict.outcome != IN_COLUMN:
         return verdict
@@ -223,6 +244,8 @@ def _in_column(verdict: Verdict, columns: Mapping[str, Verdict]) -> Verdict:
     if column.judged:
         null = "" if column.claim.null is None else f" ({column.claim.null.what} would pass alone)"
         return replace(verdict, why=f"judged with its column{null}: {column.outcome}")
+    if column.outcome == NOT_DECIDABLE:
+        return replace(verdict, outcome=NOT_DECIDABLE, why=f"judged with its column: {column.why}")
     return replace(verdict, outcome=NOT_JUDGED, why="judged with its column, of which other cells have not run")
 
 
@@ -265,7 +288,9 @@ class Findings:
 
 
 def _worth(verdict: Verdict) -> int:
-    return 0 if verdict.judged or verdict.outcome == IN_COLUMN else 1 if verdict.ours is not None else 2
+    return (
+        0 if verdict.judged or verdict.outcome in (IN_COLUMN, NOT_DECIDABLE) else 1 if verdict.ours is not None else 2
+    )
 
 
 def findings(experiment: Experiment, store: ExperimentStore, scales: Sequence[str] = SCALES) -> Findings:

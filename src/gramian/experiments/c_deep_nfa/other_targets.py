@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from gramian.experiments import Claim, Null, Result, at_least, between, experiment
+from gramian.experiments.c_deep_nfa.columns import distance_null
 from gramian.experiments.c_deep_nfa.printed_tables import PRINTED
 from gramian.experiments.c_deep_nfa.setting import (
     INPUTS,
@@ -25,7 +26,6 @@ from gramian.experiments.c_deep_nfa.setting import (
     random_target,
     rule,
 )
-from gramian.experiments.c_deep_nfa.tables import column_null
 from gramian.experiments.stacked import train
 from gramian.report.style import BLUE, GREY, declutter
 
@@ -80,7 +80,7 @@ def other_targets(spec: OtherTargets, seed: int) -> Result:
 
 
 def _claims() -> Iterator[Claim]:
-    band = column_null(_RANK, "gdm").value / 2
+    band = distance_null(_RANK, "gdm").value / 2
     for depth in (3, 5):
         yield at_least(
             f"L={depth}: mean distance of two targets",
