@@ -7,9 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from gramian.experiments.cell import ExperimentCell, cells
-from gramian.experiments.registry import Experiment
+from gramian.experiments.registry import SCALES, Experiment
 from gramian.experiments.store import ExperimentStore, spec_identity
 from gramian.records import Record
+
+_SOURCES = ("unknown", "at least", "at most", "estimated", "recorded")
+"""Sources of hours, the least certain first."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +27,8 @@ class PlannedWork:
     hours : float or None
         Expected hours of one core; None where neither a record nor an estimate exists.
     source : str
-        ``"recorded"`` if every cell has a record of the same spec, ``"estimated"`` or ``"unknown"`` otherwise.
+        ``"recorded"`` if every cell has a record of the same spec; ``"estimated"`` by the experiment; ``"at least"`` or
+        ``"at most"`` if only cells of a smaller or a larger scale have run; otherwise ``"unknown"``.
     """
 
     experiment: str
@@ -48,11 +52,12 @@ def _work(experiment: Experiment, store: ExperimentStore, scale: str) -> Planned
     if not waiting:
         return None
     times = _recorded(store.of(experiment, scale))
-    seconds = [_seconds(cell, times) for cell in waiting]
+    bound = _bound(experiment, store, scale)
+    seconds = [_seconds(cell, times, bound) for cell in waiting]
     known = [value for value, _ in seconds if value is not None]
     hours = sum(known) / 3600 if len(known) == len(seconds) else None
     sources = {source for _, source in seconds}
-    source = next(name for name in ("unknown", "estimated", "recorded") if name in sources)
+    source = next(name for name in _SOURCES if name in sources)
     return PlannedWork(experiment.id, scale, len(waiting), len(wanted), hours, source)
 
 
@@ -65,10 +70,23 @@ def _recorded(records: Sequence[Record]) -> dict[str, float]:
     return {spec: sum(values) / len(values) for spec, values in found.items()}
 
 
-def _seconds(cell: ExperimentCell, times: Mapping[str, float]) -> tuple[float | None, str]:
+def _bound(experiment: Experiment, store: ExperimentStore, scale: str) -> tuple[float | None, str]:
+    """Return the mean duration of a cell at the nearest smaller scale with records, else at the nearest larger one."""
+    place = SCALES.index(scale)
+    for others, source in ((reversed(SCALES[:place]), "at least"), (SCALES[place + 1 :], "at most")):
+        for other in others:
+            times = [record["seconds"] for record in store.of(experiment, other) if not record["error"]]
+            if times:
+                return sum(times) / len(times), source
+    return None, "unknown"
+
+
+def _seconds(
+    cell: ExperimentCell, times: Mapping[str, float], bound: tuple[float | None, str]
+) -> tuple[float | None, str]:
     spec = spec_identity(cell.head())
     if spec in times:
         return times[spec], "recorded"
     if cell.experiment.cost is not None:
         return cell.experiment.cost(cell.spec), "estimated"
-    return None, "unknown"
+    return bound
