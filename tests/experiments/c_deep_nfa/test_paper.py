@@ -52,6 +52,7 @@ def test_every_figure_table_and_theorem_has_an_experiment():
         "c/rates",
         "c/rates-why",
         "c/fig6-why",
+        "c/table1-size-why",
         "c/table1-why",
         "c/table3-nan-why",
         "c/table3-why",

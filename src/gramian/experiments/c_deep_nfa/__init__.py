@@ -12,6 +12,7 @@ from gramian.experiments.c_deep_nfa import (
     rates,
     remarks,
     tables,
+    target_size,
     theorems,
 )
 
@@ -27,5 +28,6 @@ __all__ = [
     "rates",
     "remarks",
     "tables",
+    "target_size",
     "theorems",
 ]
