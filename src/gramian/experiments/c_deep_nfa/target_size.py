@@ -1,7 +1,7 @@
 """Explanation of Table 1: the larger the target, the better the alignment, because the random start matters less.
 
-Without weight decay, training hardly changes ``W_{l+1}ᵀW_{l+1} − W_l W_lᵀ`` (Lemma 3.1), while the weights grow with the
-target. Here the same targets of rank 2 are scaled to several standard deviations, and nothing else differs.
+Without weight decay, training hardly changes ``W_{l+1}ᵀW_{l+1} − W_l W_lᵀ`` (Lemma 3.1), while the weights grow with
+the target. Here the same targets of rank 2 are scaled to several standard deviations, and nothing else differs.
 """
 
 from __future__ import annotations
