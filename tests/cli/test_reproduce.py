@@ -3,13 +3,14 @@
 import json
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 
 from gramian.cli.main import cli
-from gramian.experiments import papers, registry
+from gramian.experiments import Null, between, number, papers, registry
 from gramian.experiments.store import ExperimentStore
 from toy_experiments import CLAIMS, SPECS, Walk, toy
 
@@ -72,6 +73,24 @@ def test_the_plan_names_missing_cells_with_hours(run, known):
     text = run("x/twin", "--plan").output
     assert "1/2" in text
     assert "hours of one core are known" in text
+
+
+def test_a_withheld_verdict_is_explained_once_for_its_column(run, known):
+    claims = (
+        between("steps", 2.0, 4.0, "made up", null=Null(9.0, "a constant"), label="the column", kind="printed number"),
+        number("end5", 1.0, 0.1, "made up", label="a cell", column="steps"),
+    )
+    known["x/twin"] = replace(known["x/twin"], claims=claims, repeats=lambda records: {"steps": [3.0, 7.0]})
+    result = run("x/twin", "--scale", "small", "--seeds", 2)
+    assert result.exit_code == 0, result.output
+    flat = " ".join(result.output.split())
+    assert flat.count("1 of our 2 seeds would fail") == 1
+    assert flat.count("not decidable") >= 2
+    verdicts = json.loads(run("x/twin", "--scale", "small", "--seeds", 2, "--json").stdout)["experiments"][0][
+        "verdicts"
+    ]
+    assert [v["withheld"] for v in verdicts] == ["reproduced", "reproduced"]
+    assert "not decidable" in Path("reproduction/index.html").read_text()
 
 
 def test_json_counts_the_kinds_apart(run):

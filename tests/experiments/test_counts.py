@@ -77,8 +77,10 @@ def test_numbers_that_are_not_decidable_are_not_judged():
         number("one", 1.0, 0.1, "law", column="distance"),
         number("three", 1.0, 0.1, "law", null=Null(9.0, "a constant")),
     )
-    entries = found(toy(claims=claims, repeats=lambda records: {"distance": 2.0}), one=1.0, three=1.0, distance=0.5)
+    experiment = toy(claims=claims, repeats=lambda records: {"distance": [0.5, 2.0]})
+    entries = found(experiment, one=1.0, three=1.0, distance=0.5)
     assert printed_outcomes(entries) == {"reproduced": 1}
+    assert agreement(entries).endswith("close. Without the rule on decidability, 1 more would be judged: 1 reproduced")
     assert summary(entries).endswith(
         "0 in their columns and 1 alone (1 reproduced). Of the other 1, 1 are not decidable"
     )

@@ -33,17 +33,20 @@ def test_recorded_times_come_first_then_estimates_then_nothing(tmp_path):
     assert [w.scale for w in plan([unknown], store, ["small", "paper"])] == ["paper", "small"]
 
 
-def test_another_scale_bounds_the_hours(tmp_path):
+def test_hours_are_guessed_from_another_scale_and_come_after_known_ones(tmp_path):
     store = ExperimentStore(tmp_path)
     scales = {"smoke": (Walk(2),), "small": (Walk(3),), "paper": (Walk(4), Walk(5))}
-    experiment = toy("x/bounded", scales, seeds=1)
+    experiment = toy("x/guessed", scales, seeds=1)
     put(store, experiment, Walk(2), 0, 7.2)
     put(store, experiment, Walk(3), 0, 72.0, error="bad luck")
     by_scale = {w.scale: (w.hours, w.source) for w in plan([experiment], store, ["small", "paper"])}
-    assert by_scale == {"small": (7.2 / 3600, "at least"), "paper": (2 * 7.2 / 3600, "at least")}
+    assert by_scale == {"small": (7.2 / 3600, "guessed"), "paper": (2 * 7.2 / 3600, "guessed")}
+    long, unknown = toy("x/long", (Walk(4),), cost=lambda spec: 1e6), toy("x/unknown")
+    order = [w.experiment for w in plan([unknown, experiment, long], store, ["small"])]
+    assert order == ["x/long", "x/guessed", "x/unknown"]
     put(store, experiment, Walk(4), 0, 36.0)
-    (tmp_path / "records/x/bounded" / f"{ExperimentCell(experiment, Walk(2), 0).key}.json").unlink()
+    (tmp_path / "records/x/guessed" / f"{ExperimentCell(experiment, Walk(2), 0).key}.json").unlink()
     (work,) = plan([experiment], ExperimentStore(tmp_path), ["small"])
-    assert (work.hours, work.source) == (36.0 / 3600, "at most")
-    estimated = toy("x/bounded", scales, seeds=1, cost=lambda spec: 3600.0)
+    assert (work.hours, work.source) == (36.0 / 3600, "guessed")
+    estimated = toy("x/guessed", scales, seeds=1, cost=lambda spec: 3600.0)
     assert plan([estimated], store, ["small"])[0].source == "estimated"

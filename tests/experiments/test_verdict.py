@@ -205,34 +205,46 @@ def test_numbers_of_a_column_are_judged_together():
 
 
 @pytest.mark.parametrize(
-    ("repeat", "outcomes"),
+    ("repeats", "decidable"),
+    [([0.05, 0.3], True), ([0.05, 0.31], False), ([0.05, math.inf], False), ([-0.21, 0.0], False), ([], True)],
+)
+def test_a_claim_that_a_seed_of_ours_would_fail_is_not_decidable(repeats, decidable):
+    claims = (
+        between("distance", 0.0, 0.1, "law", slack=0.2, null=FAR),
+        number("one", 1.0, 0.1, "law", column="distance"),
+        number("lost", math.nan, 0.0, "diverges"),
+    )
+    experiment = toy(
+        claims=claims, repeats=lambda records: {"distance": repeats, "lost": [math.nan]} if len(records) == 2 else {}
+    )
+    bad_luck = made(2, error="bad luck")
+    for value, outcome in ((0.05, "reproduced"), (9.0, "differs")):
+        records = [made(seed, one=1.0, distance=value, lost=math.nan) for seed in range(2)]
+        column, cell, lost = judge(experiment, "small", [*records, bad_luck])
+        assert column.outcome == (outcome if decidable else "not decidable")
+        assert cell.outcome == ("judged in its column" if decidable else "not decidable")
+        assert column.withheld == cell.withheld == ("" if decidable else outcome)
+        assert column.judged == decidable
+        assert lost.outcome == "reproduced"
+        shelf = Shelf(small=[made(0)], paper=records)
+        assert [v.scale for v in findings(experiment, shelf).best] == ["paper"] * 3
+    # One seed has no other to compare it with.
+    assert judge(experiment, "small", records[:1])[0].outcome == "differs"
+
+
+@pytest.mark.parametrize(
+    ("repeats", "words"),
     [
-        (0.05, ["reproduced", "judged in its column"]),
-        (0.3, ["reproduced", "judged in its column"]),
-        (0.31, ["not decidable", "not decidable"]),
-        (math.nan, ["not decidable", "not decidable"]),
+        ([0.05, 0.5], "1 of our 2 seeds would fail in the place of the paper's (has up to 0.5000; -0.2000 to 0.3000"),
+        ([math.inf, 0.5], "2 of our 2 seeds would fail in the place of the paper's (diverges;"),
     ],
 )
-def test_a_claim_that_a_repeat_would_fail_is_not_decidable(repeat, outcomes):
+def test_the_reason_names_the_seeds_and_the_limits(repeats, words):
     claims = (
         between("distance", 0.0, 0.1, "law", slack=0.2, null=FAR),
         number("one", 1.0, 0.1, "law", column="distance"),
     )
-    experiment = toy(claims=claims, repeats=lambda records: {"distance": repeat} if len(records) > 1 else {})
-    records = [made(seed, one=1.0, distance=0.05) for seed in range(2)]
-    verdicts = judge(experiment, "small", [*records, made(2, error="bad luck")])
-    assert [v.outcome for v in verdicts] == outcomes
-    assert not any(v.judged for v in verdicts) or outcomes[0] == "reproduced"
-    far = judge(experiment, "small", [made(seed, one=9.0, distance=9.0) for seed in range(2)])
-    assert far[0].outcome == ("differs" if outcomes[0] == "reproduced" else "not decidable")
-    assert judge(experiment, "small", records[:1])[0].outcome == "close"
-    shelf = Shelf(small=[made(0)], paper=records)
-    assert [(v.scale, v.outcome) for v in findings(experiment, shelf).best] == [("paper", o) for o in outcomes]
-
-
-def test_the_reason_names_the_repeat_and_the_limit():
-    claims = (between("distance", 0.0, 0.1, "law", slack=0.2, null=FAR),)
-    records = [made(seed, distance=0.05) for seed in range(2)]
-    for repeat, words in ((0.5, "has 0.5, and 0.3 is the limit"), (math.nan, "diverges"), (-1.0, "-0.2 is the limit")):
-        (verdict,) = judge(toy(claims=claims, repeats=lambda _, value=repeat: {"distance": value}), "small", records)
-        assert words in verdict.why
+    records = [made(seed, distance=0.05, one=1.0) for seed in range(2)]
+    column, cell = judge(toy(claims=claims, repeats=lambda _: {"distance": repeats}), "small", records)
+    assert words in column.why
+    assert cell.why == f"its column is not decidable: {column.why}"

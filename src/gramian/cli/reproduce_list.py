@@ -31,7 +31,7 @@ def print_list(console: Console, chosen: Sequence[Experiment], store: Experiment
                 "paper": experiment.paper,
                 "title": experiment.title,
                 "scales": {s: len(cells(experiment, s)) for s in SCALES},
-                "seeds": {s: {"declared": experiment.seeds[s], "run": _seeds(found, s)} for s in SCALES},
+                "seeds": {s: {"declared": _declared(experiment, s), "run": _seeds(found, s)} for s in SCALES},
                 "ran": list(found.records),
                 "verdict": count(found.best) if found.records else {},
             }
@@ -76,17 +76,23 @@ def print_plan(
     for name, how in (("id", "left"), ("scale", "left"), ("cells", "right"), ("hours", "right"), ("sum", "right")):
         table.add_column(name, justify=how)  # type: ignore[arg-type]
     table.add_column("hours are", justify="left")
-    total = 0.0
+    total, guessed = 0.0, 0.0
     for entry in work:
-        total += entry.hours or 0.0
+        known = entry.hours is not None and entry.source != "guessed"
+        total += (entry.hours or 0.0) * known
+        guessed += (entry.hours or 0.0) * (not known)
         hours = "–" if entry.hours is None else f"{entry.hours:.2f}"
-        so_far = "–" if entry.hours is None else f"{total:.1f}"
+        so_far = f"{total:.1f}" if known else "–"
         table.add_row(entry.experiment, entry.scale, f"{entry.missing}/{entry.all}", hours, so_far, entry.source)
     if work:
         console.print(table)
-    console.print(
-        f"{sum(entry.missing for entry in work):,} cells have not run; {total:.1f} hours of one core are known"
-    )
+    missing = sum(entry.missing for entry in work)
+    more = f", {guessed:.1f} more are guessed from cells of another scale" if guessed else ""
+    console.print(f"{missing:,} cells have not run; {total:.1f} hours of one core are known{more}")
+
+
+def _declared(experiment: Experiment, scale: str) -> int:
+    return max((experiment.declared_seeds(spec, scale) for spec in experiment.specs[scale]), default=0)
 
 
 def _seeds(found: Findings, scale: str) -> int:

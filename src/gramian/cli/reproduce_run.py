@@ -162,6 +162,7 @@ def _record(verdict: Verdict) -> dict[str, Any]:
         "paper": format_paper_value(claim),
         "ours": None if ours is None else {"mean": ours.mean, "half_interval": ours.half, "values": ours.values},
         "outcome": verdict.outcome,
+        "withheld": verdict.withheld or None,
         "why": verdict.why or None,
     }
 

@@ -132,11 +132,23 @@ def printed_outcomes(found: Iterable[Findings]) -> dict[str, int]:
 
 
 def agreement(found: Iterable[Findings]) -> str:
-    """Return a sentence with the share of the judged printed numbers that are reproduced or close."""
-    counts = printed_outcomes(found)
+    """Return sentences on the judged printed numbers: the share that is reproduced or close, and withheld verdicts."""
+    entries = list(found)
+    counts = printed_outcomes(entries)
     judged = sum(counts.values())
     agree = sum(counts.get(outcome, 0) for outcome in (REPRODUCED, CLOSE))
     share = f" ({agree / judged:.0%})" if judged else ""
     rest = ", ".join(f"{n:,} {outcome}" for outcome, n in counts.items() if outcome not in (REPRODUCED, CLOSE))
     text = f"Of the {judged:,} printed numbers that are judged at any size, {agree:,}{share} are reproduced or close"
-    return f"{text}; the others: {rest}" if rest else text
+    text = f"{text}; the others: {rest}" if rest else text
+    withheld = [v.withheld for entry in entries for v in entry.best if v.withheld and _is_number(v)]
+    if not withheld:
+        return text
+    parts = ", ".join(f"{withheld.count(outcome):,} {outcome}" for outcome in OUTCOMES if outcome in withheld)
+    return f"{text}. Without the rule on decidability, {len(withheld):,} more would be judged: {parts}"
+
+
+def _is_number(verdict: Verdict) -> bool:
+    """Return True for a printed number of a paper that is counted on its own: no column as a whole, no explanation."""
+    counted = verdict.claim.kind == "printed number" and (verdict.claim.column or verdict.claim.paper is not None)
+    return bool(counted) and not verdict.experiment.endswith("-why")

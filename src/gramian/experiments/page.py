@@ -110,7 +110,7 @@ def _navigation(groups: dict[str, list[Findings]]) -> str:
         for entry in entries:
             id = entry.experiment.id
             outcomes = {verdict.outcome for verdict in entry.best}
-            worst = next((o for o in reversed(JUDGED) if o in outcomes), OUTCOMES[-1])
+            worst = next((o for o in (*reversed(JUDGED), *OUTCOMES) if o in outcomes), OUTCOMES[-1])
             dot = tag("i", class_=f"dot {kind_of(worst)}", title=worst)
             links.append(tag("a", dot + text(id.partition("/")[2]), href=f"#{id.replace('/', '-')}"))
         parts.append(

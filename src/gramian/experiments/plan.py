@@ -11,7 +11,7 @@ from gramian.experiments.registry import SCALES, Experiment
 from gramian.experiments.store import ExperimentStore, spec_identity
 from gramian.records import Record
 
-_SOURCES = ("unknown", "at least", "at most", "estimated", "recorded")
+_SOURCES = ("unknown", "guessed", "estimated", "recorded")
 """Sources of hours, the least certain first."""
 
 
@@ -25,10 +25,10 @@ class PlannedWork:
     missing, all : int
         Cells that have not run, and all cells of the scale with the declared seeds.
     hours : float or None
-        Expected hours of one core; None where neither a record nor an estimate exists.
+        Expected hours of one core; None if they are unknown.
     source : str
-        ``"recorded"`` if every cell has a record of the same spec; ``"estimated"`` by the experiment; ``"at least"`` or
-        ``"at most"`` if only cells of a smaller or a larger scale have run; otherwise ``"unknown"``.
+        ``"recorded"`` if every cell has a record of the same spec; ``"estimated"`` by the experiment; ``"guessed"``, as
+        if a cell took as long as one of another scale; otherwise ``"unknown"``.
     """
 
     experiment: str
@@ -40,9 +40,13 @@ class PlannedWork:
 
 
 def plan(experiments: Iterable[Experiment], store: ExperimentStore, scales: Sequence[str]) -> list[PlannedWork]:
-    """Return the work that is missing, cheapest first; work of unknown duration comes last."""
+    """Return the work that is missing, cheapest first; work whose duration is guessed or unknown comes last."""
     found = [work for e in experiments for scale in scales if (work := _work(e, store, scale)) is not None]
-    return sorted(found, key=lambda work: (math.inf if work.hours is None else work.hours, work.experiment, work.scale))
+
+    def cost(work: PlannedWork) -> tuple[bool, float]:
+        return work.source == "guessed", math.inf if work.hours is None else work.hours
+
+    return sorted(found, key=lambda work: (work.hours is None, *cost(work), work.experiment, work.scale))
 
 
 def _work(experiment: Experiment, store: ExperimentStore, scale: str) -> PlannedWork | None:
@@ -52,8 +56,8 @@ def _work(experiment: Experiment, store: ExperimentStore, scale: str) -> Planned
     if not waiting:
         return None
     times = _recorded(store.of(experiment, scale))
-    bound = _bound(experiment, store, scale)
-    seconds = [_seconds(cell, times, bound) for cell in waiting]
+    guess = _guess(experiment, store, scale)
+    seconds = [_seconds(cell, times, guess) for cell in waiting]
     known = [value for value, _ in seconds if value is not None]
     hours = sum(known) / 3600 if len(known) == len(seconds) else None
     sources = {source for _, source in seconds}
@@ -70,23 +74,22 @@ def _recorded(records: Sequence[Record]) -> dict[str, float]:
     return {spec: sum(values) / len(values) for spec, values in found.items()}
 
 
-def _bound(experiment: Experiment, store: ExperimentStore, scale: str) -> tuple[float | None, str]:
+def _guess(experiment: Experiment, store: ExperimentStore, scale: str) -> tuple[float | None, str]:
     """Return the mean duration of a cell at the nearest smaller scale with records, else at the nearest larger one."""
     place = SCALES.index(scale)
-    for others, source in ((reversed(SCALES[:place]), "at least"), (SCALES[place + 1 :], "at most")):
-        for other in others:
-            times = [record["seconds"] for record in store.of(experiment, other) if not record["error"]]
-            if times:
-                return sum(times) / len(times), source
+    for other in (*reversed(SCALES[:place]), *SCALES[place + 1 :]):
+        times = [record["seconds"] for record in store.of(experiment, other) if not record["error"]]
+        if times:
+            return sum(times) / len(times), "guessed"
     return None, "unknown"
 
 
 def _seconds(
-    cell: ExperimentCell, times: Mapping[str, float], bound: tuple[float | None, str]
+    cell: ExperimentCell, times: Mapping[str, float], guess: tuple[float | None, str]
 ) -> tuple[float | None, str]:
     spec = spec_identity(cell.head())
     if spec in times:
         return times[spec], "recorded"
     if cell.experiment.cost is not None:
         return cell.experiment.cost(cell.spec), "estimated"
-    return bound
+    return guess

@@ -64,9 +64,9 @@ class Experiment:
     cost : callable or None
         ``cost(spec) -> seconds`` estimates the duration of a cell on one core where no record has it.
     repeats : callable or None
-        ``repeats(records) -> numbers`` compares the finished records of different seeds at one scale: for the key of a
-        claim, the number that another run of ours would have in place of the paper's. If that lies outside the claim's
-        band and slack, the claim is *not decidable*.
+        ``repeats(records) -> lists`` puts each of our seeds in the place of the paper's: for the key of a claim, one
+        number per seed, that of the other seeds compared with it; infinite where they diverge and it does not. If one
+        of them lies outside the claim's band and slack, the claim is *not decidable*.
     """
 
     id: str
@@ -82,7 +82,7 @@ class Experiment:
     derive: Callable[[Sequence[Mapping[str, Any]]], Mapping[str, float]] | None = None
     seeds_of: Callable[[Any, int], int] | None = None
     cost: Callable[[Any], float] | None = None
-    repeats: Callable[[Sequence[Mapping[str, Any]]], Mapping[str, float]] | None = None
+    repeats: Callable[[Sequence[Mapping[str, Any]]], Mapping[str, Sequence[float]]] | None = None
 
     def declared_seeds(self, spec: Any, scale: str) -> int:
         """Return the number of seeds with which a spec runs at a scale."""
@@ -110,7 +110,7 @@ def experiment(
     derive: Callable[[Sequence[Mapping[str, Any]]], Mapping[str, float]] | None = None,
     seeds_of: Callable[[Any, int], int] | None = None,
     cost: Callable[[Any], float] | None = None,
-    repeats: Callable[[Sequence[Mapping[str, Any]]], Mapping[str, float]] | None = None,
+    repeats: Callable[[Sequence[Mapping[str, Any]]], Mapping[str, Sequence[float]]] | None = None,
 ) -> Callable[[Callable[[Any, int], Result]], Callable[[Any, int], Result]]:
     """Register ``run(spec, seed) -> Result`` as an experiment; a decorator.
 

@@ -138,6 +138,8 @@ def _reason(verdict: Verdict) -> str:
     if claim.setting and verdict.judged:
         printed = format_estimate(verdict.printed) if verdict.printed else "not measured"
         parts = [claim.why.rstrip("."), f"Setting changed: {claim.setting}", f"In the printed setting: {printed}"]
+    if verdict.withheld:
+        parts.append(f"Without this rule: {verdict.withheld}")
     if claim.null is not None:
         parts.append(f"Null, {claim.null.what}: {format_number(claim.null.value)}")
     entries = bands.entries_of(verdict.experiment, claim)

@@ -69,7 +69,9 @@ class Verdict:
     printed : Estimate or None
         The number by the formula or in the setting as printed, where that is a misprint.
     why : str
-        Reason why the claim cannot run, was not judged or has not run.
+        Reason why the claim cannot run, was not judged, is not decidable or has not run.
+    withheld : str
+        The outcome that a claim would have which is not decidable.
     """
 
     experiment: str
@@ -79,6 +81,7 @@ class Verdict:
     ours: Estimate | None = None
     printed: Estimate | None = None
     why: str = ""
+    withheld: str = ""
 
     @property
     def judged(self) -> bool:
@@ -219,22 +222,22 @@ def _judge_one(
 
 
 def _withhold(verdicts: Sequence[Verdict], experiment: Experiment, records: Sequence[Record]) -> list[Verdict]:
-    """Withhold the verdicts, good and bad, on numbers that another run of ours in place of the paper's would fail."""
+    """Withhold the verdicts, good and bad, on claims that a seed of ours in the place of the paper's would fail."""
     if experiment.repeats is None:
         return list(verdicts)
     repeats = experiment.repeats([record for record in records if not record["error"]])
-    return [
-        replace(verdict, outcome=NOT_DECIDABLE, why=_repeat_fails(verdict.claim, repeats[verdict.claim.key]))
-        if verdict.judged and verdict.claim.key in repeats and not verdict.claim.admits(repeats[verdict.claim.key])
-        else verdict
-        for verdict in verdicts
-    ]
 
+    def checked(verdict: Verdict) -> Verdict:
+        claim, values = verdict.claim, repeats.get(verdict.claim.key, ())
+        failing = [value for value in values if not claim.admits(value)]
+        if not verdict.judged or not claim.judged_alone or claim.pooled or not failing:
+            return verdict
+        worst = "diverges" if math.inf in failing else f"has up to {max(failing):.4f}"
+        limit = f"{claim.low - claim.slack:.4f} to {claim.high + claim.slack:.4f} would pass"
+        why = f"{len(failing)} of our {len(values)} seeds would fail in the place of the paper's ({worst}; {limit})"
+        return replace(verdict, outcome=NOT_DECIDABLE, withheld=verdict.outcome, why=why)
 
-def _repeat_fails(claim: Claim, repeat: float) -> str:
-    limit = f"{claim.high + claim.slack:.2g}" if repeat > claim.high else f"{claim.low - claim.slack:.2g}"
-    said = "diverges in other cells" if math.isnan(repeat) else f"has {repeat:.2g}, and {limit} is the limit"
-    return f"another run of ours in place of the paper's {said}, so that no repetition of the paper would pass"
+    return [checked(verdict) for verdict in verdicts]
 
 
 def _in_column(verdict: Verdict, columns: Mapping[str, Verdict]) -> Verdict:
@@ -245,7 +248,8 @@ def _in_column(verdict: Verdict, columns: Mapping[str, Verdict]) -> Verdict:
         null = "" if column.claim.null is None else f" ({column.claim.null.what} would pass alone)"
         return replace(verdict, why=f"judged with its column{null}: {column.outcome}")
     if column.outcome == NOT_DECIDABLE:
-        return replace(verdict, outcome=NOT_DECIDABLE, why=f"judged with its column: {column.why}")
+        why = f"its column is not decidable: {column.why}"
+        return replace(verdict, outcome=NOT_DECIDABLE, withheld=column.withheld, why=why)
     return replace(verdict, outcome=NOT_JUDGED, why="judged with its column, of which other cells have not run")
 
 

@@ -1,9 +1,18 @@
 """Targets of several sizes: the same target scaled, and networks that differ in nothing else."""
 
+from pathlib import Path
+
 import pytest
 import torch
 
+from gramian.experiments import papers
+from gramian.experiments.c_deep_nfa import target_size
+from gramian.experiments.c_deep_nfa.columns import cell_name
+from gramian.experiments.c_deep_nfa.other_targets import random_targets
+from gramian.experiments.c_deep_nfa.setting import StackTraining, data
 from gramian.experiments.c_deep_nfa.target_size import SizedTargets, scaled, sized_targets
+from gramian.experiments.store import ExperimentStore
+from gramian.experiments.verdict import estimates
 
 SPEC = SizedTargets(3, sizes=(1.0, 4.0), epochs=20, tail=2, rows=64)
 
@@ -27,3 +36,20 @@ def test_numbers_are_those_of_the_alignments():
 def test_equal_sizes_have_equal_alignments():
     result = sized_targets(SizedTargets(3, sizes=(2.0, 2.0), epochs=20, tail=2, rows=64), 1)
     assert result.numbers["L=3: rise"] == pytest.approx(0, abs=1e-6)
+
+
+def test_the_null_is_our_cell_of_table_1():
+    table = papers.find("c/table1")
+    records = ExperimentStore(Path(__file__).parents[3] / "reproduction").of(table, "paper")
+    ours = estimates(records)
+    for depth, value in target_size._OURS.items():
+        cell = ours[cell_name("gdm", depth, 1e-5, 0.0)]
+        assert cell.mean == pytest.approx(value, abs=5e-4)
+
+
+def test_the_sizes_of_random_targets_are_those_of_the_docstring():
+    _, Y = random_targets(2, count=400, rows=512, seed=0)
+    sizes = Y.std((1, 2)).quantile(torch.tensor([0.05, 0.5, 0.95]))
+    torch.testing.assert_close(sizes, torch.tensor([2.3, 10.0, 23.0]), rtol=0.2, atol=0)
+    ours = [data(StackTraining(2, "gd", 2, 1e-3, 1), seed)[1][0].std().item() for seed in range(3)]
+    assert ours == pytest.approx([6.8, 1.3, 5.3], abs=0.06)

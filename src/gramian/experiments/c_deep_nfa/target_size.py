@@ -1,7 +1,9 @@
-"""Explanation of Table 1: the larger the target, the better the alignment, because the random start matters less.
+"""Explanation of Table 1: the larger the target, the better the alignment.
 
-Without weight decay, training hardly changes ``W_{l+1}ᵀW_{l+1} − W_l W_lᵀ`` (Lemma 3.1), while the weights grow with
-the target. Here the same targets of rank 2 are scaled to several standard deviations, and nothing else differs.
+The same targets of rank 2 are scaled to several standard deviations, and nothing else differs. Of random targets of
+this kind 5 % have a standard deviation below 2.3, half below 10 and 95 % below 23; those of our Table 1 have 6.8, 1.3
+and 5.3. A reason would be Lemma 3.1: without weight decay, training keeps ``W_{l+1}ᵀW_{l+1} − W_l W_lᵀ`` as it was at
+the random start, while the weights grow with the target.
 """
 
 from __future__ import annotations
@@ -16,8 +18,9 @@ from jaxtyping import Float
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from gramian.experiments import Claim, Null, Result, at_least, experiment
+from gramian.experiments import Claim, Null, Result, at_least, experiment, positive
 from gramian.experiments.c_deep_nfa.other_targets import random_targets
+from gramian.experiments.c_deep_nfa.printed_tables import PRINTED
 from gramian.experiments.c_deep_nfa.setting import (
     LAST_EPOCHS,
     PAPER_EPOCHS,
@@ -30,8 +33,9 @@ from gramian.experiments.stacked import train
 from gramian.report.style import SERIES, declutter
 
 _RANK, _DECAY = 2, 1e-5
-_DISTANCE = 0.014
-"""Mean distance of the column of gdm in Table 1 with one seed from the printed one."""
+_ROUNDING = 0.005
+_OURS = {3: 0.930, 5: 0.873}
+"""Our cells of Table 1, gdm, λ = 1e-5, no label noise, by depth: means over three targets at the paper's size."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +43,7 @@ class SizedTargets:
     """Random targets of rank 2, each scaled to several standard deviations; networks of one depth and start."""
 
     depth: int
-    sizes: tuple[float, ...] = (1.0, 2.0, 4.0, 8.0)
+    sizes: tuple[float, ...] = (1.3, 5.0, 10.0, 20.0)
     targets: int = 2
     rate: float = 1e-3
     epochs: int = PAPER_EPOCHS + LAST_EPOCHS
@@ -72,15 +76,23 @@ def sized_targets(spec: SizedTargets, seed: int) -> Result:
 
 def _claims() -> Iterator[Claim]:
     for depth in (3, 5):
-        yield at_least(
+        where = f"Explanation: L = {depth}, λ = 1e-5"
+        yield positive(
             f"L={depth}: rise",
-            _DISTANCE,
-            "if the size of the target is the reason, it changes the alignment by more than our column is from the "
-            "printed one",
-            label=f"Explanation: L = {depth}, λ = 1e-5: alignment with a target eight times as large, minus that with "
-            "standard deviation 1",
+            "if the size of the target matters, the alignment is higher for the largest one",
+            label=f"{where}: alignment with the same target of standard deviation 20 minus that of 1.3",
             kind="side condition",
-            null=Null(0.0, "no effect of the size"),
+        )
+        printed = PRINTED[_RANK]["gdm", depth, _DECAY, 0.0]
+        yield at_least(
+            f"L={depth}: size 20",
+            printed - _ROUNDING,
+            "if the size is the whole reason, large targets reach the printed number",
+            slack=(printed - _ROUNDING - _OURS[depth]) / 2,
+            label=f"{where}: alignment with targets of standard deviation 20; printed {printed:g}",
+            scales=("paper",),
+            kind="side condition",
+            null=Null(_OURS[depth], "our cell of Table 1, mean over three targets"),
         )
 
 
@@ -101,7 +113,7 @@ def _draw(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
 
 
 def _cost(spec: SizedTargets) -> float:
-    return 3e-4 * spec.targets * len(spec.sizes) * spec.epochs
+    return 3.2e-4 * spec.targets * len(spec.sizes) * spec.epochs
 
 
 experiment(
