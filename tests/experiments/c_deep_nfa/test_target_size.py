@@ -41,7 +41,7 @@ def test_equal_sizes_have_equal_alignments():
 def test_the_null_is_our_cell_of_table_1():
     table = papers.find("c/table1")
     records = ExperimentStore(Path(__file__).parents[3] / "reproduction").of(table, "paper")
-    ours = estimates(records)
+    ours = estimates([record for record in records if record["seed"] < 3])
     for depth, value in target_size._OURS.items():
         cell = ours[cell_name("gdm", depth, 1e-5, 0.0)]
         assert cell.mean == pytest.approx(value, abs=5e-4)
@@ -51,5 +51,5 @@ def test_the_sizes_of_random_targets_are_those_of_the_docstring():
     _, Y = random_targets(2, count=400, rows=512, seed=0)
     sizes = Y.std((1, 2)).quantile(torch.tensor([0.05, 0.5, 0.95]))
     torch.testing.assert_close(sizes, torch.tensor([2.3, 10.0, 23.0]), rtol=0.2, atol=0)
-    ours = [data(StackTraining(2, "gd", 2, 1e-3, 1), seed)[1][0].std().item() for seed in range(3)]
-    assert ours == pytest.approx([6.8, 1.3, 5.3], abs=0.06)
+    ours = [data(StackTraining(2, "gd", 2, 1e-3, 1), seed)[1][0].std().item() for seed in range(5)]
+    assert ours == pytest.approx([6.8, 1.3, 5.35, 5.56, 18.15], abs=0.06)
