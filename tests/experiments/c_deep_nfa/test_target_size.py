@@ -10,7 +10,7 @@ from gramian.experiments.c_deep_nfa import target_size
 from gramian.experiments.c_deep_nfa.columns import cell_name
 from gramian.experiments.c_deep_nfa.other_targets import random_targets
 from gramian.experiments.c_deep_nfa.setting import StackTraining, data
-from gramian.experiments.c_deep_nfa.target_size import SizedTargets, scaled, sized_targets
+from gramian.experiments.c_deep_nfa.target_size import SizedTargets, rise_to_ten, scaled, sized_targets
 from gramian.experiments.store import ExperimentStore
 from gramian.experiments.verdict import estimates
 
@@ -31,6 +31,11 @@ def test_numbers_are_those_of_the_alignments():
     assert result.numbers["L=3: size 1"] == pytest.approx((a + c) / 2)
     assert result.numbers["L=3: size 4"] == pytest.approx((b + d) / 2)
     assert result.numbers["L=3: rise"] == pytest.approx((b - a + d - c) / 2)
+
+
+def test_the_rise_to_ten_needs_no_larger_size():
+    numbers = {"L=5: size 1.3": 0.8, "L=5: size 10": 0.95, "L=5: size 20": float("nan")}
+    assert rise_to_ten([{"spec": {"depth": 5}, "numbers": numbers}]) == {"L=5: rise to size 10": pytest.approx(0.15)}
 
 
 def test_equal_sizes_have_equal_alignments():
