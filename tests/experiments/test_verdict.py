@@ -206,7 +206,14 @@ def test_numbers_of_a_column_are_judged_together():
 
 @pytest.mark.parametrize(
     ("repeats", "decidable"),
-    [([0.05, 0.3], True), ([0.05, 0.31], False), ([0.05, math.inf], False), ([-0.21, 0.0], False), ([], True)],
+    [
+        ([0.05, 0.3], True),
+        ([0.05, 0.31], False),
+        ([0.05, math.inf], False),
+        ([-0.21, 0.0], False),
+        ([], True),
+        ([9.0, *[0.1] * 19], True),
+    ],
 )
 def test_a_claim_that_a_seed_of_ours_would_fail_is_not_decidable(repeats, decidable):
     claims = (

@@ -65,8 +65,8 @@ class Experiment:
         ``cost(spec) -> seconds`` estimates the duration of a cell on one core where no record has it.
     repeats : callable or None
         ``repeats(records) -> lists`` puts each of our seeds in the place of the paper's: for the key of a claim, one
-        number per seed, that of the other seeds compared with it; infinite where they diverge and it does not. If one
-        of them lies outside the claim's band and slack, the claim is *not decidable*.
+        number per seed, that of the other seeds compared with it; infinite where they diverge and it does not. If more
+        than 5 % of them lie outside the claim's band and slack, the claim is *not decidable*.
     """
 
     id: str
