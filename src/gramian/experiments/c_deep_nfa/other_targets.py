@@ -85,7 +85,8 @@ def _claims() -> Iterator[Claim]:
         yield at_least(
             f"L={depth}: mean distance of two targets",
             band,
-            "the limit of the column of Table 1: if two targets are farther apart, one target cannot meet it",
+            "half the distance of the best constant from the printed column; if two targets are farther apart in this "
+            "cell, one of them hardly meets the other",
             label=f"Explanation: L = {depth}, λ = 1e-5: mean distance of the alignments of two random targets",
             kind="side condition",
             null=Null(0.0, "no effect of the target"),
