@@ -115,7 +115,12 @@ def _draw(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
                 for row in record["arrays"][f"L={depth}"]:
                     ax.plot(record["spec"]["sizes"], row, "o-", color=colour, alpha=0.6, markersize=3, label=label)
                     label = None
-    ax.set_xscale("log", base=2)
+        printed = PRINTED[_RANK]["gdm", depth, _DECAY, 0.0]
+        ax.axhline(printed, color=colour, linestyle=":", label=f"printed, L = {depth}")
+    sizes = sorted({size for record in records for size in record["spec"]["sizes"]})
+    ax.set_xscale("log")
+    ax.set_xticks(sizes, [f"{size:g}" for size in sizes])
+    ax.minorticks_off()
     ax.set(xlabel="standard deviation of the target", ylabel="alignment, λ = 1e-5")
     ax.legend(frameon=False, fontsize=8)
     declutter(ax, "y")
