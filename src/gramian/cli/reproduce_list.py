@@ -76,17 +76,18 @@ def print_plan(
     for name, how in (("id", "left"), ("scale", "left"), ("cells", "right"), ("hours", "right"), ("sum", "right")):
         table.add_column(name, justify=how)  # type: ignore[arg-type]
     table.add_column("hours are", justify="left")
-    total, guessed = 0.0, 0.0
+    total = 0.0
     for entry in work:
-        known = entry.hours is not None and entry.source != "guessed"
-        total += (entry.hours or 0.0) * known
-        guessed += (entry.hours or 0.0) * (not known)
         hours = "–" if entry.hours is None else f"{entry.hours:.2f}"
-        so_far = f"{total:.1f}" if known else "–"
+        so_far = "–"
+        if entry.hours is not None and entry.source != "guessed":
+            total += entry.hours
+            so_far = f"{total:.1f}"
         table.add_row(entry.experiment, entry.scale, f"{entry.missing}/{entry.all}", hours, so_far, entry.source)
     if work:
         console.print(table)
     missing = sum(entry.missing for entry in work)
+    guessed = sum(entry.hours or 0.0 for entry in work if entry.source == "guessed")
     more = f", {guessed:.1f} more are guessed from cells of another scale" if guessed else ""
     console.print(f"{missing:,} cells have not run; {total:.1f} hours of one core are known{more}")
 

@@ -92,12 +92,17 @@ def markdown(table: Table) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
-def summary(found: Iterable[Findings]) -> str:
-    """Return sentences about the printed numbers: how many of all are judged, their outcomes, and the others."""
+def _printed_numbers(found: Iterable[Findings]) -> list[Verdict]:
+    """Return the printed numbers of the papers, without explanations and without columns as a whole."""
     best = [verdict for entry in found if not entry.experiment.id.endswith("-why") for verdict in entry.best]
     printed = [verdict for verdict in best if verdict.claim.kind == "printed number"]
     columns = {(verdict.experiment, verdict.claim.column) for verdict in printed if verdict.claim.column}
-    numbers = [v for v in printed if v.claim.column or (v.experiment, v.claim.key) not in columns]
+    return [v for v in printed if v.claim.column or (v.experiment, v.claim.key) not in columns]
+
+
+def summary(found: Iterable[Findings]) -> str:
+    """Return sentences about the printed numbers: how many of all are judged, their outcomes, and the others."""
+    numbers = _printed_numbers(found)
     alone = [v for v in numbers if not v.claim.column and v.outcome in JUDGED and v.scale == SCALES[-1]]
     inside = [v for v in numbers if v.claim.column and v.outcome == IN_COLUMN]
     judged = len(alone) + len(inside)
@@ -141,14 +146,8 @@ def agreement(found: Iterable[Findings]) -> str:
     rest = ", ".join(f"{n:,} {outcome}" for outcome, n in counts.items() if outcome not in (REPRODUCED, CLOSE))
     text = f"Of the {judged:,} printed numbers that are judged at any size, {agree:,}{share} are reproduced or close"
     text = f"{text}; the others: {rest}" if rest else text
-    withheld = [v.withheld for entry in entries for v in entry.best if v.withheld and _is_number(v)]
+    withheld = [verdict.withheld for verdict in _printed_numbers(entries) if verdict.withheld]
     if not withheld:
         return text
     parts = ", ".join(f"{withheld.count(outcome):,} {outcome}" for outcome in OUTCOMES if outcome in withheld)
     return f"{text}. Without the rule on decidability, {len(withheld):,} more would be judged: {parts}"
-
-
-def _is_number(verdict: Verdict) -> bool:
-    """Return True for a printed number of a paper that is counted on its own: no column as a whole, no explanation."""
-    counted = verdict.claim.kind == "printed number" and (verdict.claim.column or verdict.claim.paper is not None)
-    return bool(counted) and not verdict.experiment.endswith("-why")

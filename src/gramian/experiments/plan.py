@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -42,11 +41,7 @@ class PlannedWork:
 def plan(experiments: Iterable[Experiment], store: ExperimentStore, scales: Sequence[str]) -> list[PlannedWork]:
     """Return the work that is missing, cheapest first; work whose duration is guessed or unknown comes last."""
     found = [work for e in experiments for scale in scales if (work := _work(e, store, scale)) is not None]
-
-    def cost(work: PlannedWork) -> tuple[bool, float]:
-        return work.source == "guessed", math.inf if work.hours is None else work.hours
-
-    return sorted(found, key=lambda work: (work.hours is None, *cost(work), work.experiment, work.scale))
+    return sorted(found, key=lambda w: (w.hours is None, w.source == "guessed", w.hours or 0.0, w.experiment, w.scale))
 
 
 def _work(experiment: Experiment, store: ExperimentStore, scale: str) -> PlannedWork | None:
@@ -56,7 +51,7 @@ def _work(experiment: Experiment, store: ExperimentStore, scale: str) -> Planned
     if not waiting:
         return None
     times = _recorded(store.of(experiment, scale))
-    guess = _guess(experiment, store, scale)
+    guess = _guess(experiment, store, scale) if experiment.cost is None else (None, "unknown")
     seconds = [_seconds(cell, times, guess) for cell in waiting]
     known = [value for value, _ in seconds if value is not None]
     hours = sum(known) / 3600 if len(known) == len(seconds) else None

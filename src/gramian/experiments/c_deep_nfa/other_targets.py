@@ -61,14 +61,19 @@ def random_targets(
     return X.float(), Y.float()
 
 
+def train_on(training: StackTraining, X: Float[Tensor, "n d"], Y: Float[Tensor, "count n 1"], seed: int) -> list[float]:
+    """Train one network per target by full batches, and return their alignments."""
+    stack = network(training, seed)
+    train(stack, X, Y, rule(training), epochs=training.epochs, drop_after=training.epochs - training.tail)
+    return alignments(stack, 1 / stack.linear)
+
+
 def other_targets(spec: OtherTargets, seed: int) -> Result:
     """Train a network for each target, and compare their alignments with each other and with the printed one."""
     decays = (_DECAY,) * spec.targets
     training = StackTraining(_RANK, "gdm", spec.depth, spec.rate, spec.epochs, decays, tail=spec.tail, rows=spec.rows)
     X, Y = random_targets(_RANK, spec.targets, spec.rows, seed)
-    stack = network(training, seed)
-    train(stack, X, Y, rule(training), epochs=spec.epochs, drop_after=spec.epochs - spec.tail)
-    found = alignments(stack, 1 / stack.linear)
+    found = train_on(training, X, Y, seed)
     printed = PRINTED[_RANK]["gdm", spec.depth, _DECAY, 0.0]
     name = f"L={spec.depth}"
     numbers = {

@@ -19,17 +19,9 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from gramian.experiments import Claim, Null, Result, at_least, experiment, positive
-from gramian.experiments.c_deep_nfa.other_targets import random_targets
+from gramian.experiments.c_deep_nfa.other_targets import random_targets, train_on
 from gramian.experiments.c_deep_nfa.printed_tables import PRINTED
-from gramian.experiments.c_deep_nfa.setting import (
-    LAST_EPOCHS,
-    PAPER_EPOCHS,
-    StackTraining,
-    alignments,
-    network,
-    rule,
-)
-from gramian.experiments.stacked import train
+from gramian.experiments.c_deep_nfa.setting import LAST_EPOCHS, PAPER_EPOCHS, StackTraining
 from gramian.report.style import SERIES, declutter
 
 _RANK, _DECAY = 2, 1e-5
@@ -66,9 +58,8 @@ def sized_targets(spec: SizedTargets, seed: int) -> Result:
     X, Y = random_targets(_RANK, spec.targets, spec.rows, seed)
     decays = (_DECAY,) * (spec.targets * len(spec.sizes))
     training = StackTraining(_RANK, "gdm", spec.depth, spec.rate, spec.epochs, decays, tail=spec.tail, rows=spec.rows)
-    stack = network(training, seed)
-    train(stack, X, scaled(Y, spec.sizes), rule(training), epochs=spec.epochs, drop_after=spec.epochs - spec.tail)
-    found = torch.tensor(alignments(stack, 1 / stack.linear)).reshape(spec.targets, -1).tolist()
+    alignments = train_on(training, X, scaled(Y, spec.sizes), seed)
+    found = torch.tensor(alignments).reshape(spec.targets, -1).tolist()
     name = f"L={spec.depth}"
     numbers = {f"{name}: size {size:g}": fmean(row[k] for row in found) for k, size in enumerate(spec.sizes)}
     return Result(numbers | {f"{name}: rise": fmean(row[-1] - row[0] for row in found)}, {name: found})
