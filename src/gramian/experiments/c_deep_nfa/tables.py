@@ -80,23 +80,30 @@ def run(spec: TableColumn, seed: int) -> Result:
         for (noise, decay), value, loss in zip(training.nets, course.final, fitted, strict=True):
             name = cell_name(spec.optimiser, depth, decay, noise)
             numbers[name], losses[name] = value, loss
-    return Result(numbers | _contrasts(spec, numbers), {"loss": losses})
+    several = len(spec.depths) > 1
+    effects = main_effects(spec.optimiser, spec.depths, spec.decays, spec.noises, numbers) if several else {}
+    return Result(numbers | effects, {"loss": losses})
 
 
-def _contrasts(spec: TableColumn, numbers: Mapping[str, float]) -> dict[str, float]:
-    """Compute the main effects of the table, where this part of it has the cells."""
-
-    def mean(depth: int, decay: float) -> float:
-        return sum(numbers[cell_name(spec.optimiser, depth, decay, s)] for s in spec.noises) / len(spec.noises)
-
-    low, high = min(spec.decays), max(spec.decays)
-    shallow, deep = min(spec.depths), max(spec.depths)
-    if low == high or shallow == deep:
+def main_effects(
+    optimiser: str,
+    depths: Sequence[int],
+    decays: Sequence[float],
+    noises: Sequence[float],
+    numbers: Mapping[str, float],
+) -> dict[str, float]:
+    """Return the effects of depth and decay between their extreme values, means over noises; empty if a cell lacks."""
+    low, high = min(decays), max(decays)
+    shallow, deep = min(depths), max(depths)
+    corners = [(depth, decay) for depth in (shallow, deep) for decay in (low, high)]
+    cells = {corner: [cell_name(optimiser, *corner, noise) for noise in noises] for corner in corners}
+    if not all(name in numbers for names in cells.values() for name in names):
         return {}
+    mean = {corner: sum(numbers[name] for name in names) / len(names) for corner, names in cells.items()}
     return {
-        f"{spec.optimiser}: shallow net, mean alignment": (mean(shallow, low) + mean(shallow, high)) / 2,
-        f"{spec.optimiser}: deep minus shallow, least decay": mean(deep, low) - mean(shallow, low),
-        f"{spec.optimiser}: most minus least decay, deep net": mean(deep, high) - mean(deep, low),
+        f"{optimiser}: shallow net, mean alignment": (mean[shallow, low] + mean[shallow, high]) / 2,
+        f"{optimiser}: deep minus shallow, least decay": mean[deep, low] - mean[shallow, low],
+        f"{optimiser}: most minus least decay, deep net": mean[deep, high] - mean[deep, low],
     }
 
 
@@ -120,9 +127,12 @@ def specs(rank: int) -> dict[str, list[TableColumn]]:
 
 
 def derive(records: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    """Compare each column whose cells have all run with the printed one, and Adam with SGD."""
+    """Compare each column whose cells have all run with the printed one, its depths and decays, and Adam with SGD."""
     numbers = {name: value for record in records for name, value in record["numbers"].items()}
     found = compare_columns(records)
+    if all(len(record["spec"]["depths"]) == 1 for record in records):  # otherwise the records themselves have them
+        for optimiser in COLUMNS:
+            found |= main_effects(optimiser, DEPTHS, DECAYS, NOISES, numbers)
     adam, sgd = (
         [numbers.get(cell_name(optimiser, depth, 1e-3, 0.0)) for depth in DEPTHS] for optimiser in ("adam", "sgd")
     )
@@ -167,7 +177,13 @@ def claims(rank: int) -> list[Claim]:
     return [*column_claims(rank), *cells, *effects, *([faster] if rank == 5 else [])]
 
 
+def _small_setting(rank: int, name: str) -> str:
+    rate = (FULL_RANK_RATE if rank == 20 else SMALL_RATE)[name]
+    return "" if rate == PAPER_RATE[name] else f"rate {rate:g} in place of {PAPER_RATE[name]:g}"
+
+
 def _effect_claims(rank: int, name: str) -> list[Claim]:
+    changed = _small_setting(rank, name)
     short = "training is shorter than the paper's, so only the sign is compared"
     shallow = at_least(
         f"{name}: shallow net, mean alignment",
@@ -176,12 +192,14 @@ def _effect_claims(rank: int, name: str) -> list[Claim]:
         slack=0.01,
         label=f"{name}: alignment with L = 2",
         null=Null(UNTRAINED[2], "untrained networks"),
+        small_setting=changed,
     )
     deeper, decayed = f"{name}: deep minus shallow, least decay", f"{name}: most minus least decay, deep net"
     if math.isnan(PRINTED[rank][name, 5, 1e-4, 0.0]):
         failed = "the paper prints nan for L = 5 with λ = 1e-4"
         return [shallow] + [
-            number(key, math.nan, 0.0, failed, label=key, kind="statement") for key in (deeper, decayed)
+            number(key, math.nan, 0.0, failed, label=key, kind="statement", small_setting=changed)
+            for key in (deeper, decayed)
         ]
     start = Null(UNTRAINED[5] - UNTRAINED[2], "untrained networks")
     return [
@@ -191,8 +209,9 @@ def _effect_claims(rank: int, name: str) -> list[Claim]:
             f"deeper networks align later, beyond the difference at the start; {short}",
             label=deeper,
             null=start,
+            small_setting=changed,
         ),
-        positive(decayed, f"weight decay aligns; {short}", label=decayed),
+        positive(decayed, f"weight decay aligns; {short}", label=decayed, small_setting=changed),
     ]
 
 
@@ -238,13 +257,9 @@ def _mean(values: Sequence[float]) -> float | None:
     return sum(values) / len(values) if values else None
 
 
-_FIVE_TARGETS = (2, 5)
-"""Ranks whose full batches have five random targets at the paper's size; those of rank 20 would take 1.3 hours more."""
-
-
 def _seeds(spec: TableColumn, count: int) -> int:
-    five = spec.optimiser in ("gd", "gdm") and spec.rank in _FIVE_TARGETS and spec.epochs > PAPER_EPOCHS
-    return 5 if five else count
+    """Return five random targets for full batches at the paper's size: one takes minutes there."""
+    return 5 if spec.optimiser in ("gd", "gdm") and spec.epochs > PAPER_EPOCHS else count
 
 
 for _table, _rank in ((1, 2), (2, 5), (3, 20)):
