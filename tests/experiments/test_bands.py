@@ -34,6 +34,14 @@ def test_a_band_that_changes_without_an_entry_is_found(tmp_path):
     assert path.read_text().splitlines()[1].startswith(f"a/fig1,{first.key},small paper,")
 
 
+def test_a_change_below_six_digits_is_found_since_entries_have_twelve():
+    experiment = next(e for e in EXPERIMENTS if e.id == "e/prop1")
+    claim = next(claim for claim in experiment.claims if claim.key == "ratio/relu")
+    assert entries_of("e/prop1", claim)[-1].high == 1 + 1e-9
+    changed = replace(experiment, claims=(replace(claim, high=1.0),))
+    assert [claim.key for _, claim in unrecorded([changed])] == ["ratio/relu"]
+
+
 def test_a_toy_has_no_history():
     assert len(unrecorded([toy()])) == sum(not claim.missing for claim in toy().claims)
     assert ExperimentStore("nowhere").all() == []

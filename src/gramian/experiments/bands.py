@@ -15,6 +15,8 @@ from gramian.core.atomic import append_bytes
 from gramian.experiments.claims import Claim
 from gramian.experiments.registry import Experiment
 
+_TWELVE_DIGITS = "2026-11-18T05:00"
+"""Entries have twelve significant digits since this time, and six before."""
 FIELDS = ("experiment", "key", "scales", "low", "high", "slack", "since", "reason")
 
 
@@ -46,14 +48,18 @@ class Band:
 
 
 def values_of(claim: Claim) -> tuple[str, float, float, float]:
-    """Return scales and band of a claim as the history writes them: six significant digits.
+    """Return scales and band of a claim as the history writes them: twelve significant digits.
 
     >>> from gramian.experiments import positive
     >>> values_of(positive("gain", "a sign"))
     ('small paper', 0.0, inf, 0.0)
     """
-    low, high, slack = (float(f"{value:.6g}") for value in (claim.low, claim.high, claim.slack))
+    low, high, slack = (_rounded(value, 12) for value in (claim.low, claim.high, claim.slack))
     return " ".join(claim.scales), low, high, slack
+
+
+def _rounded(value: float, digits: int) -> float:
+    return float(f"{value:.{digits}g}")
 
 
 @cache
@@ -95,16 +101,16 @@ def unrecorded(experiments: Iterable[Experiment]) -> list[tuple[Experiment, Clai
             if claim.missing:
                 continue
             found = entries_of(experiment.id, claim)
-            newest = found[-1] if found else None
-            current = values_of(claim)
-            if newest is None or not _equal((newest.scales, newest.low, newest.high, newest.slack), current):
+            if not found or not _is_current(found[-1], claim):
                 wanting.append((experiment, claim))
     return wanting
 
 
-def _equal(one: tuple[str, float, float, float], other: tuple[str, float, float, float]) -> bool:
-    pairs = zip(one[1:], other[1:], strict=True)
-    return one[0] == other[0] and all(a == b or (math.isnan(a) and math.isnan(b)) for a, b in pairs)
+def _is_current(band: Band, claim: Claim) -> bool:
+    digits = 6 if band.since < _TWELVE_DIGITS else 12
+    values = (_rounded(value, digits) for value in (claim.low, claim.high, claim.slack))
+    pairs = zip((band.low, band.high, band.slack), values, strict=True)
+    return band.scales == " ".join(claim.scales) and all(a == b or (math.isnan(a) and math.isnan(b)) for a, b in pairs)
 
 
 def append(path: Path, experiments: Iterable[Experiment], since: str, reason: str) -> int:

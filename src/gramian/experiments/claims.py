@@ -10,7 +10,8 @@ Kind = Literal["printed number", "statement", "proved identity", "side condition
 """Kind of a claim; the kinds are counted apart.
 
 A *printed number* is a number of the paper, a *statement* a sentence of its text (or our reading of a curve), a *proved
-identity* a theorem or a closed form checked in numbers, and a *side condition* a check of ours that no paper states.
+identity* a theorem or a closed form checked in numbers, and a *side condition* a check of ours that no paper states, or
+arithmetic on the paper's own tables.
 """
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
@@ -62,8 +63,11 @@ class Claim:
     null : Null or None
         Must lie outside the band and its slack. A claim about a sign has the null as its threshold.
     setting : str
-        The printed setting that was changed to obtain the number, and the reason; such a claim is at best *another
-        setting*, and `printed_key` is the number in the printed setting.
+        The printed setting that was changed to obtain the number, or the data that replace the paper's; such a claim is
+        at best *another setting*, and `printed_key` is the number in the printed setting.
+    small_setting : str
+        The same for a setting that is the paper's at the scale paper only. Sizes (rows, width, pixels, steps) are
+        smaller at the other scales by definition and are not named here.
     column : str
         Key of the claim that judges this number together with others, since a null would pass it alone.
     deterministic : bool
@@ -86,6 +90,7 @@ class Claim:
     kind: Kind = "statement"
     null: Null | None = None
     setting: str = ""
+    small_setting: str = ""
     column: str = ""
     deterministic: bool = False
     pooled: bool = False
@@ -111,6 +116,16 @@ class Claim:
     def judged_alone(self) -> bool:
         """True if a band decides about this claim: not for ``nan``, missing data and members of a column."""
         return not (self.missing or self.column or math.isnan(self.low))
+
+    def changed_at(self, scale: str) -> str:
+        """Return the settings that are not the paper's at a scale, empty if there are none.
+
+        >>> claim = positive("gain", "a sign", setting="digits in place of faces", small_setting="rate 1, not 0.1")
+        >>> claim.changed_at("paper"), claim.changed_at("small")
+        ('digits in place of faces', 'digits in place of faces; rate 1, not 0.1')
+        """
+        parts = (self.setting, "" if scale == "paper" else self.small_setting)
+        return "; ".join(part for part in parts if part)
 
     @property
     def threshold(self) -> float | None:
@@ -202,9 +217,10 @@ def negative(key: str, why: str, *, null: Null = NO_EFFECT, **more: object) -> C
 
 
 def unavailable(key: str, missing: str, *, paper: float | None = None, label: str = "") -> Claim:
-    """A number of the paper that cannot be computed here, with the reason.
+    """A number of the paper that cannot be computed here, with the reason; a statement if no number is printed.
 
     >>> unavailable("celeba", "CelebA cannot be fetched").missing
     'CelebA cannot be fetched'
     """
-    return Claim(key, 0.0, 0.0, 0.0, "", paper=paper, label=label, missing=missing, kind="printed number")
+    kind: Kind = "statement" if paper is None else "printed number"
+    return Claim(key, 0.0, 0.0, 0.0, "", paper=paper, label=label, missing=missing, kind=kind)

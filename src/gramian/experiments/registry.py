@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, is_dataclass
+from dataclasses import dataclass, field, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -111,11 +111,14 @@ def experiment(
     seeds_of: Callable[[Any, int], int] | None = None,
     cost: Callable[[Any], float] | None = None,
     repeats: Callable[[Sequence[Mapping[str, Any]]], Mapping[str, Sequence[float]]] | None = None,
+    setting: str = "",
+    small_setting: str = "",
 ) -> Callable[[Callable[[Any, int], Result]], Callable[[Any, int], Result]]:
     """Register ``run(spec, seed) -> Result`` as an experiment; a decorator.
 
-    The arguments are the attributes of :class:`Experiment`. Notes are read from ``notes/<name>.md`` beside the module
-    of `run`, where ``<name>`` is the id without the paper's letter.
+    The arguments are the attributes of :class:`Experiment`; `setting` and `small_setting` are those of all its claims
+    about the paper's numbers and statements that have none of their own. Notes are read from ``notes/<name>.md`` beside
+    the module of `run`, where ``<name>`` is the id without the paper's letter.
 
     >>> from dataclasses import dataclass
     >>> @dataclass(frozen=True)
@@ -138,15 +141,22 @@ def experiment(
         if not is_dataclass(spec) or not getattr(spec, "__dataclass_params__").frozen:  # noqa: B009
             raise ValueError(f"{id}: a spec must be a frozen dataclass, got {spec!r}")
     counts = {"smoke": 1, "small": 3, "paper": 5} | dict(seeds or {})
+    stated = tuple(_with_settings(claim, setting, small_setting) for claim in claims)
 
     def register(run: Callable[[Any, int], Result]) -> Callable[[Any, int], Result]:
         notes = _notes_file(run, id)
         _REGISTRY[id] = Experiment(
-            id, paper, title, run, specs, counts, tuple(claims), draw, notes, version, derive, seeds_of, cost, repeats
+            id, paper, title, run, specs, counts, stated, draw, notes, version, derive, seeds_of, cost, repeats
         )
         return run
 
     return register
+
+
+def _with_settings(claim: Claim, setting: str, small_setting: str) -> Claim:
+    if claim.kind not in ("printed number", "statement") or claim.missing:
+        return claim
+    return replace(claim, setting=claim.setting or setting, small_setting=claim.small_setting or small_setting)
 
 
 def _notes_file(run: Callable[[Any, int], Result], id: str) -> Path | None:

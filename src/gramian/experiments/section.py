@@ -135,9 +135,12 @@ def _reason(verdict: Verdict) -> str:
     """Return the reason for the band or for the outcome, the null, the printed setting's number and later changes."""
     claim = verdict.claim
     parts = [(shown(verdict) or verdict.why or claim.why).rstrip(".")]
-    if claim.setting and verdict.judged:
-        printed = format_estimate(verdict.printed) if verdict.printed else "not measured"
-        parts = [claim.why.rstrip("."), f"Setting changed: {claim.setting}", f"In the printed setting: {printed}"]
+    changed = claim.changed_at(verdict.scale)
+    if changed and verdict.judged:
+        parts = [claim.why.rstrip("."), f"Setting changed: {changed}"]
+        if not claim.misprint:  # otherwise the second number is that of the formula as printed
+            printed = format_estimate(verdict.printed) if verdict.printed else "not measured"
+            parts.append(f"In the printed setting: {printed}")
     if verdict.withheld:
         parts.append(f"Without this rule: {verdict.withheld}")
     if claim.null is not None:

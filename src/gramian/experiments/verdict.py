@@ -91,7 +91,7 @@ class Verdict:
         return self.outcome in JUDGED
 
 
-def compare(claim: Claim, ours: Estimate) -> str:
+def compare(claim: Claim, ours: Estimate, changed: str = "") -> str:
     """Compare our estimate with a claim. An interval can only withhold a verdict; it never earns one.
 
     *Two-sided band.* Reproduced: the mean lies in [low, high] and its 95 % interval is narrower than that band. Close:
@@ -102,8 +102,8 @@ def compare(claim: Claim, ours: Estimate) -> str:
     Close: the mean lies at most ``slack`` before it. Differs: otherwise. A sign is a threshold at its null.
 
     One seed has no interval and is at most close, unless the claim is deterministic. Where the paper prints ``nan``,
-    NaN for every seed is reproduced, for some seeds close. If a printed setting was changed, a number that agrees is
-    *another setting*.
+    NaN for every seed is reproduced, for some seeds close. If a printed setting was changed, which `changed` names, a
+    number that agrees is *another setting*.
 
     >>> from gramian.experiments import Null, number, positive
     >>> rho = number("rho", 0.9, 0.02, "one seed in the paper", null=Null(0.5, "no training"))
@@ -121,7 +121,7 @@ def compare(claim: Claim, ours: Estimate) -> str:
         alone = ours.half is None
     if outcome == REPRODUCED and alone and not claim.deterministic:
         outcome = CLOSE
-    return ANOTHER_SETTING if claim.setting and outcome in (REPRODUCED, CLOSE) else outcome
+    return ANOTHER_SETTING if changed and outcome in (REPRODUCED, CLOSE) else outcome
 
 
 def _in_band(claim: Claim, ours: Estimate) -> str:
@@ -220,7 +220,8 @@ def _judge_one(
     ours = pooled.get(claim.key, ours) if claim.pooled else ours
     if claim.column:
         return Verdict(experiment.id, scale, claim, IN_COLUMN, ours, printed)
-    return Verdict(experiment.id, scale, claim, compare(claim, ours), ours, printed, claim.setting)
+    changed = claim.changed_at(scale)
+    return Verdict(experiment.id, scale, claim, compare(claim, ours, changed), ours, printed, changed)
 
 
 def _withhold(verdicts: Sequence[Verdict], experiment: Experiment, records: Sequence[Record]) -> list[Verdict]:
@@ -282,21 +283,32 @@ class Findings:
     def best(self) -> list[Verdict]:
         """One verdict per claim: at the largest scale that judges it, otherwise at the largest that has run.
 
+        A claim about a smaller scale only is left out where one about the same number at a larger scale is judged.
+
         Claims without any record are *not run* or *cannot run here*.
         """
         if not self.verdicts:
             return judge(self.experiment, SCALES[-1], [])
-        rows = []
-        for versions in zip(*reversed(list(self.verdicts.values())), strict=True):  # the largest scale first
-            by_worth = sorted(versions, key=_worth)
-            rows.append(by_worth[0])
-        return rows
+        rows = [
+            min(versions, key=_worth)
+            for versions in zip(*reversed(list(self.verdicts.values())), strict=True)  # the largest scale first
+        ]
+        # A key may have two claims, one per scale: that of the larger scale replaces the other once it is settled.
+        settled = [(row.claim.key, SCALES.index(row.scale)) for row in rows if _is_settled(row)]
+        largest = {key: max(place for other, place in settled if other == key) for key, _ in settled}
+        return [row for row in rows if _last_scale(row.claim) >= largest.get(row.claim.key, 0)]
+
+
+def _last_scale(claim: Claim) -> int:
+    return max(map(SCALES.index, claim.scales), default=len(SCALES))
+
+
+def _is_settled(verdict: Verdict) -> bool:
+    return verdict.judged or verdict.outcome in (IN_COLUMN, NOT_DECIDABLE)
 
 
 def _worth(verdict: Verdict) -> int:
-    return (
-        0 if verdict.judged or verdict.outcome in (IN_COLUMN, NOT_DECIDABLE) else 1 if verdict.ours is not None else 2
-    )
+    return 0 if _is_settled(verdict) else 1 if verdict.ours is not None else 2
 
 
 def findings(experiment: Experiment, store: ExperimentStore, scales: Sequence[str] = SCALES) -> Findings:

@@ -63,3 +63,41 @@ def test_sets_that_are_not_at_hand_have_no_cells():
         for (rows, name), value in zip(table(which).rows, table(which).of("RFM"), strict=True):
             if not np.isnan(value):
                 assert bool(claims[f"{name}/{rows}"].missing) == (name not in tables._LINEAR[which])
+
+
+def printed_scores(which):
+    return {
+        f"{name}/{rows}": value for (rows, name), value in zip(table(which).rows, table(which).of("RFM"), strict=True)
+    }
+
+
+@pytest.mark.parametrize("which", [2, 3])
+def test_our_values_in_the_printed_column(which):
+    """The printed values have their own average; 100 more make RFM the best on every set."""
+    scores = printed_scores(which)
+    at_hand = [
+        scores[f"{name}/{rows}"] for rows, name in table(which).rows if name in tables._LINEAR[which] and rows <= 10_000
+    ]
+    found = tables.in_printed_column(which, scores)
+    assert found["average/at hand"] == pytest.approx(np.mean(at_hand))
+    more = tables.in_printed_column(which, {key: value + 100 for key, value in scores.items()})
+    assert more == pytest.approx({"average/at hand": np.mean(at_hand) + 100, "rank/at hand": 1.0})
+
+
+def test_numbers_over_sets_are_means_over_medium_sets_and_need_all_of_them():
+    records = [
+        {
+            "spec": {"table": 3, "name": name, "rows": rows},
+            "numbers": {f"{name}/{rows}": value, "score": value, "gain": float(rows)},
+        }
+        for (rows, name), value in zip(table(3).rows, table(3).of("RFM"), strict=True)
+        if name in tables._LINEAR[3]
+    ]
+    medium = [record for record in records if record["spec"]["rows"] <= 10_000]
+    found = tables.compare_sets(records)
+    assert len(medium) < len(records)
+    assert found["mean gain"] == pytest.approx(np.mean([record["numbers"]["gain"] for record in medium]))
+    assert found == tables.compare_sets(medium)
+    assert found.items() >= tables.in_printed_column(3, printed_scores(3)).items()
+    assert set(tables.compare_sets(medium[1:])) == {"mean gain"}
+    assert tables.compare_sets([]) == {}

@@ -57,10 +57,11 @@ _CLAIMS = (
         "gap", 0.03, _FINITE, slack=0.02, label="|predicted − observed|, mean over γ",
         misprint="(28) prints its last term as tr[Ā]² tr[B²] tr[R²]² (which is 0) for tr[Ā²] tr[B]² tr[R²]²",
         printed_key="gap_printed", null=Null(0.064, "the best constant in place of the prediction"),
+        setting=_CHANGED,
     ),
     at_least(
         "scatter", 0.9, "'closely match', the points of the right-hand panel lie near the diagonal", slack=0.05,
-        label="correlation of predicted and observed over γ", scales=("paper",),
+        label="correlation of predicted and observed over γ", scales=("paper",), setting=_CHANGED,
         null=Null(0.0, "an unrelated prediction"),
     ),
     positive(

@@ -231,6 +231,7 @@ class SelfAveraging:
             label="standard deviation over networks at the smaller size minus that at the larger size",
         ),
     ),
+    setting="the covariance's spike is 11ᵀ/d in place of 11ᵀ and inputs have unit length, as in a/fig3",
     seeds={"small": 5, "paper": 5},
 )
 def self_averaging(spec: SelfAveraging, seed: int) -> Result:

@@ -1,4 +1,4 @@
-"""Why the Laplace kernel on W₁ᵀW₁ is behind the networks of Fig. 10: its lead along their training."""
+"""Test of an explanation of Fig. 10, where the kernel on W₁ᵀW₁ is behind the networks: its lead along training."""
 
 from __future__ import annotations
 

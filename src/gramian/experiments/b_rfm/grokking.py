@@ -190,6 +190,7 @@ _PAPER = NetworkTraining(width=1024, optimizer="adam", rate=1e-4, batch=None, ep
     seeds={"small": 5, "paper": 5},
     claims=_claims(),
     draw=draw,
+    setting="planes and trucks of CIFAR-10 in place of STL-10",
     cost=lambda spec: 0.02 * spec.side**2 + (0.0002 * spec.network.epochs * spec.side**2 if spec.network else 0),
 )
 def grokking(spec: Marked, seed: int) -> Result:

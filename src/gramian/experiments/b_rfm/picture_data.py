@@ -44,7 +44,7 @@ def read(name: str, split: str) -> Dataset:
 def two_classes(
     name: str, split: str, pair: tuple[int, int], counts: tuple[int, int], rng: torch.Generator, side: int | None = None
 ) -> Dataset:
-    """Return so many random pictures of two classes, in random order and perhaps in another size; labels stay.
+    """Return this many random pictures of two classes, in random order and perhaps in another size; labels stay.
 
     >>> data = two_classes("made", "train", (0, 9), (5, 3), torch.Generator().manual_seed(0), side=16)
     >>> data.image_shape, sorted(data.y.tolist())

@@ -1,4 +1,4 @@
-"""Why the diagonals of W₁ᵀW₁ and M agree less for deer against horse: number of epochs, and the random start."""
+"""Tests of explanations of the low agreement for deer against horse: number of epochs, and the random start."""
 
 from __future__ import annotations
 

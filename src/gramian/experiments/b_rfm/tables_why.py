@@ -1,4 +1,4 @@
-"""Why the order of the sets of Table 2 differs from the printed one: one set, whose columns are mostly one value."""
+"""Test of an explanation of the order of the sets of Table 2: one set, whose columns are mostly one value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why RFM-T keeps over 5 % of the pixels on pairs of classes: no small part decides there, and with a mark one does."""
+"""Test of an explanation of the many pixels that RFM-T keeps: no small part decides, and with a mark one does."""
 
 from __future__ import annotations
 

@@ -157,6 +157,9 @@ def _cost(spec: Curves) -> float:
     return len(spec.depths) * sum(seconds[o] * epochs for o, epochs in zip(spec.optimisers, spec.epochs, strict=True))
 
 
+_STOCHASTIC = "rate 3e-4 in place of 1e-4"
+_SMALL_RATE = {"gd": "", "gdm": "", "sgd": _STOCHASTIC, "sgdm": _STOCHASTIC}
+
 experiment(
     "c/fig3",
     "C",
@@ -178,6 +181,7 @@ experiment(
                 f"relu {name}: gain by momentum, mean over training",
                 "momentum increases the rate of alignment: a sign",
                 label=f"{name}: alignment gained by momentum",
+                small_setting=_SMALL_RATE[name],
             )
             for name in ("gd", "sgd")
         ),
@@ -186,6 +190,7 @@ experiment(
                 f"relu {name}: closed share, shallow minus deep",
                 SLOWER,
                 label=f"{name}: closed share of L = 2 minus L = 5",
+                small_setting=_SMALL_RATE[name],
             )
             for name in ("gd", "gdm", "sgd", "sgdm")
         ),
@@ -264,6 +269,7 @@ experiment(
     seeds={"smoke": 1, "small": 5, "paper": 1},
     draw=draw,
     cost=_cost,
+    small_setting="rate 0.01 in place of 0.001",
 )(run)
 
 experiment(
@@ -310,6 +316,7 @@ experiment(
         ),
     ],
     seeds={"smoke": 1, "small": 5, "paper": 1},
+    small_setting="rate 0.01 in place of 0.001",
     draw=draw,
     derive=derive,
     cost=_cost,

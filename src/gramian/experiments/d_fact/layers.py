@@ -171,6 +171,7 @@ def _cost(course: Course) -> float:
     draw=_draw_layers,
     derive=worse_form,
     cost=_cost,
+    small_setting="weight decay 0.001 in place of 0.0001",
 )
 def every_layer(spec: Course, seed: int) -> Result:
     """Return the correlations at the end of training, for every layer."""
@@ -231,6 +232,7 @@ def _course_claims() -> Iterator[Claim]:
     claims=[*_course_claims()],
     draw=_draw_epochs,
     cost=_cost,
+    small_setting="weight decay 0.001 in place of 0.0001",
 )
 def every_epoch(spec: Course, seed: int) -> Result:
     """Return the correlations during training, for the first three layers."""

@@ -141,6 +141,7 @@ _DEPTHS = (2, 3, 4, 5)
             ),
         )
     ],
+    small_setting="batches of 512 in place of 128",
     draw=_draw,
     cost=lambda spec: 2.5e-4 * spec.depth * spec.epochs * spec.n / spec.batch,
 )

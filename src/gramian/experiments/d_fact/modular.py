@@ -157,6 +157,7 @@ def _draw_grokking(records: Sequence[dict[str, Any]], figure: Figure) -> None:
             null=Null(1.0, "the same features"),
         ),
     ],
+    small_setting="60 % of the table in place of 50 %",
     draw=_draw_grokking,
 )
 def grokking(spec: Arithmetic, seed: int) -> Result:
@@ -220,6 +221,7 @@ def _draw_similarities(records: Sequence[dict[str, Any]], figure: Figure) -> Non
             null=Null(0.13, "the pairs of one in random order"),
         ),
     ],
+    small_setting="60 % of the table in place of 50 %",
     draw=_draw_similarities,
 )
 def similarities(spec: Arithmetic, seed: int) -> Result:

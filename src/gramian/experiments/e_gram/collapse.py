@@ -148,15 +148,17 @@ def _draw(records: Sequence[dict[str, Any]], figure: Figure) -> None:
         ),
         positive(
             "rise",
-            "“NC corresponds to a maximally linearized representation”: the ratio rises as classes collapse",
+            "ours, after “a maximally linearized representation”: the ratio rises; interpolation alone suffices for it",
             label="Rise of S / (‖G‖‖YYᵀ‖) in training, G = HWᵀWHᵀ",
+            kind="side condition",
         ),
         at_least(
             "end",
             0.95,
-            "“precisely what saturates the surrogate”: within 5 % of the maximum",
+            "ours, after “precisely what saturates the surrogate”: within 5 %, as by interpolation alone",
             slack=0.05,
             label="S / (‖G‖‖YYᵀ‖) at the end, G = HWᵀWHᵀ",
+            kind="side condition",
             null=Null(0.5, "half the maximum"),
         ),
         negative(

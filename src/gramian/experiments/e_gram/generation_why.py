@@ -55,7 +55,7 @@ def _small(name: str) -> VAETraining:
 @experiment(
     "e/fig10-why",
     "E",
-    "Why target linearity at low β does not rise steadily: a training with eight times the steps",
+    "Explanation of target linearity at low β, which does not rise steadily: a training with eight times the steps",
     specs={
         "smoke": (VAETraining(ImageData("digits", 200, 50), 0.05, width=16, latent=4, rate=1e-3, epochs=8, points=9),),
         "small": (_small("mnist"), _small("cifar10")),

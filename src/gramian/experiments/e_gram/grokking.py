@@ -206,6 +206,12 @@ def _claims() -> Iterator[Claim]:
         kind="side condition",
     )
     yield positive(
+        "rise/second/0",
+        "ours: nor is a rise of layer 2 by itself",
+        label="λ = 0, no grokking: rise of layer 2's TL from 99 % training accuracy to the end",
+        kind="side condition",
+    )
+    yield positive(
         "gap/0",
         "ours: a narrowing gap is a sign of grokking only if it does not narrow without; seen in the trial",
         label="λ = 0, no grokking: change of the gap TL₃ − TL₂ from 99 % training accuracy to the end",
@@ -250,6 +256,7 @@ def _draw(records: Sequence[dict[str, Any]], figure: Figure) -> None:
     claims=[*_claims()],
     draw=_draw,
     derive=compare_decays,
+    setting="AdamW, as in the authors' code, in place of Adam",
     cost=lambda spec: 0.12 * spec.epochs,
 )
 def grokking(spec: ModularTraining, seed: int) -> Result:

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from matplotlib.figure import Figure
 
-from gramian.experiments import Claim, Null, Result, at_least, experiment, number, positive
+from gramian.experiments import Claim, Null, Result, at_least, between, experiment, number, positive
 from gramian.experiments.e_gram.classifiers import accuracy, layer_linearity, mlp_classifier, train_classifier
 from gramian.experiments.e_gram.image_rows import NAMES, ImageData, image_rows
 from gramian.experiments.e_gram.trends import kendall, straightness
@@ -134,9 +134,30 @@ def _growth_claims() -> Iterator[Claim]:
     yield positive("gap/TL/last", "0.5 against 0.15 in the text", label="last layer's TL, CIFAR-10 minus CIFAR-100")
 
 
+_UNRELATED = "features unrelated to the labels: features per row, rounded up"
+
+
 def _level_claims() -> Iterator[Claim]:
-    levels = (("cifar10", 0.5, 0.5, 0.03), ("cifar100", 0.2, 0.15, 0.005))
-    for data, test, linearity, chance in levels:
+    yield at_least(
+        "cifar10/TL/last",
+        0.5,
+        "“exceeds 0.5 for CIFAR-10”",
+        label=f"{NAMES['cifar10']}: target linearity of the last layer",
+        scales=("paper",),
+        kind="printed number",
+        paper=0.5,
+        null=Null(0.006, _UNRELATED),
+    )
+    yield number(
+        "cifar100/TL/last",
+        0.15,
+        0.05,
+        "“but only 0.15 for CIFAR-100”: to a third",
+        label=f"{NAMES['cifar100']}: target linearity of the last layer",
+        scales=("paper",),
+        null=Null(0.006, _UNRELATED),
+    )
+    for data, test in (("cifar10", 0.5), ("cifar100", 0.2)):
         yield at_least(
             f"{data}/train",
             0.9,
@@ -148,23 +169,17 @@ def _level_claims() -> Iterator[Claim]:
             paper=0.9,
             null=Null(1 / {"cifar10": 10, "cifar100": 100}[data], "chance"),
         )
-        yield number(
+        yield between(
             f"{data}/test",
             test,
-            0.03,
-            "“50 % in CIFAR-10 and 20 % in CIFAR-100”, elsewhere “over 50 %” and “over 20 %”: rounded to tens",
+            test + 0.05,
+            "“50 % in CIFAR-10 and 20 % in CIFAR-100”, elsewhere “over 50 %” and “over 20 %”: up to the next rounding",
+            slack=0.03,
+            kind="printed number",
+            paper=test,
             label=f"{NAMES[data]}: test accuracy",
             scales=("paper",),
             null=Null(1 / {"cifar10": 10, "cifar100": 100}[data], "chance"),
-        )
-        yield number(
-            f"{data}/TL/last",
-            linearity,
-            0.1 if data == "cifar10" else 0.05,
-            "“exceeds 0.5 for CIFAR-10 but only 0.15 for CIFAR-100”: read as these values, to a third or a fifth",
-            label=f"{NAMES[data]}: target linearity of the last layer",
-            scales=("paper",),
-            null=Null(chance, "features unrelated to the labels: features per row, rounded up"),
         )
     yield positive(
         "gap/test", "50 % against 20 % in the text", label="test accuracy, CIFAR-10 minus CIFAR-100", scales=("paper",)
@@ -216,6 +231,7 @@ def _specs(rows: int, small: dict[str, Any], **paper: Any) -> dict[str, tuple[Li
     specs=_specs(1000, {"rate": 0.02, "momentum": 0.9, "width": 64, "epochs": 240}),
     seeds={"small": 5, "paper": 3},
     claims=[*_growth_claims(), *_level_claims()],
+    setting="our rate and momentum: the printed ones are lost, and with those of the code networks do not memorise",
     draw=draw_courses,
     derive=gaps,
     cost=estimate_seconds,

@@ -73,7 +73,7 @@ def _parts(spec: LinearityCourse, seed: int, reached: float) -> Result:
 @experiment(
     "e/fig9-why",
     "E",
-    "Why target linearity on CIFAR-100 does not grow throughout training with Adam: before and after memorisation",
+    "Explanation of target linearity on CIFAR-100, which falls late with Adam: before and after memorisation",
     specs={
         "smoke": (LinearityCourse(ImageData("digits", 200, 50), "adam", 0.01, width=16, epochs=6, points=7),),
         "small": (
@@ -123,7 +123,7 @@ def _sgd(data: ImageData, **more: Any) -> LinearityCourse:
 @experiment(
     "e/fig4-why",
     "E",
-    "Why the surrogate's growth with SGD is not exponential over all of training: a look at the first phase",
+    "Explanation of the surrogate's growth with SGD, not exponential over all of training: the first phase",
     specs={
         "smoke": (_sgd(ImageData("digits", 200, 50), width=16, epochs=6, points=7),),
         "small": tuple(_sgd(ImageData(data, 1000, 500, pool=2), width=64, epochs=120, points=41) for data in DATA),

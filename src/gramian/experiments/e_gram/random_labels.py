@@ -159,6 +159,7 @@ def _specs(data: ImageData, shares: Sequence[float] = SHARES, **more: Any) -> tu
     ],
     draw=_draw,
     derive=_trends,
+    small_setting="rate 0.02 in place of 0.005",
     cost=_cost,
 )
 def random_labels(spec: RandomLabels, seed: int) -> Result:

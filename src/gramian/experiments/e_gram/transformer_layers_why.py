@@ -94,7 +94,7 @@ def compare_states(records: Sequence[Mapping[str, Any]]) -> dict[str, float]:
 @experiment(
     "e/fig11-why",
     "E",
-    "Why two profiles of all-MiniLM differ: the number of principal components, and the state of a sentence",
+    "Explanation of two profiles of all-MiniLM: the number of principal components, and the state of a sentence",
     specs={
         "smoke": (
             TransformerStates("made", "pos", 40, (2, 8)),
