@@ -20,6 +20,7 @@ from gramian.experiments.c_deep_nfa.columns import (
     unexplained,
 )
 from gramian.experiments.c_deep_nfa.printed_tables import COLUMNS, PRINTED
+from gramian.experiments.c_deep_nfa.setting import DEPTHS
 from gramian.experiments.verdict import Estimate, compare, judge
 
 KEYS = {distance_key: distance_null, pattern_key: pattern_null}
@@ -31,7 +32,7 @@ def column_of(rank, optimiser, change, seed=0):
         cell_name(*cell): change(cell[1], value) for cell, value in PRINTED[rank].items() if cell[0] == optimiser
     }
     head = {"seed": seed, "error": None, "missing": False, "arrays": {}}
-    return head | {"spec": {"rank": rank, "optimiser": optimiser}, "numbers": numbers}
+    return head | {"spec": {"rank": rank, "optimiser": optimiser, "depths": DEPTHS}, "numbers": numbers}
 
 
 @pytest.mark.parametrize("key", KEYS)

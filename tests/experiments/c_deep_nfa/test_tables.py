@@ -9,7 +9,7 @@ from gramian.experiments import papers
 from gramian.experiments.c_deep_nfa.columns import UNTRAINED, cell_name
 from gramian.experiments.c_deep_nfa.printed_tables import COLUMNS, PRINTED
 from gramian.experiments.c_deep_nfa.setting import DECAYS, DEPTHS, StackTraining, alignments, network
-from gramian.experiments.c_deep_nfa.tables import NOISES, claims, specs
+from gramian.experiments.c_deep_nfa.tables import NOISES, claims, derive, specs
 from gramian.experiments.cell import cells
 
 
@@ -45,3 +45,21 @@ def test_untrained_networks_have_the_alignment_of_the_null(depth):
     training = StackTraining(5, "gd", depth, 1e-3, 10, (1e-3,))
     found = [alignments(network(training, seed), 1 / depth)[0] for seed in range(12)]
     assert sum(found) / 12 == pytest.approx(UNTRAINED[depth], abs=1e-3)
+
+
+def test_effects_at_the_paper_s_size_are_those_of_all_cells_of_a_seed():
+    """There a record has one depth; the alignment is 1 − L/100 + λ + σ/100 here."""
+
+    def record(depth):
+        numbers = {
+            cell_name("gd", depth, decay, noise): 1 - 0.01 * depth + decay + noise / 100
+            for decay in DECAYS
+            for noise in NOISES
+        }
+        return {"spec": {"rank": 5, "depths": [depth]}, "seed": 0, "numbers": numbers}
+
+    found = derive([record(depth) for depth in DEPTHS])
+    assert found["gd: deep minus shallow, least decay"] == pytest.approx(-0.03)
+    assert found["gd: most minus least decay, deep net"] == pytest.approx(max(DECAYS) - min(DECAYS))
+    assert found["gd: shallow net, mean alignment"] == pytest.approx(0.985 + (max(DECAYS) + min(DECAYS)) / 2)
+    assert not any("minus" in key for key in derive([record(2), record(3)]))

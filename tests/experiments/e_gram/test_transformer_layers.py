@@ -21,10 +21,13 @@ def test_numbers_of_made_profiles():
 
 def test_tasks_are_compared_within_a_model():
     def record(task, gap, peak):
-        return {"numbers": {f"minilm/{task}/gap": gap, f"minilm/{task}/peak": peak}}
+        states = {"pretrained": [0.5, 0.5 + peak, 0.4, 0.3], "random": [0.1, 0.2, 0.1, 0.1]}
+        numbers = {f"minilm/{task}/gap": gap, f"minilm/{task}/peak": peak}
+        return {"spec": {"model": "minilm", "task": task}, "numbers": numbers, "arrays": states}
 
     derive = papers.find("e/fig11").derive
     records = [record("sst2", 0.1, 1.0), record("pos", 0.3, 0.2), record("ner", 0.4, 0.6)]
+    humps = {"minilm/pos/hump": 0.1, "minilm/ner/hump": 0.5}  # 0.2 and 0.6, minus 0.1 of the random model
     expected = {"minilm/pos/gap over sst2": 0.2, "minilm/ner/gap over sst2": 0.3, "minilm/earlier": 0.8}
-    assert derive(records) == pytest.approx(expected)
-    assert derive(records[:2]) == {}
+    assert derive(records) == pytest.approx(expected | humps)
+    assert derive(records[:2]) == pytest.approx({"minilm/pos/hump": 0.1})

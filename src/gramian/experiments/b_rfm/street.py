@@ -27,6 +27,7 @@ from gramian.experiments.b_rfm.picture_models import (
     shown,
     train_network,
 )
+from gramian.experiments.b_rfm.printed_street import ACCURACIES, ERRORS, LAPLACE
 from gramian.experiments.claims import Claim, Null, at_least, at_most, positive, unavailable
 from gramian.experiments.registry import Result, experiment
 from gramian.features import Agop
@@ -221,32 +222,16 @@ def selection(spec: StreetTask, seed: int) -> Result:
     return Result(numbers, arrays)
 
 
-_PRINTED = {
-    "nn": (0.7761, 0.7872, 0.7932, 0.7903),
-    "ntk": (0.7361, 0.7366, 0.7356, 0.7353),
-    "ntk on features": (0.8228, 0.7988, 0.7942, 0.7889),
-    "laplace on features": (0.7955, 0.7922, 0.7890, 0.7865),
-}
-"""Accuracies of Fig. 11 for depths 1 to 4."""
-_PRINTED_ERRORS = {
-    "nn": (0.0538, 0.0476, 0.0413, 0.0405),
-    "ntk": (0.0547, 0.0543, 0.0541, 0.0539),
-    "ntk on features": (0.0466, 0.0474, 0.0469, 0.0467),
-    "laplace on features": (0.0347, 0.0364, 0.0376, 0.0381),
-}
-"""Mean squared errors of Fig. 11 for depths 1 to 4."""
-
-
 def _depth_claims() -> tuple[Claim, ...]:
     claims: list[Claim] = [
         unavailable(f"svhn/{key}{name}/{depth}", _SVHN, paper=value, label=f"SVHN, {name}, depth {depth}: {what}")
-        for key, what, printed in (("", "accuracy", _PRINTED), ("mse/", "mean squared error", _PRINTED_ERRORS))
+        for key, what, printed in (("", "accuracy", ACCURACIES), ("mse/", "mean squared error", ERRORS))
         for name, values in printed.items()
         for depth, value in enumerate(values, 1)
     ]
     claims += [
-        unavailable("svhn/laplace", _SVHN, paper=0.6676, label="SVHN, Laplace kernel: accuracy"),
-        unavailable("svhn/mse/laplace", _SVHN, paper=0.0549, label="SVHN, Laplace kernel: mean squared error"),
+        unavailable("svhn/laplace", _SVHN, paper=LAPLACE[0], label="SVHN, Laplace kernel: accuracy"),
+        unavailable("svhn/mse/laplace", _SVHN, paper=LAPLACE[1], label="SVHN, Laplace kernel: mean squared error"),
     ]
     claims += [
         positive(
