@@ -294,8 +294,9 @@ class Findings:
             for versions in zip(*reversed(list(self.verdicts.values())), strict=True)  # the largest scale first
         ]
         # A key may have two claims, one per scale: that of the larger scale replaces the other once it is settled.
-        settled = [(row.claim.key, SCALES.index(row.scale)) for row in rows if _is_settled(row)]
-        largest = {key: max(place for other, place in settled if other == key) for key, _ in settled}
+        largest: dict[str, int] = {}
+        for row in filter(_is_settled, rows):
+            largest[row.claim.key] = max(SCALES.index(row.scale), largest.get(row.claim.key, 0))
         return [row for row in rows if _last_scale(row.claim) >= largest.get(row.claim.key, 0)]
 
 

@@ -14,8 +14,16 @@ from torch import Tensor
 from gramian.core import cosine, threads
 from gramian.datasets import hermite_index, low_rank_product
 from gramian.experiments import Claim, Null, Result, at_least, experiment, number, positive
-from gramian.experiments.b_rfm.low_rank_fits import first_gram, fit, network, r2, rfm_rounds, share, split_rows
-from gramian.experiments.stacked import Adam, Descent
+from gramian.experiments.b_rfm.low_rank_fits import (
+    first_gram,
+    fit,
+    hermite_network,
+    r2,
+    rfm_rounds,
+    share,
+    sign_network,
+    split_rows,
+)
 from gramian.kernels import NTK
 from gramian.report import style
 
@@ -155,7 +163,7 @@ def rademacher(spec: Rademacher, seed: int) -> Result:
     X, Y, X_test, Y_test = split_rows(data, spec.n)
     with threads(1):
         scores, M = _kernels(X, Y, X_test, Y_test, spec.rounds)
-        stack = network(X, Y, (spec.width,), Descent(0.1), epochs=spec.epochs, seed=seed, first_std=1e-3)
+        stack = sign_network(X, Y, spec.width, spec.epochs, seed)
         W = first_gram(stack)
         scores["nn"] = r2(stack.outputs(X_test.float())[0], Y_test)
         numbers = {f"r2/{key}": value for key, value in scores.items()} | _gaps(scores)
@@ -290,7 +298,7 @@ def hermite(spec: HermiteTarget, seed: int) -> Result:
     truth = torch.from_numpy(data.egop)
     with threads(1):
         scores, M = _kernels(X, Y, X_test, Y_test, spec.rounds)
-        stack = network(X, Y, (spec.width,), Adam(1e-2), epochs=spec.epochs, seed=seed)
+        stack = hermite_network(X, Y, spec.width, spec.epochs, seed)
         W = first_gram(stack)
         scores["nn"] = r2(stack.outputs(X_test.float())[0], Y_test)
         numbers = {f"r2/{key}": value for key, value in scores.items()}

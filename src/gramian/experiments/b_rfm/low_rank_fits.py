@@ -108,6 +108,26 @@ def network(
     return stack
 
 
+def sign_network(X: Float[Tensor, "n d"], Y: Float[Tensor, "n 1"], width: int, epochs: int, seed: int) -> Stack:
+    """Train the network of Fig. 16a: full-batch descent at rate 0.1 from a small first layer.
+
+    >>> X = torch.eye(4, dtype=torch.float64)
+    >>> sign_network(X, X[:, :1], 8, epochs=2, seed=0).outputs(X.float()).shape
+    torch.Size([1, 4, 1])
+    """
+    return network(X, Y, (width,), Descent(0.1), epochs=epochs, seed=seed, first_std=1e-3)
+
+
+def hermite_network(X: Float[Tensor, "n d"], Y: Float[Tensor, "n 1"], width: int, epochs: int, seed: int) -> Stack:
+    """Train the network of Fig. 16d: full-batch Adam at rate 0.01 from torch's default start.
+
+    >>> X = torch.eye(4, dtype=torch.float64)
+    >>> hermite_network(X, X[:, :1], 8, epochs=2, seed=0).outputs(X.float()).shape
+    torch.Size([1, 4, 1])
+    """
+    return network(X, Y, (width,), Adam(1e-2), epochs=epochs, seed=seed)
+
+
 def first_gram(stack: Stack) -> Float[Tensor, "d d"]:
     """Return ``W₁ᵀW₁`` of a stack of one network, in double precision.
 

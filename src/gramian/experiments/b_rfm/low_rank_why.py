@@ -12,8 +12,15 @@ from matplotlib.figure import Figure
 from gramian.core import threads
 from gramian.datasets import hermite_index, low_rank_product
 from gramian.experiments import Null, Result, at_least, at_most, experiment, positive
-from gramian.experiments.b_rfm.low_rank_fits import first_gram, fit, network, r2, share, split_rows
-from gramian.experiments.stacked import Adam, Descent
+from gramian.experiments.b_rfm.low_rank_fits import (
+    first_gram,
+    fit,
+    hermite_network,
+    r2,
+    share,
+    sign_network,
+    split_rows,
+)
 from gramian.kernels import NTK
 from gramian.report import style
 
@@ -100,7 +107,7 @@ def more_rows(spec: NoisyRows, seed: int) -> Result:
     """Fit the network and the NTK of Fig. 16a with some number of rows."""
     X, Y, X_test, Y_test = split_rows(low_rank_product(spec.n + spec.test, spec.d, spec.noise, seed), spec.n)
     with threads(1):
-        stack = network(X, Y, (spec.width,), Descent(0.1), epochs=spec.epochs, seed=seed, first_std=1e-3)
+        stack = sign_network(X, Y, spec.width, spec.epochs, seed)
         ntk = r2(fit(NTK(1), X, Y).predict(X_test, batch_invariant=False), Y_test)
         found = {
             "share": share(first_gram(stack), 2),
@@ -166,5 +173,5 @@ def by_width(spec: HermiteWidth, seed: int) -> Result:
     """Train the network of Fig. 16d with one width."""
     X, Y, *_ = split_rows(hermite_index(spec.n + 1, spec.d, seed), spec.n)
     with threads(1):
-        stack = network(X, Y, (spec.width,), Adam(1e-2), epochs=spec.epochs, seed=seed)
+        stack = hermite_network(X, Y, spec.width, spec.epochs, seed)
         return Result({f"train/{spec.width}": r2(stack.outputs(X.float())[0], Y)})

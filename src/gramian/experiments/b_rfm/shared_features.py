@@ -98,6 +98,7 @@ def matched_and_crossed(
     return matched, crossed
 
 
+STAND_IN = "pairs of classes of MNIST and CIFAR-10 in place of CelebA"
 _FIG_1 = (
     ("lipstick", 0.9053, 0.9162),
     ("eyebrows", 0.7571, 0.7811),
@@ -223,7 +224,7 @@ _PAPER = NetworkTraining()
     claims=_claims(),
     draw=draw,
     cost=_cost,
-    setting="pairs of classes of MNIST and CIFAR-10 in place of CelebA",
+    setting=STAND_IN,
 )
 def features(spec: PairTasks, seed: int) -> Result:
     """Train both models on every task; return their agreement on each, and between tasks."""

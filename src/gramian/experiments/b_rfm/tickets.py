@@ -17,7 +17,7 @@ from gramian.datasets import unit_rows
 from gramian.experiments.b_rfm.grokking import Marked, marked_rows
 from gramian.experiments.b_rfm.picture_data import tensors, two_classes
 from gramian.experiments.b_rfm.picture_models import learn, predictor, ridge_fit, scores
-from gramian.experiments.b_rfm.shared_features import NAMES
+from gramian.experiments.b_rfm.shared_features import NAMES, STAND_IN
 from gramian.experiments.claims import Claim, Null, at_least, at_most, positive, unavailable
 from gramian.experiments.registry import Result, experiment
 from gramian.report import style
@@ -77,9 +77,6 @@ def refit_accuracy(
     return scores(predictor(machine), test[0][:, kept].contiguous(), test[1])
 
 
-_STAND_IN = "pairs of classes of MNIST and CIFAR-10 in place of CelebA"
-
-
 def _claims() -> tuple[Claim, ...]:
     missing = "CelebA is not among the available data; pairs of classes replace its attributes"
     claims: list[Claim] = []
@@ -88,7 +85,7 @@ def _claims() -> tuple[Claim, ...]:
             claims.append(unavailable(f"celeba/{task}/{key}", missing, paper=value, label=f"CelebA, {task}: {key}"))
     tasks = {f"{data}/{a}-{b}": words for data in ("mnist", "cifar10") for (a, b), words in NAMES[data].items()}
     for key, words in (tasks | {"star": "planes and trucks with a star"}).items():
-        stand_in = "planes and trucks with a star in place of CelebA" if key == "star" else _STAND_IN
+        stand_in = "planes and trucks with a star in place of CelebA" if key == "star" else STAND_IN
         claims += [
             positive(
                 f"{key}/gain", "“a consistent increase in performance” by pruning",

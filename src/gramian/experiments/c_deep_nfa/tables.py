@@ -107,9 +107,13 @@ def main_effects(
     }
 
 
+def _small_rates(rank: int) -> Mapping[str, float]:
+    return FULL_RANK_RATE if rank == 20 else SMALL_RATE
+
+
 def specs(rank: int) -> dict[str, list[TableColumn]]:
     """Return the specs of all scales of one table."""
-    rate = FULL_RANK_RATE if rank == 20 else SMALL_RATE
+    rate = _small_rates(rank)
     paper = [
         TableColumn(rank, name, (depth,), PAPER_RATE[name], PAPER_EPOCHS + LAST_EPOCHS)
         for name in ("gdm", "gd", "sgd", "sgdm", "adam")
@@ -178,7 +182,7 @@ def claims(rank: int) -> list[Claim]:
 
 
 def _small_setting(rank: int, name: str) -> str:
-    rate = (FULL_RANK_RATE if rank == 20 else SMALL_RATE)[name]
+    rate = _small_rates(rank)[name]
     return "" if rate == PAPER_RATE[name] else f"rate {rate:g} in place of {PAPER_RATE[name]:g}"
 
 
