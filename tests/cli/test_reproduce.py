@@ -51,6 +51,7 @@ def test_a_run_writes_records_verdicts_and_page_and_is_not_repeated(run, tmp_pat
     assert listed[1]["scales"] == {"smoke": 4, "small": 4, "paper": 4}
     assert listed[1]["verdict"]["close"] == 4
     assert listed[1]["seeds"]["small"] == {"declared": 2, "run": 1}
+    assert listed[1]["cells"]["small"] == {"declared": 4, "run": 2}
     assert listed[2]["verdict"] == {}
     assert "6 reproduced" not in run("--list", "--paper", "Y").output
 
@@ -72,7 +73,16 @@ def test_the_plan_names_missing_cells_with_hours(run, known):
     assert others == [entry for entry in work if entry["experiment"] != "x/twin"]
     text = run("x/twin", "--plan").output
     assert "1/2" in text
-    assert "hours of one core are known" in text
+    assert "hours of one core are recorded or estimated" in text
+    assert json.loads(run("x/twin", "--plan", "--scale", "small", "--seeds", 1, "--json").stdout) == []
+    assert run("x/twin", "--plan", "--scale", "small", "--seeds", 3, "--json").stdout.count('"missing": 2') == 1
+
+
+@pytest.mark.parametrize("limit", ["0", "-1", "nan"])
+def test_a_time_limit_is_a_positive_number_of_seconds(run, limit):
+    found = run("x/twin", "--time-limit", limit)
+    assert found.exit_code == 2
+    assert "--time-limit" in found.output
 
 
 def test_a_withheld_verdict_is_explained_once_for_its_column(run, known):

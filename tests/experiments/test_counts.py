@@ -99,3 +99,16 @@ def test_the_former_counts_are_those_of_the_audit():
     reproduced = sum(row.outcomes.get("reproduced", 0) for row in rows if row.group != "explanations")
     assert reproduced == pytest.approx(353, abs=0)
     assert group_of("c/fig6-why") == "explanations"
+
+
+def test_the_table_has_as_many_printed_numbers_as_the_sentence():
+    claims = (
+        between("distance", 0.0, 1.0, "law", null=Null(9.0, "a constant"), kind="printed number"),
+        number("one", 1.0, 0.1, "law", column="distance"),
+        number("two", 1.0, 0.1, "law", null=Null(9.0, "a constant"), scales=("smoke",)),
+        number("two", 1.0, 0.2, "law", null=Null(9.0, "a constant"), scales=("paper",)),
+    )
+    entries = found(toy(claims=claims), one=1.0, two=1.0, distance=0.5)
+    (row,) = [row for row in count_rows(entries) if row.kind == "printed number"]
+    assert row.outcomes == {"reproduced": 2}
+    assert summary(entries).startswith("Of 2 printed numbers, 2 are judged")

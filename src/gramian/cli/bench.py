@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from gramian.cli.options import Seconds
+
 # Copies of what gramian.bench has, whose import is slow; a test compares them.
 _TIME_LIMIT = 600.0
 _HALVED = ("uci-small", "grinsztajn-reg", "grinsztajn-clf")
@@ -53,7 +55,7 @@ def bench() -> None:
 @click.option(
     "--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Worker processes, of one thread each."
 )
-@click.option("--time-limit", type=float, default=_TIME_LIMIT, show_default=True, help="Limit of one fit in seconds.")
+@click.option("--time-limit", type=Seconds(), default=_TIME_LIMIT, show_default=True, help="Seconds of one fit.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the methods.")
 @click.option(
     "--out",

@@ -9,6 +9,8 @@ from pathlib import Path
 import click
 from click.shell_completion import CompletionItem
 
+from gramian.cli.options import Seconds
+
 _SCALES = ("smoke", "small", "paper")
 """Those of :mod:`gramian.experiments.registry`."""
 
@@ -43,7 +45,7 @@ def _complete_id(ctx: click.Context, param: click.Parameter, incomplete: str) ->
 )
 @click.option(
     "--time-limit",
-    type=float,
+    type=Seconds(),
     default=math.inf,
     help="Seconds after which a cell counts as failed; by default no limit.",
 )
@@ -116,7 +118,7 @@ def reproduce(
     if only_list:
         print_list(console, chosen, store, as_json)
     elif only_plan:
-        print_plan(console, chosen, store, _SCALES[1:] if scale is None else (scale,), as_json)
+        print_plan(console, chosen, store, _SCALES[1:] if scale is None else (scale,), seeds, as_json)
     elif not chosen:
         raise ValueError("there are no experiments")
     elif only_shows:

@@ -17,7 +17,7 @@ from gramian.experiments.cell import cells
 from gramian.experiments.plan import plan
 from gramian.experiments.registry import SCALES, Experiment
 from gramian.experiments.store import ExperimentStore
-from gramian.experiments.verdict import Findings, count, findings
+from gramian.experiments.verdict import count, findings
 
 
 def print_list(console: Console, chosen: Sequence[Experiment], store: ExperimentStore, as_json: bool) -> None:
@@ -25,13 +25,15 @@ def print_list(console: Console, chosen: Sequence[Experiment], store: Experiment
     rows: list[dict[str, Any]] = []
     for experiment in chosen:
         found = findings(experiment, store)
+        progress = {scale: _progress(experiment, store, scale) for scale in SCALES}
         rows.append(
             {
                 "id": experiment.id,
                 "paper": experiment.paper,
                 "title": experiment.title,
-                "scales": {s: len(cells(experiment, s)) for s in SCALES},
-                "seeds": {s: {"declared": _declared(experiment, s), "run": _seeds(found, s)} for s in SCALES},
+                "scales": {scale: entry["cells"]["declared"] for scale, entry in progress.items()},
+                "cells": {scale: entry["cells"] for scale, entry in progress.items()},
+                "seeds": {scale: entry["seeds"] for scale, entry in progress.items()},
                 "ran": list(found.records),
                 "verdict": count(found.best) if found.records else {},
             }
@@ -45,7 +47,7 @@ def print_list(console: Console, chosen: Sequence[Experiment], store: Experiment
         console.print(_table(list(group)))
         console.print()
     console.print(
-        f"cells, and seeds run/declared, at the scales {', '.join(SCALES)}; gramian reproduce ID --scale SCALE runs",
+        f"cells and seeds run/declared at the scales {', '.join(SCALES)}; gramian reproduce ID --scale SCALE runs",
         style="dim",
     )
 
@@ -56,8 +58,10 @@ def _table(rows: Sequence[dict[str, Any]]) -> Table:
         table.add_column(name, no_wrap=name == "id")
     for row in rows:
         verdict = ", ".join(f"{n:,} {outcome}" for outcome, n in row["verdict"].items())
-        sizes = " · ".join(f"{row['scales'][scale]:,}" for scale in SCALES)
-        seeds = " · ".join(f"{row['seeds'][s]['run']}/{row['seeds'][s]['declared']}" for s in SCALES)
+        sizes, seeds = (
+            " · ".join(f"{row[key][scale]['run']:,}/{row[key][scale]['declared']:,}" for scale in SCALES)
+            for key in ("cells", "seeds")
+        )
         table.add_row(
             row["id"], Text(row["title"]), sizes, seeds, Text(verdict or "not run", style="" if verdict else "dim")
         )
@@ -65,10 +69,15 @@ def _table(rows: Sequence[dict[str, Any]]) -> Table:
 
 
 def print_plan(
-    console: Console, chosen: Sequence[Experiment], store: ExperimentStore, scales: Sequence[str], as_json: bool
+    console: Console,
+    chosen: Sequence[Experiment],
+    store: ExperimentStore,
+    scales: Sequence[str],
+    seeds: int | None,
+    as_json: bool,
 ) -> None:
     """Print the work that has not run, cheapest first, with the sum of the hours so far."""
-    work = plan(chosen, store, scales)
+    work = plan(chosen, store, scales, seeds)
     if as_json:
         emit([asdict(entry) for entry in work])
         return
@@ -89,12 +98,16 @@ def print_plan(
     missing = sum(entry.missing for entry in work)
     guessed = sum(entry.hours or 0.0 for entry in work if entry.source == "guessed")
     more = f", {guessed:.1f} more are guessed from cells of another scale" if guessed else ""
-    console.print(f"{missing:,} cells have not run; {total:.1f} hours of one core are known{more}")
+    console.print(f"{missing:,} cells have not run; {total:.1f} hours of one core are recorded or estimated{more}")
 
 
-def _declared(experiment: Experiment, scale: str) -> int:
-    return max((experiment.declared_seeds(spec, scale) for spec in experiment.specs[scale]), default=0)
-
-
-def _seeds(found: Findings, scale: str) -> int:
-    return len({record["seed"] for record in found.records.get(scale, ()) if not record["error"]})
+def _progress(experiment: Experiment, store: ExperimentStore, scale: str) -> dict[str, dict[str, int]]:
+    """Return the numbers of cells and seeds that ran and are declared; a seed has run when all of its cells have."""
+    wanted = cells(experiment, scale)
+    finished = {key for key, record in store.find(wanted).items() if not record["error"]}
+    seeds = {cell.seed for cell in wanted}
+    waiting = {cell.seed for cell in wanted if cell.key not in finished}
+    return {
+        "cells": {"declared": len(wanted), "run": len(finished)},
+        "seeds": {"declared": len(seeds), "run": len(seeds - waiting)},
+    }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 
 from gramian.display import Column, Entry, Table
@@ -14,8 +14,8 @@ from gramian.experiments.verdict import (
     CANNOT_RUN,
     CLOSE,
     IN_COLUMN,
-    JUDGED,
     NOT_DECIDABLE,
+    NOT_JUDGED,
     NOT_RUN,
     OUTCOMES,
     REPRODUCED,
@@ -47,11 +47,29 @@ class CountRow:
     outcomes: Mapping[str, int]
 
 
+def single_verdicts(found: Findings) -> list[Verdict]:
+    """Return the best verdicts, one for each number or statement.
+
+    A number that is judged in a column has its outcome, and the column itself is left out. Of two claims of one kind
+    about the same number, each at a scale of its own, the one whose scale has not run is left out.
+    """
+    best = found.best
+    columns = {verdict.claim.column for verdict in best if verdict.claim.column}
+    outcomes = {verdict.claim.key: verdict.outcome for verdict in best if verdict.claim.key in columns}
+    judged = {(verdict.claim.key, verdict.claim.kind) for verdict in best if verdict.outcome != NOT_JUDGED}
+    return [
+        replace(verdict, outcome=outcomes[verdict.claim.column]) if verdict.outcome == IN_COLUMN else verdict
+        for verdict in best
+        if verdict.claim.key not in columns
+        and (verdict.outcome != NOT_JUDGED or (verdict.claim.key, verdict.claim.kind) not in judged)
+    ]
+
+
 def count_rows(found: Iterable[Findings]) -> list[CountRow]:
-    """Count the best verdicts by group, kind and scale."""
+    """Count the verdicts by group, kind and scale; a number in a column has its outcome, the column is not counted."""
     groups: dict[tuple[str, str, str], list[Verdict]] = {}
     for entry in found:
-        for verdict in entry.best:
+        for verdict in single_verdicts(entry):
             scale = "" if verdict.ours is None else verdict.scale
             groups.setdefault((group_of(verdict.experiment), verdict.claim.kind, scale), []).append(verdict)
     scales = ("", *SCALES)
@@ -93,23 +111,21 @@ def markdown(table: Table) -> str:
 
 
 def _printed_numbers(found: Iterable[Findings]) -> list[Verdict]:
-    """Return the printed numbers of the papers, without explanations and without columns as a whole."""
-    best = [verdict for entry in found if not entry.experiment.id.endswith("-why") for verdict in entry.best]
-    printed = [verdict for verdict in best if verdict.claim.kind == "printed number"]
-    columns = {(verdict.experiment, verdict.claim.column) for verdict in printed if verdict.claim.column}
-    return [v for v in printed if v.claim.column or (v.experiment, v.claim.key) not in columns]
+    """Return the verdicts on printed numbers of the papers, without explanations."""
+    papers = (entry for entry in found if not entry.experiment.id.endswith("-why"))
+    return [v for entry in papers for v in single_verdicts(entry) if v.claim.kind == "printed number"]
 
 
 def summary(found: Iterable[Findings]) -> str:
     """Return sentences about the printed numbers: how many of all are judged, their outcomes, and the others."""
     numbers = _printed_numbers(found)
-    alone = [v for v in numbers if not v.claim.column and v.outcome in JUDGED and v.scale == SCALES[-1]]
-    inside = [v for v in numbers if v.claim.column and v.outcome == IN_COLUMN]
-    judged = len(alone) + len(inside)
-    share = f" ({judged / len(numbers):.0%} of all)" if numbers else ""
+    judged = [verdict for verdict in numbers if verdict.judged and verdict.scale == SCALES[-1]]
+    inside = [verdict for verdict in judged if verdict.claim.column]
+    alone = [verdict for verdict in judged if not verdict.claim.column]
+    share = f" ({len(judged) / len(numbers):.0%} of all)" if numbers else ""
     parts = ", ".join(f"{n:,} {outcome}" for outcome, n in count(alone).items())
     text = (
-        f"Of {len(numbers):,} printed numbers, {judged:,} are judged at the paper's size{share}: "
+        f"Of {len(numbers):,} printed numbers, {len(judged):,} are judged at the paper's size{share}: "
         f"{len(inside):,} in their columns and {len(alone):,} alone{f' ({parts})' if parts else ''}"
     )
     others = {
@@ -117,23 +133,15 @@ def summary(found: Iterable[Findings]) -> str:
         "cannot run here": sum(v.outcome == CANNOT_RUN for v in numbers),
         "are not decidable": sum(v.outcome == NOT_DECIDABLE for v in numbers),
     }
-    others["ran at a smaller size or with a part of their column only"] = len(numbers) - judged - sum(others.values())
+    left = len(numbers) - len(judged)
+    others["ran at a smaller size or with a part of their column only"] = left - sum(others.values())
     rest = ", ".join(f"{n:,} {why}" for why, n in others.items() if n)
-    return f"{text}. Of the other {len(numbers) - judged:,}, {rest}" if rest else text
+    return f"{text}. Of the other {left:,}, {rest}" if rest else text
 
 
 def printed_outcomes(found: Iterable[Findings]) -> dict[str, int]:
-    """Count the judged printed numbers of the papers by outcome, at any size; a number of a column has the column's."""
-    outcomes: list[str] = []
-    for entry in found:
-        if entry.experiment.id.endswith("-why"):
-            continue
-        best = [verdict for verdict in entry.best if verdict.claim.kind == "printed number"]
-        columns = {verdict.claim.column for verdict in best if verdict.claim.column}
-        of_column = {verdict.claim.key: verdict.outcome for verdict in entry.best}
-        outcomes += [verdict.outcome for verdict in best if verdict.judged and verdict.claim.key not in columns]
-        outcomes += [of_column[verdict.claim.column] for verdict in best if verdict.outcome == IN_COLUMN]
-    return {outcome: outcomes.count(outcome) for outcome in OUTCOMES if outcome in outcomes}
+    """Count the judged printed numbers of the papers by outcome, at any size."""
+    return count(verdict for verdict in _printed_numbers(found) if verdict.judged)
 
 
 def agreement(found: Iterable[Findings]) -> str:

@@ -22,7 +22,7 @@ class PlannedWork:
     ----------
     experiment, scale : str
     missing, all : int
-        Cells that have not run, and all cells of the scale with the declared seeds.
+        Cells that have not run, and all cells of the scale.
     hours : float or None
         Expected hours of one core; None if they are unknown.
     source : str
@@ -38,14 +38,19 @@ class PlannedWork:
     source: str
 
 
-def plan(experiments: Iterable[Experiment], store: ExperimentStore, scales: Sequence[str]) -> list[PlannedWork]:
-    """Return the work that is missing, cheapest first; work whose duration is guessed or unknown comes last."""
-    found = [work for e in experiments for scale in scales if (work := _work(e, store, scale)) is not None]
+def plan(
+    experiments: Iterable[Experiment], store: ExperimentStore, scales: Sequence[str], seeds: int | None = None
+) -> list[PlannedWork]:
+    """Return the work that is missing, cheapest first; work whose duration is guessed or unknown comes last.
+
+    `seeds` is the number of seeds, None for those that each experiment declares.
+    """
+    found = [work for e in experiments for scale in scales if (work := _work(e, store, scale, seeds)) is not None]
     return sorted(found, key=lambda w: (w.hours is None, w.source == "guessed", w.hours or 0.0, w.experiment, w.scale))
 
 
-def _work(experiment: Experiment, store: ExperimentStore, scale: str) -> PlannedWork | None:
-    wanted = cells(experiment, scale)
+def _work(experiment: Experiment, store: ExperimentStore, scale: str, seeds: int | None) -> PlannedWork | None:
+    wanted = cells(experiment, scale, seeds)
     finished = {key for key, record in store.find(wanted).items() if not record["error"]}
     waiting = [cell for cell in wanted if cell.key not in finished]
     if not waiting:

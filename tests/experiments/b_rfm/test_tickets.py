@@ -1,9 +1,10 @@
 """Fig. 6: training again on some pixels."""
 
+import pytest
 import torch
 
 from gramian.experiments.b_rfm.picture_models import predictor, ridge_fit, scores
-from gramian.experiments.b_rfm.tickets import RIDGE, Ticket, refit_accuracy, ticket_rows
+from gramian.experiments.b_rfm.tickets import RIDGE, Ticket, gains, refit_accuracy, ticket_rows
 
 
 def test_a_refit_on_all_columns_is_the_plain_kernel_and_on_useless_ones_is_chance():
@@ -19,3 +20,10 @@ def test_a_refit_on_all_columns_is_the_plain_kernel_and_on_useless_ones_is_chanc
 def test_the_known_columns_of_the_star_decide_alone():
     rows, test, known = ticket_rows(Ticket("made", None, 40, 10, 16), seed=0)
     assert refit_accuracy(known, rows, test) == 1.0
+
+
+@pytest.mark.parametrize(("random", "gain"), [(0.6, 0.1), (0.9, -0.1)])
+def test_random_pixels_that_do_better_leave_no_gain(random, gain):
+    numbers = {"made/accuracy": 0.8, "made/rfm": 0.7, "made/random": random}
+    found = gains([{"numbers": numbers, "arrays": {"task": "made"}}])
+    assert found == pytest.approx({"made/gain over both": gain})

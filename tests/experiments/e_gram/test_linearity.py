@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gramian.experiments.e_gram.image_rows import ImageData
-from gramian.experiments.e_gram.linearity import LinearityCourse, gaps, measure_course, summarise
+from gramian.experiments.e_gram.linearity import LinearityCourse, beyond_start, measure_course, summarise
 
 
 def made_course(layers=3):
@@ -47,8 +47,20 @@ def test_a_course_is_measured_at_its_points(optimizer):
     assert measure_course(spec, 0) == course
 
 
-def test_gaps_need_both_sets():
-    one = {"numbers": {"cifar10/test": 0.5, "cifar10/TL/last": 0.6}}
-    two = {"numbers": {"cifar100/test": 0.2, "cifar100/TL/last": 0.1}}
-    assert gaps([one]) == {}
-    assert gaps([one, two]) == pytest.approx({"gap/test": 0.3, "gap/TL/last": 0.5})
+def made_record(data, test, rise, first, last):
+    """Make a record whose first and last layers have these target linearities, each ``(start, end)``."""
+    linearity = [[first[0], last[0]], [first[1], last[1]]]
+    return {
+        "spec": {"data": {"name": data}},
+        "numbers": {f"{data}/test": test, f"{data}/TL/rise": rise},
+        "arrays": {"linearity": linearity},
+    }
+
+
+def test_an_untrained_network_has_no_spread_and_leads_need_both_sets():
+    trained = made_record("cifar10", 0.5, 0.6, (0.1, 0.2), (0.15, 0.7))
+    untrained = made_record("cifar100", 0.2, 0.0, (0.1, 0.1), (0.4, 0.4))
+    assert beyond_start([trained]) == pytest.approx({"cifar10/TL/spread": 0.45})
+    assert beyond_start([trained, untrained]) == pytest.approx(
+        {"cifar10/TL/spread": 0.45, "cifar100/TL/spread": 0.0, "gap/test": 0.3, "gap/TL/rise": 0.6}
+    )

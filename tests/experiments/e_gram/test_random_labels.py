@@ -16,15 +16,17 @@ def test_the_share_of_replaced_labels_is_the_probability():
 
 
 def test_trends_of_made_records():
-    def record(p):
-        numbers = {"train": 1.0, "test": 0.5 - 0.4 * p, "TL": 0.8 - 0.3 * p, "late": 0.1 * p}
+    def record(p, start=lambda p: 0.1):
+        numbers = {"train": 1.0, "test": 0.5 - 0.4 * p, "TL": 0.8 - 0.3 * p, "TL at start": start(p), "late": 0.1 * p}
         return {"spec": {"share": p}, "numbers": {f"{p}/{key}": value for key, value in numbers.items()}}
 
     derive = papers.find("e/fig12").derive
     found = derive([record(p) for p in SHARES])
     expected = {
-        "test/order": -1.0, "TL/order": -1.0, "TL/drop": 0.225, "gap/rise": 0.3, "gap and TL": -1.0,
+        "test/order": -1.0, "rise/order": -1.0, "rise/drop": 0.225, "gap/rise": 0.3, "gap and rise": -1.0,
         "train/lowest": 1.0, "middle/late": 0.1,
     }  # fmt: skip
     assert found == pytest.approx(expected)
     assert derive([record(0.0)]) == {}
+    as_at_start = derive([record(p, start=lambda p: 0.7 - 0.3 * p) for p in SHARES])
+    assert as_at_start["rise/drop"] == pytest.approx(0.0)

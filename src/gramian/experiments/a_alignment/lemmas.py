@@ -150,13 +150,14 @@ class CovarianceShare:
     claims=(
         positive(
             "narrow",
-            "at a small width the covariance term is there: a sign",
+            "ours: at a small width the covariance term is there, so that there is something to vanish",
             label="share of the covariance term in (5), smallest width",
+            kind="side condition",
         ),
         at_most(
             "wide",
             0.1,
-            "“the width tends to infinity … the second, covariance term will tend to 0”",
+            "with the width, “the second, covariance term above will tend to 0”",
             slack=0.05,
             label="share of the covariance term in (5), largest width",
             null=Null(0.6, "the smallest width, at least"),

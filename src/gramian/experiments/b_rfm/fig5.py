@@ -118,7 +118,8 @@ def _claims() -> Iterator[Claim]:
         "large/best",
         4 / 7 - 1e-9,
         1.0,
-        "“top performing model on the majority of large tasks”: at least 4 of 7, ties counted",
+        "the top “performing model on the majority of large classification and regression tasks”: "
+        "at least 4 of 7, ties counted",
         label="share of the seven large tasks on which RFM is best",
         null=Null(1 / 7, "seven equal methods"),
         **more,

@@ -104,14 +104,20 @@ def _rademacher_claims() -> Iterator[Claim]:
                     label=f"{where}: test R² of {_NAMES[learner]} minus {_NAMES[kernel]}",
                     null=Null(0.0, "equal methods"),
                 )
-        yield number(
-            f"noise={noise}/train/nn",
-            1.0,
-            0.01,
-            "“achieved a training R² of 1”; the width is not printed, and 0.99 rounds to 1 with one digit less",
-            label=f"{where}, neural network: training R²",
-            null=Null(0.9, "a network that does not interpolate"),
-        )
+    yield number(
+        "train/nn",
+        1.0,
+        0.01,
+        "“achieved a training R² of 1”; width and noise are not printed, and 0.99 rounds to 1 with one digit less",
+        label="neural network: training R², lower of both noises",
+        null=Null(0.9, "a network that does not interpolate"),
+    )
+
+
+def lowest_fit(records: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """Return the lower training R² of the networks with both noises: the paper prints one number."""
+    found = [record["numbers"][f"noise={record['spec']['noise']}/train/nn"] for record in records]
+    return {"train/nn": min(found)} if len(found) == len(_FIG_16A) else {}
 
 
 def _draw_scores(records: Sequence[dict[str, Any]], figure: Figure) -> None:
@@ -156,6 +162,7 @@ _FIG_16A = (Rademacher(0.1), Rademacher(0.5))
     seeds={"small": 10, "paper": 10},
     claims=[*_rademacher_claims()],
     draw=_draw_scores,
+    derive=lowest_fit,
 )
 def rademacher(spec: Rademacher, seed: int) -> Result:
     """Fit all four methods, and measure the features of the two that learn them."""

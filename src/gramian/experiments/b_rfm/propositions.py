@@ -229,9 +229,9 @@ def _wide_claims(steps: Sequence[int], widths: Sequence[int], most: float) -> It
             f"slope/t={t}",
             -1.3,
             -0.35,
-            "“falls like k^(−1/2) or faster”; the mean over 20 draws of A leaves 0.1 of noise",
+            "ours, the limit has no rate in print: k^(−1/2) or faster; the mean over 20 draws of A leaves 0.1",
             label=f"t = {t}: slope of ‖BᵀB − ∇f∇fᵀ‖ / ‖∇f∇fᵀ‖ against the width",
-            kind="proved identity",
+            kind="side condition",
             null=Null(0.0, "a distance that does not vanish"),
         )
         yield at_most(

@@ -265,7 +265,8 @@ def _depth_claims() -> tuple[Claim, ...]:
             label="Network: accuracy at depth 4 minus that at depth 1", null=Null(0.1, "depth that helps"),
         ),
         positive(
-            "depth/top", "“the largest 300 pixels increase relative to the remaining pixels with increasing depth”",
+            "depth/top",
+            "“the largest 300 pixels increases relative to the remaining pixels on the diagonal with increasing depth”",
             label="Share of the largest 10 % of diag W₁ᵀW₁ at depth 4 minus that at depth 1",
         ),
     ]  # fmt: skip
@@ -308,7 +309,7 @@ def _draw_depth(records: Sequence[dict[str, Any]], figure: Figure) -> None:
     seeds={"small": 5, "paper": 1},
     claims=_depth_claims(),
     draw=_draw_depth,
-    setting=_STAND_IN,
+    setting=f"{_STAND_IN}; the network after its last epoch in place of the best of 4,000 epochs",
     small_setting=_SMALL_RATE,
     cost=lambda spec: len(spec.depths) * (spec.rows * spec.network.epochs * 0.001 + 3 * spec.rows**3 / 2e10),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -88,8 +88,10 @@ def _claims() -> tuple[Claim, ...]:
         stand_in = "planes and trucks with a star in place of CelebA" if key == "star" else STAND_IN
         claims += [
             positive(
-                f"{key}/gain", "“a consistent increase in performance” by pruning",
-                label=f"{words}: accuracy of RFM-T minus that of the RFM", setting=stand_in,
+                f"{key}/gain over both",
+                "“a consistent increase in performance” by pruning, which random pixels must not give",
+                label=f"{words}: accuracy of RFM-T minus the better of RFM and as many random pixels",
+                setting=stand_in,
             ),
             positive(
                 f"{key}/chosen", "ours: the pixels must matter, as many random ones do worse",
@@ -113,6 +115,17 @@ def _claims() -> tuple[Claim, ...]:
         ),
     ]  # fmt: skip
     return tuple(claims)
+
+
+def gains(records: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """Return what RFM-T gains over the RFM and over a kernel on as many random pixels, whichever is better."""
+    found = {}
+    for record in records:
+        task, numbers = record["arrays"]["task"], record["numbers"]
+        found[f"{task}/gain over both"] = numbers[f"{task}/accuracy"] - max(
+            numbers[f"{task}/rfm"], numbers[f"{task}/random"]
+        )
+    return found
 
 
 def draw(records: Sequence[dict[str, Any]], figure: Figure) -> None:
@@ -155,6 +168,7 @@ _PAIRS = tuple((data, pair) for data in ("mnist", "cifar10") for pair in NAMES[d
     seeds={"small": 5, "paper": 5},
     claims=_claims(),
     draw=draw,
+    derive=gains,
     cost=lambda spec: 2e-10 * (8 * spec.rows**3 + 4 * spec.rows * (3 * spec.side**2) ** 2) + 10,
 )
 def tickets(spec: Ticket, seed: int) -> Result:

@@ -117,7 +117,7 @@ experiment(
     claims=[
         positive(
             "Adam: faster minus slower",
-            "“the alignment happens for [Adam] at a slightly slower rate than for [SGD with momentum] when λ = 1e-2”",
+            "“at a slightly slower rate” for Adam than for SGD with momentum, “when λ = 10^{-2}”",
             label="Fig. 5 against Fig. 3, λ = 0.01: closed share of SGD with momentum minus Adam",
             small_setting="rate 3e-4 in place of 1e-4",
         ),

@@ -214,7 +214,7 @@ def _course_claims() -> Iterator[Claim]:
         )
     yield positive(
         "forward/polar-ahead",
-        "“although √(FACT·FACTᵀ) has nontrivial correlation; see Figure 8”: it is ahead of FACT in the first half",
+        "√(FACT·FACTᵀ) “has nontrivial correlation” (Fig. 8): it is ahead of FACT in the first half",
         label="forward: √(FACT·FACTᵀ) minus FACT over the first half",
     )
 

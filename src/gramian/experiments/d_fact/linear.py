@@ -118,7 +118,7 @@ _DEPTHS = (2, 3, 4, 5)
             at_least(
                 f"agop/{depth}",
                 0.99,
-                "“AGOP^(1/L) has cosine similarity close to 1”",
+                "AGOP^(1/L) “has cosine similarity close to 1”",
                 slack=0.01,
                 label=f"L = {depth}: cosine of AGOP^(1/L) with W₁ᵀW₁",
                 null=Null(0.74, "an untrained network"),

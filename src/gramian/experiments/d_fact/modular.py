@@ -132,7 +132,7 @@ def _draw_grokking(records: Sequence[dict[str, Any]], figure: Figure) -> None:
             at_least(
                 f"delay/{name}",
                 3.0,
-                "“delayed generalisation”: several rounds at full training accuracy and less than half test accuracy",
+                "“delayed generalization”: several rounds at full training accuracy and less than half test accuracy",
                 label=f"{title}: rounds from 99 % training to 50 % test accuracy",
                 null=Null(0.0, "no delay"),
             )

@@ -183,7 +183,7 @@ def low_signal(records: Sequence[Mapping[str, Any]]) -> dict[str, float]:
         *(
             positive(
                 f"{fraction:g}/gain",
-                "“with this update [without averaging] was unstable and the method often did not converge”: a sign",
+                "without averaging, FACT-RFM “was unstable and the method often did not converge”: a sign",
                 label=f"{fraction:.0%} of the table: test accuracy with averaging minus without, last round",
                 scales=("small", "paper") if fraction > _HALF else ("paper",),
             )

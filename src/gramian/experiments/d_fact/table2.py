@@ -123,7 +123,7 @@ def _statements() -> Iterator[Claim]:
         else:
             yield positive(
                 f"{key}/lead",
-                "“FACT and its symmetrization are better correlated than AGOP and eNFA and their square roots”",
+                "“FACT and its symmetrization are better correlated … than both AGOP and eNFA and their square roots”",
                 label=f"{where}: lead of FACT, by the worse of its two forms",
                 scales=tuple(found),
                 printed_key=f"{as_printed}/lead" if few else "",
@@ -131,7 +131,7 @@ def _statements() -> Iterator[Claim]:
             )
         yield positive(
             f"{key}/root",
-            "“without square root both are less correlated”",
+            "“without square root are both less correlated”",
             label=f"{where}: gain by the square root, minimum of AGOP and eNFA",
             scales=tuple(found),
             printed_key=f"{as_printed}/root" if few else "",

@@ -187,10 +187,10 @@ def stationarity(spec: Law, seed: int) -> Result:
         _equal(
             "negative part",
             1e-10,
-            "“positive semi-definite when k is non-increasing” should be non-decreasing, such as exp(t)",
+            "“positive semi-definite when the function k is non-increasing” should be non-decreasing, such as exp(t)",
             "Negative part of the smallest eigenvalue of FACT·M relative to the largest, k = exp(t)",
             misprint=(
-                "“non-increasing” should be “non-decreasing”: with k = exp(−t) the matrix has negative eigenvalues"
+                "“non-increasing” should be non-decreasing: with k = exp(−t) the matrix has negative eigenvalues"
             ),
             printed_key="negative part/printed",
         ),

@@ -115,7 +115,7 @@ def _beta_claims() -> Iterator[Claim]:
         yield at_least(
             f"{data}/error/order",
             0.6,
-            "“lower β values achieve significantly lower reconstruction errors”; three reversed pairs of 15 give 0.6",
+            "lower values of β “achieve significantly lower reconstruction errors”; three of 15 pairs reversed: 0.6",
             slack=0.2,
             label=f"{name}: order of the reconstruction error over β",
             null=_NO_ORDER,
@@ -131,7 +131,7 @@ def _beta_claims() -> Iterator[Claim]:
             )
         yield positive(
             f"{data}/rise",
-            "“in contrast, moderate to high β values maintain relatively stable or slightly increasing TL”",
+            "moderate to high values of β “maintain relatively stable or slightly increasing TL”",
             label=f"{name}: increase of target linearity after the first epochs, β = 0.05 minus β = 5",
         )
     yield at_most(
@@ -246,7 +246,7 @@ def _draw_interpolations(records: Sequence[Mapping[str, Any]], figure: Figure) -
         at_least(
             "error/order",
             0.6,
-            "ours: target linearity falls with β (B.6), so the error rises; three reversed pairs of 15 give 0.6",
+            "ours: target linearity falls with β (B.6), so the error rises; three of 15 pairs reversed: 0.6",
             slack=0.2,
             label="order of the interpolation error over β",
             null=_NO_ORDER,

@@ -163,13 +163,13 @@ def _claims() -> Iterator[Claim]:
         )
         yield positive(
             f"rise/second/{decay:g}",
-            f"“as grokking emerges, the TL of the second layer increases sharply”{_SEEN}",
+            f"“as grokking emerges, the TL of the second layer … increases sharply”{_SEEN}",
             label=f"λ = {decay:g}: rise of layer 2's TL from 99 % training to 90 % test accuracy",
             scales=scales,
         )
         yield negative(
             f"gap/{decay:g}",
-            f"“the gap between the second and last layers narrows”{_SEEN}",
+            f"“the gap between the second and last layers … narrows”{_SEEN}",
             label=f"λ = {decay:g}: change of the gap TL₃ − TL₂ from 99 % training to 90 % test accuracy",
             scales=scales,
         )

@@ -126,7 +126,7 @@ def _task(spec: GrowthTraining, rng: torch.Generator) -> tuple[Tensor, Tensor]:
             "ratio/relu",
             0.5,
             2.0,
-            "“characterizes the leading-order behavior”: within a factor of 2 (argued before two trials were seen)",
+            "to “characterize the leading-order behavior”: within a factor of 2 (argued before two trials were seen)",
             label="ReLU: median of Theorem 3 over the measured growth, hidden layers",
             null=Null(0.0, "no relation"),
         ),

@@ -218,7 +218,8 @@ def feature_learning_equation(spec: Sizes, seed: int) -> Result:
         ),
         _identity(
             "remainder",
-            "η = 0.1: the error against η²(∇ᵀ∇ − Σ ∇ₕℓ∇ₕℓᵀ/n²), relative; “an AGOP-like term appears in the residual”",
+            "η = 0.1: the error against η²(∇ᵀ∇ − Σ ∇ₕℓ∇ₕℓᵀ/n²), relative; "
+            "“an AGOP-like term … appears within the residual”",
             most=1e-9,
         ),
     ],

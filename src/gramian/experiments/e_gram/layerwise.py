@@ -145,7 +145,7 @@ def _draw(records: Sequence[dict[str, Any]], figure: Figure) -> None:
         ),
         positive(
             "linearity/least",
-            "“an interpolating network sequentially linearizes input data toward the target”",
+            "an interpolating network “sequentially linearizes input data toward the target”",
             label="Smallest increase of TL from one layer to the next",
         ),
         positive(

@@ -147,7 +147,7 @@ def _claims() -> Iterator[Claim]:
     yield at_most(
         "share/1024",
         0.15,
-        "“‖ŷ − f*‖ alone drives the decrease”: the other term has at most a seventh of it",
+        "‖ŷ − f*‖ “alone drives the decrease”: the other term has at most a seventh of it",
         label="Width 1024: decrease of ‖y − f*‖ over the decrease of ‖y − ŷ‖",
         null=Null(0.5, "half of it"),
         scales=_PAPER,

@@ -149,7 +149,7 @@ def _draw(records: Sequence[dict[str, Any]], figure: Figure) -> None:
         at_least(
             "vcs",
             0.5,
-            "“both exhibit a high correlation”: more than a quarter of the variance",
+            "both “exhibit a high correlation”: more than a quarter of the variance",
             slack=0.1,
             label="Correlation of diag Σ VCS with diag W₁ᵀW₁",
             null=Null(0.0, "an unrelated matrix"),
@@ -157,7 +157,7 @@ def _draw(records: Sequence[dict[str, Any]], figure: Figure) -> None:
         at_least(
             "agop",
             0.5,
-            "“both exhibit a high correlation”: more than a quarter of the variance",
+            "both “exhibit a high correlation”: more than a quarter of the variance",
             slack=0.1,
             label="Correlation of diag AGOP with diag W₁ᵀW₁",
             null=Null(0.0, "an unrelated matrix"),

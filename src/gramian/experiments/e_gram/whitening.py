@@ -29,6 +29,10 @@ DATA = ("mnist", "cifar10", "cifar100")
 _METHODS = {"plain": "SGD", "whitened": "Gram-whitened SGD", "kept": "Gram matrices kept (control)"}
 _COLOURS = {"plain": style.INK, "whitened": style.BLUE, "kept": style.GREY}
 _DEGRADED = Null(-0.05, "a clear loss, as expected if the Gram matrix did not contain the signal: five points")
+_EXACT = "the exact polar factor in place of Newton–Schulz steps"
+_CLASSES = {"cifar100": 100}  # of the other sets: 10
+_LEARNED = 2
+"""Multiple of chance that plain training must reach: two networks that learned nothing are equally good too."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +98,8 @@ def compare_methods(records: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     """Return, for each data set, whitened minus plain accuracy (:func:`level`), each at its best rate, and their ratio.
 
     Also the first epoch in which whitened training is as good as the best epoch of plain training (one more than there
-    are epochs if it never is), and the loss of the control.
+    are epochs if it never is), and the loss of the control. Data sets on which plain training learns nothing are left
+    out.
     """
     found: dict[str, float] = {}
     for data in dict.fromkeys(record["spec"]["data"]["name"] for record in records):
@@ -105,6 +110,8 @@ def compare_methods(records: Sequence[Mapping[str, Any]]) -> dict[str, float]:
                 best[spec["method"]] = curve
         if {"plain", "whitened"} <= set(best):
             plain, whitened = best["plain"], best["whitened"]
+            if level(plain) < _LEARNED / _CLASSES.get(data, 10):
+                continue
             reached = [epoch for epoch, value in enumerate(whitened, 1) if value >= max(plain)]
             found[f"{data}/gap"] = level(whitened) - level(plain)
             found[f"{data}/ratio"] = level(whitened) / level(plain)
@@ -146,6 +153,7 @@ def _mlp_claims() -> Iterator[Claim]:
             slack=0.01,
             label=f"{NAMES[data]}: test accuracy, whitened minus plain",
             null=_DEGRADED,
+            small_setting="one rate in place of the best of four",
         )
     yield at_least(
         "cifar100/ratio",
@@ -154,6 +162,7 @@ def _mlp_claims() -> Iterator[Claim]:
         slack=0.05,
         label="CIFAR-100: test accuracy, whitened over plain",
         null=Null(0.75, "a quarter of the accuracy lost"),
+        small_setting="the best of two rates in place of four",
     )
     yield at_most(
         "cifar10/epochs",
@@ -228,7 +237,7 @@ _PAPER_RATES = dict.fromkeys(DATA, (0.1, 0.05, 0.01, 0.005))
     },
     seeds={"small": 5, "paper": 5},
     claims=[*_mlp_claims()],
-    small_setting="one rate on MNIST and CIFAR-10 in place of the best of four",
+    setting=_EXACT,
     draw=draw_accuracies,
     derive=compare_methods,
     cost=estimate_seconds,
@@ -260,7 +269,7 @@ def _cnn_specs(epochs: int, **data: Any) -> tuple[WhitenedTraining, ...]:
     },
     seeds={"small": 5, "paper": 5},
     claims=[*_cnn_claims()],
-    setting="3 × 3 kernels, as in the authors' code, in place of 2 × 2",
+    setting=f"3 × 3 kernels, as in the authors' code, in place of 2 × 2; {_EXACT}",
     draw=draw_accuracies,
     derive=compare_methods,
     cost=estimate_seconds,
