@@ -134,3 +134,11 @@ def test_without_transformers_the_extra_is_named(run, tmp_path, monkeypatch):
     (tmp_path / "t.txt").write_text("a\n")
     monkeypatch.setitem(__import__("sys").modules, "transformers", None)
     refused(run("net", "--data", "t.txt"), "gramian[hf]", "leave data out")
+
+
+def test_prefixes_are_left_out_of_the_names_of_weights(run):
+    torch.save({"state_dict": {f"module.{key}": value for key, value in weights(9).items()}}, "wrapped.pt")
+    same(record(run("wrapped.pt", "--json"))["layers"], inspect_weights("step-9.pt").rows)
+    expected = inspect_weights("step-9.pt", initial="step-0.pt").rows
+    same(record(run("step-0.pt", "wrapped.pt", "--json"))["layers"], expected)
+    assert "'module.' (DataParallel) left out of the names" in run("wrapped.pt").stdout

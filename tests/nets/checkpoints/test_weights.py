@@ -129,3 +129,60 @@ def test_a_checkpoint_of_several_gigabytes(tmp_path):
     grown, count, low, high = peak(write_sparse_folder(tmp_path, shapes, 4))
     assert (count, low, high) == (48, 1, 1)
     assert grown < 3 * 131_000, f"{grown} kB"
+
+
+def network(seed):
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        return nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2))
+
+
+def prefixed(prefix, weights):
+    return {prefix + key: value for key, value in weights.items()}
+
+
+def changes(report):
+    return [(row["weight_change"], row["nfm_cos"]) for row in report.rows]
+
+
+@pytest.mark.parametrize("prefix", ["module.", "_orig_mod.", "module._orig_mod.", "_orig_mod.module."])
+@pytest.mark.parametrize("suffix", ["pt", "safetensors"])
+def test_prefixes_of_wrappers_are_left_out_of_the_names(prefix, suffix, tmp_path):
+    one, two = (network(seed).state_dict() for seed in (0, 1))
+    path, wrapped = tmp_path / f"w.{suffix}", prefixed(prefix, one)
+    if suffix == "pt":
+        torch.save({"state_dict": wrapped}, path)
+    else:
+        save_file(wrapped, path)
+    expected = inspect_weights(one, initial=two)
+    for given in (path, wrapped):
+        found = inspect_weights(given, initial=two)
+        assert found.layers == ["0", "2"]
+        assert set(found.skipped) == set(expected.skipped)
+        assert changes(found) == changes(expected)
+        assert found.rows[0]["balancedness"] == expected.rows[0]["balancedness"]
+        assert any("left out of the names" in note for note in found.settings["notes"])
+    back = inspect_weights(two, initial=path)
+    assert changes(back) == changes(inspect_weights(two, initial=one))
+    assert any(note.startswith(f"{path.name}: ") and "left out" in note for note in back.settings["notes"])
+
+
+def test_a_prefix_of_the_network_itself_stays_and_is_matched():
+    one, two = (network(seed).state_dict() for seed in (0, 1))
+    lightning = prefixed("model.", one) | {"criterion.weight": torch.ones(2)}
+    assert inspect_weights(lightning).layers == ["model.0", "model.2"]
+    found = inspect_weights(lightning, initial=two, layers="model.*")
+    assert found.layers == ["model.0", "model.2"]
+    assert changes(found) == changes(inspect_weights(one, initial=two))
+    assert changes(inspect_weights(two, initial=lightning)) == changes(inspect_weights(two, initial=one))
+    own = {"module.0.weight": torch.eye(3), "head.weight": torch.eye(3)}
+    assert inspect_weights(own).layers == ["module.0", "head"]
+    twice = {"module.a.weight": torch.eye(2), "module._orig_mod.a.weight": torch.eye(2)}
+    assert inspect_weights(twice).layers == ["module.a", "module._orig_mod.a"]
+    with pytest.raises(ValueError, match="none of the layers"):
+        inspect_weights(one, initial={"other.weight": torch.eye(3)})
+
+
+def test_a_wrapped_module_has_the_numbers_of_the_module():
+    found, expected = (inspect_weights(model).rows for model in (nn.DataParallel(network(0)), network(0)))
+    assert found[0]["balancedness"] == expected[0]["balancedness"] > 0

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import torch
@@ -35,7 +35,7 @@ _DTYPES: dict[str, torch.dtype] = {
 class WeightSource(ABC):
     """Tensors by name, of which :meth:`tensor` reads one; nothing else is held in memory."""
 
-    in_order: ClassVar[bool] = False
+    in_order: bool = False
     """True where tensors are in the order of the network; files sort them by name."""
 
     @abstractmethod
@@ -86,6 +86,33 @@ class StateDictSource(WeightSource):
 
     def tensor(self, name: str) -> Tensor:
         return self._weights[name].detach().cpu()
+
+
+class RenamedSource(WeightSource):
+    """The tensors of another source under other names, given as new name → name in that source.
+
+    >>> source = RenamedSource(StateDictSource({"module.a": torch.zeros(2, 3)}), {"a": "module.a"})
+    >>> source.names(), source.shape("a")
+    (['a'], (2, 3))
+    """
+
+    def __init__(self, source: WeightSource, names: Mapping[str, str]) -> None:
+        self._source, self._names, self.in_order = source, dict(names), source.in_order
+
+    def names(self) -> list[str]:
+        return list(self._names)
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        return self._source.shape(self._names[name])
+
+    def dtype(self, name: str) -> str:
+        return self._source.dtype(self._names[name])
+
+    def is_float(self, name: str) -> bool:
+        return self._source.is_float(self._names[name])
+
+    def tensor(self, name: str) -> Tensor:
+        return self._source.tensor(self._names[name])
 
 
 @dataclass(frozen=True)

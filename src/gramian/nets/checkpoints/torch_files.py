@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import pickle
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
 
 from gramian.core.paths import check_exists
 
+Value = TypeVar("Value")
+
 _STATE_DICT_KEYS = ("state_dict", "model_state_dict", "model", "module", "net", "network", "weights")
 """Keys under which training loops store the weights, in the order in which they are tried."""
-_COMPILED = "_orig_mod."
+_COMPILED, _PARALLEL = "_orig_mod.", "module."
 _DATA = "data goes to --data of the command, and to data= in Python"
 _OTHERS = {".gramian": "gramian report MODEL shows a model of gramian's"} | dict.fromkeys(
     (".csv", ".tsv", ".parquet", ".npz", ".npy", ".txt"), _DATA
@@ -103,7 +105,7 @@ def fit_weights(model: nn.Module, weights: Mapping[str, Tensor], name: object, *
     "'module.' (DataParallel) left out of the names"
     """
     expected = model.state_dict()
-    fitting, note = _renamed(dict(weights), list(expected))
+    fitting, note = renamed(weights, list(expected))
     missing, unexpected = [k for k in expected if k not in fitting], [k for k in fitting if k not in expected]
     more = f". {hint}" if hint else ""
     if missing or unexpected:
@@ -124,8 +126,13 @@ def fit_weights(model: nn.Module, weights: Mapping[str, Tensor], name: object, *
     return note
 
 
-def _renamed(weights: dict[str, Tensor], expected: list[str]) -> tuple[dict[str, Tensor], str]:
-    """Return the weights under the names of the model, without the prefixes of wrappers, and a note about them."""
+def renamed(weights: Mapping[str, Value], expected: Sequence[str]) -> tuple[dict[str, Value], str]:
+    """Return the weights under the names of the model, without the prefixes of wrappers, and a note about them.
+
+    >>> renamed({"model.0.weight": 1, "model.0.bias": 2, "loss.weight": 3}, ["0.weight", "0.bias"])[0]
+    {'0.weight': 1, '0.bias': 2}
+    """
+    weights = dict(weights)
     if not expected or set(expected) <= set(weights):
         return weights, ""
     notes = []
@@ -138,12 +145,31 @@ def _renamed(weights: dict[str, Tensor], expected: list[str]) -> tuple[dict[str,
     if whole and not set(expected) <= set(weights):
         prefix = min(whole, key=len)
         others = [key for key in weights if not key.startswith(prefix)]
-        why = " (DataParallel)" if prefix == "module." else ""
+        why = " (DataParallel)" if prefix == _PARALLEL else ""
         notes.append(f"{prefix!r}{why} left out of the names")
         if others:
             notes.append(f"{len(others)} weights outside {prefix!r} not used: {_listed(others, 3)}")
         weights = {key.removeprefix(prefix): value for key, value in weights.items() if key.startswith(prefix)}
     return weights, "; ".join(notes)
+
+
+def unwrapped_names(names: Iterable[str]) -> tuple[dict[str, str], str]:
+    """Return every name with the one that it has without DataParallel and torch.compile, and a note about them.
+
+    ``module.`` counts as DataParallel's where all names begin with it. The prefix of Lightning may belong to the
+    network itself, and stays.
+
+    >>> unwrapped_names(["module.0.weight", "module.0.bias"])
+    ({'module.0.weight': '0.weight', 'module.0.bias': '0.bias'}, "'module.' (DataParallel) left out of the names")
+    """
+    found = {name: name.replace(_COMPILED, "") for name in names}
+    notes = [f"{_COMPILED!r} (torch.compile) left out of the names"] if any(_COMPILED in name for name in found) else []
+    if found and all(name.startswith(_PARALLEL) for name in found.values()):
+        found = {old: name.removeprefix(_PARALLEL) for old, name in found.items()}
+        notes.append(f"{_PARALLEL!r} (DataParallel) left out of the names")
+    if len(set(found.values())) < len(found):
+        return {name: name for name in found}, ""  # two tensors would have one name
+    return found, "; ".join(notes)
 
 
 def _listed(names: Iterable[str], most: int = 5, mark: str = ", ") -> str:

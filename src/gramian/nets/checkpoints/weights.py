@@ -12,7 +12,7 @@ from gramian.core.progress import progress
 from gramian.files import register
 from gramian.nets.checkpoints.opening import CheckpointLike, OpenCheckpoint, open_checkpoint
 from gramian.nets.checkpoints.report import WeightRecord, WeightReport
-from gramian.nets.checkpoints.sources import count_entries
+from gramian.nets.checkpoints.sources import RenamedSource, count_entries
 from gramian.nets.checkpoints.spectra import change_numbers, imbalance, spectrum, weight_numbers
 from gramian.nets.checkpoints.stored_matrices import (
     StoredMatrix,
@@ -21,6 +21,8 @@ from gramian.nets.checkpoints.stored_matrices import (
     select,
     stored_matrices,
 )
+from gramian.nets.checkpoints.torch_files import renamed, unwrapped_names
+from gramian.nets.layers import unwrap
 
 register("nets", WeightRecord)
 
@@ -62,22 +64,22 @@ def inspect_weights(
     """
     if directions < 1:
         raise ValueError(f"directions={directions}: compare at least 1 direction")
-    opened = open_checkpoint(checkpoint)
-    found, skipped = _matrices(checkpoint, opened)
+    opened, found, skipped = _open(checkpoint)
     chosen = select(found, layers)
     if not chosen:
         raise ValueError(f"{opened.name} holds no weight matrix; skipped: {dict(list(skipped.items())[:5])}")
     before: dict[str, StoredMatrix] = {}
     settings: dict[str, object] = {"checkpoint": opened.name, "parameters": count_entries(opened.source)}
+    notes = list(opened.notes)
     if initial is not None:
-        earlier = open_checkpoint(initial)
-        before = {one.layer: one for one in _matrices(initial, earlier)[0]}
+        earlier, older, _ = _open(initial)
+        before, note = _matched(older, found)
         if not any(one.layer in before for one in chosen):
             raise ValueError(
                 f"initial: {earlier.name} has none of the layers of {opened.name}, such as {chosen[0].layer}"
             )
         settings |= {"initial": earlier.name, "directions": directions}
-    notes = list(opened.notes)
+        notes += [f"{earlier.name}: {one}" for one in (*earlier.notes, note) if one]
     records = []
     with progress("reading weights", len(chosen), show=True) as tick:
         for one in chosen:
@@ -98,8 +100,30 @@ def inspect_weights(
     return WeightReport(records, skipped, settings | {"notes": notes})
 
 
-def _matrices(checkpoint: CheckpointLike, opened: OpenCheckpoint) -> tuple[list[StoredMatrix], dict[str, str]]:
-    return module_matrices(checkpoint) if isinstance(checkpoint, nn.Module) else stored_matrices(opened)
+def _open(checkpoint: CheckpointLike) -> tuple[OpenCheckpoint, list[StoredMatrix], dict[str, str]]:
+    """Return a checkpoint without the prefixes of wrappers, its matrices, and the reasons for what is none."""
+    if isinstance(checkpoint, nn.Module):
+        inner = unwrap(checkpoint)
+        return open_checkpoint(inner), *module_matrices(inner)
+    opened = open_checkpoint(checkpoint)
+    names, note = unwrapped_names(opened.source.names())
+    if note:
+        source = RenamedSource(opened.source, {new: old for old, new in names.items()})
+        opened = replace(opened, source=source, notes=(*opened.notes, note))
+    return opened, *stored_matrices(opened)
+
+
+def _matched(older: list[StoredMatrix], newer: list[StoredMatrix]) -> tuple[dict[str, StoredMatrix], str]:
+    """Return the earlier matrices under the names of the later ones, also where either have a prefix (Lightning's)."""
+    before = {one.layer: one for one in older}
+    names = [one.layer for one in newer]
+    if not before.keys().isdisjoint(names):
+        return before, ""
+    found, note = renamed(before, names)
+    if not found.keys().isdisjoint(names):
+        return found, note
+    under, _ = renamed(dict(zip(names, names, strict=True)), list(before))
+    return {name: before[layer] for layer, name in under.items() if layer in before}, ""
 
 
 def _measure(one: StoredMatrix, before: StoredMatrix | None, directions: int) -> WeightRecord | str:
