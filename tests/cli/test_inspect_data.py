@@ -37,6 +37,20 @@ class TestData:
         assert json.loads(result.stdout)["samples"] == 20
         assert layers(result)["head"]["enfa_half_cos"] is not None
 
+    def test_a_loader_over_a_stream_without_a_length(self, run, net, tmp_path):
+        code = """
+class Stream(torch.utils.data.IterableDataset):
+    def __iter__(self):
+        return iter([(x, x[:1]) for x, _ in loader() for x in x])
+
+def stream():
+    return torch.utils.data.DataLoader(Stream(), batch_size=10)
+"""
+        path = tmp_path / f"{net}.py"
+        path.write_text(path.read_text() + code)
+        result, expected = (run("--loss", "mse", "--json", data=f"{net}:{name}") for name in ("stream", "loader"))
+        assert layers(result) == layers(expected)
+
     def test_classes_by_number_and_by_word(self, run):
         pytest.importorskip("pandas")
         result = run("--target", "label", "--json", model="classes")

@@ -245,6 +245,31 @@ def test_adapters_step_the_monitor(framework, monkeypatch):
     assert monitor.optimizer is optimizer
 
 
+@pytest.mark.parametrize("framework", ["lightning", "transformers"])
+def test_a_step_that_a_scaler_leaves_out_adds_no_shift(framework, monkeypatch):
+    """Both frameworks have divided by the scale when they call, and overflows of 16-bit training are still there."""
+    model = network()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    monitor = watch(model, every=100, optimizer=optimizer)
+    base = type("Base", (), {"on_pre_optimizer_step": None})
+    monkeypatch.setitem(sys.modules, "lightning.pytorch.callbacks", types.SimpleNamespace(Callback=base))
+    monkeypatch.setitem(sys.modules, "transformers", types.SimpleNamespace(TrainerCallback=base))
+    trainer = types.SimpleNamespace(loggers=[], precision_plugin=types.SimpleNamespace(scaler=object()))
+    state = types.SimpleNamespace(log_history=[], global_step=0)
+    wrapped = types.SimpleNamespace(optimizer=optimizer, scaler=object())
+    shifts = []
+    for factor in (1.0, float("inf")):
+        optimizer.zero_grad()
+        (factor * F.cross_entropy(model(X), LABELS)).backward()
+        if framework == "lightning":
+            lightning_callback(monitor).on_before_optimizer_step(trainer, None, optimizer)
+        else:
+            trainer_callback(monitor).on_pre_optimizer_step(None, state, None, optimizer=wrapped)
+        shifts.append(monitor.vcs("0"))
+    assert np.isfinite(shifts[0]).all()
+    np.testing.assert_array_equal(shifts[1], shifts[0])
+
+
 def test_adapters_say_what_is_missing(monkeypatch):
     for name in ("lightning.pytorch.callbacks", "pytorch_lightning.callbacks", "transformers"):
         monkeypatch.setitem(sys.modules, name, None)

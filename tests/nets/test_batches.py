@@ -10,7 +10,7 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 from gramian.nets import InspectOptions, inspect
-from gramian.nets.batches import batches, output_tensor
+from gramian.nets.batches import Batch, batches, output_tensor
 from nets.models import mlp, seeded
 
 G = torch.Generator().manual_seed(5)
@@ -188,3 +188,11 @@ def test_a_dataclass_with_logits_and_a_loss_is_read():
     assert inspect(model, batches, "model", weight_decay=0.1).matrix("head", "fact").shape == (4, 4)
     with pytest.raises(ValueError, match="no floating-point tensor"):
         output_tensor(object(), 2)
+
+
+def test_copies_for_a_forward_pass():
+    x = torch.zeros(3, 2)
+    copied = Batch((x, [x]), {"key": x}, x, 3).copied()
+    assert copied.args[0] is copied.args[1][0] is copied.kwargs["key"]  # one tensor stays one
+    assert copied.args[0] is not x
+    assert copied.target is x

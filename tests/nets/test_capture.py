@@ -174,3 +174,89 @@ def test_tied_weights_have_the_whole_gradient():
     half = (0.75 * model.a.weight.mT @ model.a.weight).detach().numpy()
     np.testing.assert_allclose(changed.matrix("b", "nfm_change"), half, rtol=1e-10)
     assert changed.rows[0]["double_centered_nfa_cos"] > 0
+
+
+class Centred(nn.Module):
+    def forward(self, x):
+        return x - x.mean(0)
+
+
+def batch_statistics(width):
+    return nn.BatchNorm1d(width, track_running_stats=False)
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda: nn.Sequential(nn.Linear(5, 7), Centred(), nn.ReLU(), nn.Linear(7, 2)),
+        lambda: nn.Sequential(Centred(), nn.Linear(5, 2)),
+        # These fail on one sample alone.
+        lambda: nn.Sequential(nn.Linear(5, 7), batch_statistics(7), nn.ReLU(), nn.Linear(7, 2)),
+        lambda: nn.Sequential(batch_statistics(5), nn.Linear(5, 2)),
+    ],
+)
+def test_models_that_mix_samples_are_measured_with_a_warning(build):
+    with pytest.warns(UserWarning, match="depends on the other samples of its batch"):
+        inspect(seeded(build), data())
+
+
+class Random(nn.Module):
+    def __init__(self, draw):
+        super().__init__()
+        self.a, self.draw = nn.Linear(5, 2), draw
+
+    def forward(self, x):
+        return self.a(x + self.draw(x))
+
+
+class AtLeastTwo(nn.Module):
+    def forward(self, x):
+        assert len(x) > 1
+        return x
+
+
+NUMPY = np.random.default_rng(0)  # a generator that inspect cannot set back
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        mlp,
+        lambda: nn.Sequential(nn.Linear(5, 7), nn.BatchNorm1d(7), nn.Dropout(0.5), nn.Linear(7, 2)).train(),
+        lambda: nn.Sequential(nn.Linear(5, 7), nn.LayerNorm(7), nn.Linear(7, 2)),
+        lambda: Random(torch.randn_like),
+        lambda: Random(lambda x: F.dropout(x, 0.5, training=True)),
+        lambda: Random(lambda x: torch.as_tensor(NUMPY.normal(size=x.shape))),
+        lambda: nn.Sequential(AtLeastTwo(), nn.Linear(5, 2)),
+    ],
+)
+def test_models_that_do_not_mix_samples_are_measured_without_a_warning(build, recwarn):
+    inspect(seeded(build), data())
+    assert not [one for one in recwarn if "other samples" in str(one.message)]
+
+
+class Shifted(nn.Module):
+    def __init__(self, in_place):
+        super().__init__()
+        self.in_place, self.a = in_place, nn.Linear(5, 2)
+
+    def forward(self, x):
+        if self.in_place:
+            x -= 1.0
+        else:
+            x = x - 1.0
+        return self.a(x).tanh()
+
+
+@pytest.mark.parametrize("form", ["tensor", "array", "batches"])
+def test_a_forward_that_changes_its_input_leaves_the_data_as_they_were(form):
+    X, Y = data(), data(6, 2)
+    before = X.clone()
+    given = {"tensor": (X, Y), "array": (X.numpy(), Y.numpy()), "batches": [(X[:4], Y[:4]), (X[4:], Y[4:])]}[form]
+    one, two = seeded(lambda: Shifted(True)), seeded(lambda: Shifted(False))
+    report = inspect(one, given, "mse", initial=one.state_dict(), batch_size=4)
+    assert torch.equal(X, before)
+    expected = inspect(two, (X, Y), "mse", initial=two.state_dict())
+    for name in ("agop", "enfa", "vcs", "ptk_change"):
+        np.testing.assert_allclose(report.matrix("a", name), expected.matrix("a", name), rtol=1e-10, atol=1e-15)
+    assert report.rows[0]["target_linearity"] == pytest.approx(expected.rows[0]["target_linearity"])

@@ -229,3 +229,44 @@ def test_too_few_features_for_a_simplex_have_no_collapse():
     rows = inspect(model, (X, torch.arange(40) % 3)).rows
     assert math.isnan(rows[0]["nc1"])
     assert not math.isnan(rows[1]["nc1"])
+
+
+@pytest.mark.parametrize("batch_size", [60, 20, 7, 1])
+def test_labels_of_minus_100_do_not_count_in_any_batch(batch_size):
+    model = seeded(mlp).eval()
+    X = torch.randn(60, 5, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    labels = torch.arange(60) % 3
+    labels[[3, 4, 31, *range(40, 47)]] = -100  # one batch of 7 has no label at all
+    report = inspect(model, (X, labels), "cross_entropy", batch_size=batch_size)
+    kept = labels != -100
+    onehot = nn.functional.one_hot(labels[kept], 3).double()
+    with torch.no_grad():
+        H, predicted = model[:2](X)[kept], model(X)[kept].argmax(1)
+    entry = next(row for row in report.rows if row["layer"] == "2")
+    assert entry["target_linearity"] == pytest.approx(
+        target_linearity(H, onehot, entry["target_linearity_gamma"]), abs=1e-9
+    )
+    means = torch.stack([H[labels[kept] == c].mean(0) for c in range(3)])
+    nearest = torch.cdist(H, means).argmin(1)
+    assert entry["nc4"] == pytest.approx(float((nearest == predicted).double().mean()))
+    within = H - means[labels[kept]]
+    between = (means - means.mean(0)).mT @ (means - means.mean(0)) / 3
+    nc1 = float((within.mT @ within / len(H) @ torch.linalg.pinv(between, rtol=1e-10)).trace()) / 3
+    assert entry["nc1"] == pytest.approx(nc1, rel=1e-6)
+
+
+@pytest.mark.parametrize("where", [0, 2])
+def test_a_batch_whose_targets_cannot_be_read_leaves_all_features_out(where):
+    """A part of the samples must not stand for all of them."""
+    X = torch.randn(60, 5, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    labels = torch.arange(60) % 3
+    labels[20 * where] = 255
+    with pytest.warns(UserWarning, match="targets of 1 of 3 batches cannot be read"):
+        report = inspect(seeded(mlp), (X, labels), batch_size=20)
+    assert all(math.isnan(row[name]) for row in report.rows for name in ("target_linearity", "nc1", "nc4"))
+
+
+def test_targets_without_any_label_are_no_error():
+    X = torch.randn(6, 5, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    row = inspect(seeded(mlp), (X, torch.full((6,), -100))).rows[0]
+    assert math.isnan(row["target_linearity"])

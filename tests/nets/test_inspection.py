@@ -1,8 +1,10 @@
 """inspect as a whole: models that it refuses, the generator, and weights at initialisation."""
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
+from torch.utils.data import DataLoader, IterableDataset
 
 from gramian.nets import Monitor, inspect
 from nets.models import mlp, seeded
@@ -67,3 +69,36 @@ def test_data_of_another_type_than_the_model_is_explained(dtype):
 def test_a_model_without_weights_is_explained():
     with pytest.raises(ValueError, match="on the meta device, which holds no weights"):
         inspect(nn.Linear(5, 2, device="meta"), data())
+
+
+@pytest.mark.parametrize("device", ["meta", torch.device("meta"), "cuda:77", "nonsense"])
+def test_a_device_that_cannot_be_used_is_refused_before_the_model_moves(device):
+    model = seeded(mlp)
+    before = {key: value.clone() for key, value in model.state_dict().items()}
+    with pytest.raises(ValueError, match="device="):
+        inspect(model, data(), device=device)
+    assert all(torch.equal(value, before[key]) for key, value in model.state_dict().items())
+
+
+class Stream(IterableDataset):
+    """A dataset without a length, so that a loader over it has none either."""
+
+    def __iter__(self):
+        return iter([(row, 0) for row in data()])
+
+
+@pytest.mark.parametrize("error", [TypeError, NotImplementedError])
+def test_a_stream_without_a_length_is_read(error):
+    class Loader:
+        def __len__(self):
+            raise error("no length")
+
+        def __iter__(self):
+            return iter([data()[:4], data()[4:]])
+
+    model = seeded(mlp)
+    expected = inspect(model, data()).matrix("0", "agop")
+    with torch.random.fork_rng():
+        for given in (Loader(), DataLoader(Stream(), batch_size=4)):
+            np.testing.assert_allclose(inspect(model, given).matrix("0", "agop"), expected, rtol=1e-12)
+        assert Monitor(model, DataLoader(Stream(), batch_size=4)).step() is not None

@@ -159,3 +159,94 @@ def test_a_masked_loss_of_the_model_needs_one_batch():
         report.matrix("net", "fact")
     one = inspect(model, [{"x": X, "labels": labels}], "model", weight_decay=0.1)
     assert one.matrix("net", "fact").shape == (5, 5)
+
+
+class Positions(nn.Module):
+    """Outputs (n, T, 3), as language models have."""
+
+    def __init__(self, positions):
+        super().__init__()
+        self.positions = positions
+        self.net = nn.Sequential(nn.Linear(5, 6), nn.Tanh(), nn.Linear(6, 3))
+
+    def forward(self, x):
+        return self.net(x[:, None] * torch.arange(1, self.positions + 1)[:, None])
+
+
+@pytest.mark.parametrize("positions", [3, 4])
+@pytest.mark.parametrize("batch_size", [10, 3])
+def test_cross_entropy_of_tokens_with_the_classes_last(positions, batch_size):
+    """Also where there are as many positions as classes, so that torch would read them the other way round."""
+    model, labels = seeded(lambda: Positions(positions)), MASKED[:, :positions]
+    report = inspect(model, (X, labels), "cross_entropy", weight_decay=0.2, batch_size=batch_size)
+    loss = F.cross_entropy(model(X).flatten(0, 1), labels.flatten())
+    G = torch.autograd.grad(loss, model.net[0].weight)[0]
+    assert report.settings["loss"] == pytest.approx(float(loss.detach()))
+    expected = -(model.net[0].weight.mT @ G).detach() / 0.2
+    np.testing.assert_allclose(report.matrix("net.0", "fact"), expected, rtol=1e-9, atol=1e-13)
+
+
+def test_a_criterion_of_torch_keeps_the_layout_of_torch():
+    model, labels = seeded(lambda: Positions(3)), TOKEN_LABELS[:, :3]
+    report = inspect(model, (X, labels), nn.CrossEntropyLoss())
+    assert report.settings["loss"] == pytest.approx(float(F.cross_entropy(model(X), labels).detach()))
+    for loss in (nn.CrossEntropyLoss(), F.cross_entropy, partial(F.cross_entropy, label_smoothing=0.1)):
+        with pytest.raises(ValueError, match="pass loss='cross_entropy', which takes classes last"):
+            inspect(seeded(lambda: Positions(4)), (X, TOKEN_LABELS), loss)
+
+
+@pytest.mark.parametrize(
+    ("given", "criterion"),
+    [
+        (partial(F.cross_entropy, reduction="sum"), nn.CrossEntropyLoss(reduction="sum")),
+        (partial(F.cross_entropy, weight=WEIGHTS, reduction="sum"), nn.CrossEntropyLoss(WEIGHTS, reduction="sum")),
+        (partial(F.cross_entropy, weight=WEIGHTS), nn.CrossEntropyLoss(WEIGHTS)),
+        (partial(F.cross_entropy, reduction="none"), nn.CrossEntropyLoss(reduction="none")),
+        (partial(partial(F.nll_loss, reduction="sum"), ignore_index=1), nn.NLLLoss(reduction="sum", ignore_index=1)),
+        (partial(nn.CrossEntropyLoss(WEIGHTS, reduction="sum")), nn.CrossEntropyLoss(WEIGHTS, reduction="sum")),
+    ],
+)
+@pytest.mark.parametrize("batch_size", [10, 4])
+def test_a_partial_function_is_the_criterion_with_these_options(given, criterion, batch_size):
+    model = seeded(mlp)
+    found, expected = (
+        inspect(model, (X, LABELS), loss, weight_decay=0.2, batch_size=batch_size) for loss in (given, criterion)
+    )
+    assert found.settings["loss"] == pytest.approx(expected.settings["loss"])
+    for name in ("fact", "enfa", "vcs"):
+        np.testing.assert_allclose(found.matrix("0", name), expected.matrix("0", name), rtol=1e-12)
+
+
+def test_a_summed_partial_loss_follows_the_sum():
+    model = seeded(mlp)
+    report = inspect(model, (X, LABELS), partial(F.cross_entropy, reduction="sum"), weight_decay=0.2)
+    G = gradient(model, lambda f: F.cross_entropy(f, LABELS, reduction="sum"))
+    expected = -(model[0].weight.mT @ G).detach() / 0.2
+    np.testing.assert_allclose(report.matrix("0", "fact"), expected, rtol=1e-9, atol=1e-13)
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        partial(F.mse_loss),
+        partial(F.huber_loss, delta=0.5),
+        nn.PoissonNLLLoss(),
+        F.poisson_nll_loss,
+        partial(nn.PoissonNLLLoss()),
+        F.binary_cross_entropy_with_logits,
+        partial(F.binary_cross_entropy_with_logits, pos_weight=torch.tensor(2.0)),
+        partial(F.gaussian_nll_loss, var=torch.full((10, 1), 0.5, dtype=torch.float64)),
+        F.soft_margin_loss,
+    ],
+)
+def test_flat_targets_do_not_broadcast_beside_one_output(loss):
+    model = seeded(lambda: nn.Sequential(nn.Linear(5, 4), nn.Sigmoid(), nn.Linear(4, 1)))
+    y = Y[:, 0].sigmoid()
+    report = inspect(model, (X, y), loss, weight_decay=0.2)
+    value = loss(model(X), y[:, None])
+    G = torch.autograd.grad(value, model[0].weight)[0]
+    assert report.settings["loss"] == pytest.approx(float(value.detach()))
+    expected = -(model[0].weight.mT @ G).detach() / 0.2
+    np.testing.assert_allclose(report.matrix("0", "fact"), expected, rtol=1e-9, atol=1e-13)
+    with pytest.raises(ValueError, match="do not fit outputs"):
+        inspect(model, (X, Y[:, :2]), loss)

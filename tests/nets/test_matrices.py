@@ -1,5 +1,6 @@
 """Every matrix equals a per-sample autograd loop in float64 on every architecture; identities and laws between them."""
 
+import contextlib
 import itertools
 import math
 
@@ -11,7 +12,10 @@ from torch import nn
 
 from gramian.features import fact_symmetric, virtual_covariance_shift
 from gramian.nets import InspectOptions, inspect
+from gramian.nets.columns import GROUPS
+from gramian.nets.feature_matrix import Unavailable
 from gramian.nets.layers import find_layers
+from gramian.nets.matrices import MATRICES
 from nets import naive
 from nets.models import seeded
 
@@ -283,3 +287,38 @@ def test_balanced_linear_network_keeps_the_law_along_gradient_flow(rng):
         k4 = velocity([w + h * k for w, k in zip(weights, k3, strict=True)])
         weights = [w + h / 6 * (a + 2 * b + 2 * c + d) for w, a, b, c, d in zip(weights, k1, k2, k3, k4, strict=True)]
     assert losses[-1] < 0.3 * losses[0]  # the weights really moved
+
+
+@pytest.mark.parametrize("columns", [*GROUPS, "nfa_cos", None])
+@pytest.mark.parametrize("max_dim", [4096, 6, 4])
+def test_a_matrix_is_there_or_unavailable_for_a_reason(columns, max_dim):
+    """For layers with more outputs than inputs, and with fewer, and whatever columns are measured."""
+    model = seeded(lambda: nn.Sequential(nn.Linear(5, 8), nn.ReLU(), nn.Linear(8, 3)))
+    X = torch.randn(12, 5, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    start = {key: 0.5 * value for key, value in model.state_dict().items()}
+    data, how = (X, torch.arange(12) % 3), {"loss": "cross_entropy", "weight_decay": 0.1, "initial": start}
+    report = inspect(model, data, **how, options=InspectOptions(columns=columns, max_dim=max_dim))
+    whole = inspect(model, data, **how)
+    for row, expected in zip(report.rows, whole.rows, strict=True):
+        for name, value in row.items():
+            if max_dim == 4096 and isinstance(value, float) and not math.isnan(value):
+                assert value == pytest.approx(expected[name], rel=1e-8, abs=1e-9), name
+        assert row["layer"] in repr(row)
+        for name in MATRICES:
+            with contextlib.suppress(Unavailable):
+                found = report.matrix(row["layer"], name)
+                np.testing.assert_allclose(found, whole.matrix(row["layer"], name), rtol=1e-9, atol=1e-12)
+        for a, b in itertools.product(MATRICES, MATRICES):
+            if MATRICES[a].side == MATRICES[b].side:
+                with contextlib.suppress(Unavailable):
+                    report.similarity(row["layer"], a, b)
+
+
+def test_a_matrix_that_chosen_columns_leave_out_names_them():
+    model, X = seeded(lambda: nn.Linear(3, 5)), torch.eye(3, dtype=torch.float64)
+    report = inspect(model, X, options=InspectOptions(columns="nfa"))
+    with pytest.raises(Unavailable, match="'ptk' of layer 'model' was not measured: include 'output' or 'chance'"):
+        report.matrix("model", "ptk")
+    assert math.isnan(report.rows[0]["bnfa_half_cos"])
+    chosen = inspect(model, X, options=InspectOptions(columns=["nfa", "chance"]))
+    np.testing.assert_allclose(chosen.matrix("model", "ptk"), np.eye(5))

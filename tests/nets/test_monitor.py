@@ -3,6 +3,7 @@
 import gzip
 import math
 import types
+import warnings
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from gramian.nets import FeatureReport, Monitor
+from gramian.nets import FeatureReport, InspectOptions, Monitor
 from gramian.nets.monitor import column_products
 from nets.models import mlp, seeded
 
@@ -276,3 +277,74 @@ def test_a_log_that_raises_does_not_repeat_the_step():
         monitor.step()
     assert monitor.step() is None
     assert (monitor.steps, monitor.count) == ([0], 2)
+
+
+@pytest.mark.parametrize("kind", ["SGD", "Adam", "AdamW"])
+def test_an_optimiser_that_maximises_has_the_other_sign(kind):
+    """The step on −L with maximize=True is the step on L without it, weight decay included."""
+    shifts = []
+    for sign in (1, -1):
+        model = seeded(mlp)
+        make = getattr(torch.optim, kind)
+        optimizer = make(model.parameters(), lr=1e-3, weight_decay=0.1, maximize=sign < 0)
+        monitor = Monitor(model, (X, LABELS), every=100, optimizer=optimizer, vcs="full", weight_decay=0.1)
+        for _ in range(20):
+            optimizer.zero_grad()
+            (sign * F.cross_entropy(model(X), LABELS)).backward()
+            monitor.step()
+            optimizer.step()
+        shifts.append(monitor.vcs("0"))
+        if kind == "SGD":
+            assert monitor.measure()["0/vcs_pearson"] > 0.999
+    np.testing.assert_allclose(shifts[0], shifts[1], rtol=1e-10, atol=1e-15)
+
+
+@pytest.mark.parametrize("unscaled", [False, True])
+def test_the_scale_of_a_gradient_scaler_is_divided_out(unscaled):
+    """As with torch.amp.GradScaler, also after unscale_, and without the step that it leaves out."""
+    expected, found = seeded(mlp), seeded(mlp)
+    monitors = []
+    for model in (expected, found):
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1, weight_decay=0.01)
+        scaler = torch.amp.GradScaler("cpu", growth_interval=2)
+        monitor = Monitor(model, (X, LABELS), every=100, optimizer=optimizer, vcs="full")
+        for step in range(6):
+            optimizer.zero_grad()
+            loss = F.cross_entropy(model(X), LABELS)
+            if model is expected:
+                if step != 3:
+                    loss.backward()
+                    monitor.step()
+                    optimizer.step()
+                continue
+            scaler.scale(loss * math.inf if step == 3 else loss).backward()
+            if unscaled:
+                scaler.unscale_(optimizer)
+            monitor.step(1.0 if unscaled else scaler.get_scale())
+            scaler.step(optimizer)
+            scaler.update()
+        monitors.append(monitor)
+    torch.testing.assert_close(found[0].weight, expected[0].weight)
+    np.testing.assert_allclose(monitors[1].vcs("0"), monitors[0].vcs("0"), rtol=1e-9)
+    assert monitors[1].count == 6
+    with pytest.raises(ValueError, match=r"pass scaler.get_scale\(\)"):
+        monitors[1].step(scale=0)
+
+
+def test_a_model_with_a_parametrisation_is_followed_without_its_initial_weights():
+    model = seeded(mlp)
+    nn.utils.parametrizations.weight_norm(model[0])
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
+    with pytest.warns(UserWarning, match=r"weights of \['0'\] come from a parametrisation.* continues without"):
+        monitor = Monitor(model, (X, LABELS), "cross_entropy", every=20, optimizer=optimizer)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", message=".*say little")
+        train(monitor, model, optimizer, 21)
+    assert monitor.steps == [0, 20]
+    assert monitor.metrics["0/nfa_half_cos"] > 0
+    assert not any("c_nfa" in key for key in monitor.metrics)
+    assert monitor.metrics["2/vcs_pearson"] > 0.99
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # no column that was chosen needs the initial weights
+        assert Monitor(model, X, vcs="off", options=InspectOptions(columns="nfa")).step() is not None

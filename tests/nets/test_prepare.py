@@ -57,3 +57,9 @@ def test_targets_get_the_shape_and_type_that_the_loss_takes():
     probabilities = torch.full((3, 2), 0.5, dtype=torch.float64)
     assert target_tensor(probabilities, torch.zeros(3, 2), "cross_entropy", torch.float32).dtype == torch.float32
     assert target_tensor(torch.zeros(3), torch.zeros(3, 1), "user:loss", torch.float32).shape == (3,)
+
+
+def test_a_trial_leaves_the_samples_as_they_were():
+    X = torch.ones(4, 3)
+    try_outputs(nn.ReLU(inplace=True), X.neg_()[:2])
+    assert torch.equal(X, -torch.ones(4, 3))

@@ -100,3 +100,15 @@ def test_a_file_without_a_report_is_refused(tmp_path):
     write({"a": 1}, tmp_path / "other.gramian")
     with pytest.raises(ValueError, match="holds no report"):
         FeatureReport.load(tmp_path / "other.gramian")
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_a_report_of_half_precision_in_a_file(dtype, tmp_path):
+    model, start = seeded(mlp, dtype=dtype), seeded(mlp, seed=3, dtype=dtype)
+    report = inspect(model, (INPUTS.to(dtype), LABELS), "cross_entropy", weight_decay=0.1, initial=start)
+    report.save(tmp_path / "r.gramian")
+    loaded = FeatureReport.load(tmp_path / "r.gramian")
+    W = model[0].weight.detach().double()
+    np.testing.assert_allclose(report.matrix("0", "nfm"), (W.mT @ W).numpy(), rtol=1e-14)
+    for name in MATRICES:
+        np.testing.assert_array_equal(loaded.matrix("0", name), report.matrix("0", name), err_msg=name)

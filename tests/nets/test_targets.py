@@ -52,3 +52,17 @@ def test_values_of_positions(shape):
 
 def test_outputs_without_positions_have_targets_of_samples():
     assert read(torch.zeros(2, 3), torch.zeros(2, 3)).kept is None
+
+
+def test_labels_of_minus_100_leave_their_samples_out():
+    output = torch.eye(3)
+    found = read(torch.tensor([0, -100, 1]), output)
+    assert found.kept.tolist() == [True, False, True]
+    assert found.values.argmax(1).tolist() == [0, 1]
+    assert found.predicted.tolist() == [0, 2]
+    H = torch.arange(3.0)[:, None]
+    pair = found.rows_of(LayerFeatures(H, 2 * H))
+    assert pair[0].flatten().tolist() == [0, 2]
+    assert pair[1].flatten().tolist() == [0, 4]
+    assert read(torch.full((3,), -100), output).values.shape == (0, 3)
+    assert read(torch.tensor([0, -100, 3]), output) is None

@@ -26,7 +26,9 @@ def lightning_callback(monitor: Monitor) -> Any:
         def on_before_optimizer_step(self, trainer: Any, pl_module: Any, optimizer: Any) -> None:
             if not _is_own(monitor, optimizer):
                 return
-            found = monitor.step()
+            # Lightning has divided by the scale of 16-bit training, which leaves steps that are not finite out.
+            scaler = getattr(getattr(trainer, "precision_plugin", None), "scaler", None)
+            found = monitor.step(None if scaler is None else 1.0)
             if found is not None:
                 for logger in trainer.loggers:
                     logger.log_metrics(found, step=trainer.global_step)
@@ -48,9 +50,11 @@ def trainer_callback(monitor: Monitor) -> Any:
 
     class GramianCallback(base):  # type: ignore[misc, valid-type]
         def on_pre_optimizer_step(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-            if not _is_own(monitor, kwargs.get("optimizer")):
+            optimizer = kwargs.get("optimizer")
+            if not _is_own(monitor, optimizer):
                 return
-            found = monitor.step()
+            # The trainer divides by the scale of 16-bit training where it clips gradients, as it does by default.
+            found = monitor.step(None if getattr(optimizer, "scaler", None) is None else 1.0)
             if found is not None:
                 state.log_history.append({"step": state.global_step, **found})
 

@@ -48,6 +48,10 @@ class Batch:
         first = next(_tensors((self.args, self.kwargs)), None)
         return first is None or first.shape[:1] == (self.size,)
 
+    def tensors(self) -> Iterator[Tensor]:
+        """All tensors of the arguments and the target."""
+        return _tensors((self.args, self.kwargs, self.target))
+
     def first(self, count: int) -> Batch:
         """The first ``count`` samples of this batch."""
         return self._cut(0, count)
@@ -55,6 +59,35 @@ class Batch:
     def sample(self, index: int) -> Batch:
         """One sample of this batch, as a batch of size 1."""
         return self._cut(index, index + 1)
+
+    def copied(self) -> Batch:
+        """This batch with copies of its input tensors, which a forward pass may change in place."""
+        copies: dict[int, Tensor] = {}
+
+        def copy(value: object) -> object:
+            # A tensor that is passed twice stays one tensor: some modules ask whether query and key are the same.
+            if not isinstance(value, Tensor):
+                return value
+            if id(value) not in copies:
+                copies[id(value)] = value.clone()
+            return copies[id(value)]
+
+        return replace(self, args=_map_nested(self.args, copy), kwargs=_map_nested(self.kwargs, copy))
+
+    def with_first_repeated(self) -> Batch:
+        """This batch with the first sample in place of all others, in the first of its tensors only.
+
+        Other tensors may have as many rows as there are samples by accident. The batch must be one that can be cut.
+
+        >>> Batch((torch.arange(3.0), torch.zeros(3)), {}, None, 3).with_first_repeated().args[0]
+        tensor([0., 0., 0.])
+        """
+        first = next(_tensors((self.args, self.kwargs)))
+
+        def repeat(value: object) -> object:
+            return value[:1].expand_as(value).clone() if isinstance(value, Tensor) and value is first else value
+
+        return replace(self, args=_map_nested(self.args, repeat), kwargs=_map_nested(self.kwargs, repeat))
 
     def _cut(self, start: int, stop: int) -> Batch:
         def cut(value: object) -> object:

@@ -7,7 +7,8 @@ pre-activation, and nothing is copied.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from types import TracebackType
 from typing import Any
@@ -69,6 +70,7 @@ class Capture:
         self._reused: frozenset[str] | None = None  # layers whose weight is used outside their module; None before
         self._axes = BatchAxes()
         self._axes_found = False
+        self.mixes_samples = False  # True where the output for a sample depends on the others of its batch
         self._undo: list[Undo] = []
         self._training: list[tuple[nn.Module, bool]] = []
         self._grad: list[tuple[Tensor, bool]] = []
@@ -101,13 +103,30 @@ class Capture:
         alone, shapes = self._run_alone(batch.sample(0))
         self._axes.alone = shapes
         done, whole = self._run(batch)
-        if alone is not None and not same_outputs(alone, done.output[:1]):
-            # The model mixes samples, or an argument with as many rows as samples was cut.
+        independent = alone is not None and same_outputs(alone, done.output[:1])
+        if not independent:
+            self.mixes_samples = self._mixes(batch)
+        if alone is not None and not independent:
+            # The model mixes samples, or it is random, or an argument with as many rows as samples was cut.
             self._axes = BatchAxes()
             done, whole = self._run(batch)
         self._axes.find_shared(whole, batch.size)
         self._axes_found = True
         return replace(done, shared=self._axes.shared)
+
+    def _mixes(self, batch: Batch) -> bool:
+        """Tell whether the output for the first sample changes with the other samples, and not by itself."""
+        if not batch.can_be_cut:
+            return False  # its samples are not rows, so none can be exchanged
+        outputs = []
+        try:
+            for one in (batch, batch, batch.with_first_repeated()):
+                # The same random numbers each time; and weights that hooks compute stay those of the pass before.
+                with torch.random.fork_rng(devices=[]), _plain_tensors_kept(self.model):
+                    outputs.append(self._run(one, check=False)[0].output[:1].detach())
+        except Exception:  # the user's forward may fail in any way on samples that do not belong together
+            return False
+        return same_outputs(outputs[0], outputs[1]) and not same_outputs(outputs[0], outputs[2])
 
     def _run_alone(self, sample: Batch) -> tuple[Tensor | None, Shapes | None]:
         try:
@@ -134,12 +153,16 @@ class Capture:
             settled = {name for name, form in self._forms.items() if not form.changed} | set(self._refused)
             recording.unchecked = {layer.name for layer in self.layers} - settled
         self._recording = recording
+        inputs = batch.copied()
+        computed: dict[str, Tensor] = {}
         try:
             if state is None:
-                raw = self._call(batch, recording)
+                raw = self._call(inputs, recording)
             else:
-                # The state dict names a tied weight once per use, each with its value.
-                raw = functional_call(self.model, dict(state), batch.args, batch.kwargs, tie_weights=False)
+                with _plain_tensors_kept(self.model):
+                    # The state dict names a tied weight once per use, each with its value.
+                    raw = functional_call(self.model, dict(state), inputs.args, inputs.kwargs, tie_weights=False)
+                    computed = self._computed_weights()
         except RuntimeError as error:
             advice = explain_types(batch, model_dtype(self.model))
             if advice is None:
@@ -163,6 +186,7 @@ class Capture:
             features=recording.features,
             reused=self._reused or frozenset(),
             effective={name: form.effective for name, form in self._forms.items() if form.effective is not None},
+            computed=computed,
         )
         return done, recording.shapes
 
@@ -180,6 +204,10 @@ class Capture:
         more = [layer for layer in plain if uses.count(layer.weight()) > calls[id(layer.weight())] > 0]
         self._reused = frozenset(layer.name for layer in more)
         return raw
+
+    def _computed_weights(self) -> dict[str, Tensor]:
+        """The weight matrices that hooks have computed in the last forward pass (pruning, weight norm)."""
+        return {layer.name: layer.weight_matrix() for layer in self.layers if not layer.has_parameter}
 
     def _register(self) -> None:
         inside: dict[tuple[nn.Module, Watch], list[Layer]] = {}
@@ -246,6 +274,22 @@ class Capture:
         for weight, required in self._grad:
             weight.requires_grad_(required)
         self._grad.clear()
+
+
+@contextmanager
+def _plain_tensors_kept(model: nn.Module) -> Iterator[None]:
+    """Restore tensors that are neither parameters nor buffers: hooks compute some of them anew in a forward pass."""
+    before = [
+        (module, name, value)
+        for module in model.modules()
+        for name, value in vars(module).items()
+        if isinstance(value, Tensor)
+    ]
+    try:
+        yield
+    finally:
+        for module, name, value in before:
+            vars(module)[name] = value
 
 
 def _is_compiled(module: nn.Module) -> bool:

@@ -78,6 +78,7 @@ class Collector:
         self.routed: dict[str, Tensor] = {}  # rows of each weight matrix, of layers that route rows to one of several
         self.unoriented: list[Layer] = []  # parameters whose use no batch has shown yet
         self.unpaired: set[str] = set()  # layers whose rows are others with the initial weights
+        self.initial_computed: Mapping[str, Tensor] = {}  # initial matrices of weights that hooks compute
         self.depth: dict[str, int] = {}
         self.pairs: list[tuple[str, str]] = []
 
@@ -89,6 +90,7 @@ class Collector:
         if not f.requires_grad:
             raise ValueError("the model's output carries no gradient (does it run under torch.no_grad or detach?)")
         if not self.sums:
+            self.initial_computed = {} if initial is None else initial.computed
             self.layers = [_with_effective(layer, done.effective) for layer in self.layers]
             self._start(done)
         for layer in [layer for layer in self.unoriented if layer.is_oriented]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol, runtime_checkable
 
+import torch
 from torch import Tensor, nn
 
 from gramian.nets.decay import Decay
@@ -24,6 +25,7 @@ class Collected(Protocol):
     layers: list[Layer]
     options: InspectOptions
     initial: Mapping[str, Tensor] | None
+    initial_computed: Mapping[str, Tensor]
     reduction: Reduction
     normaliser: Normaliser
     decays: dict[str, Decay]
@@ -56,7 +58,7 @@ def finished_sums(layer: Layer, source: Collected) -> LayerSums:
     rows, mean_gradients = _row_means(layer, source)
     return LayerSums(
         name=layer.name,
-        weight=layer.weight_matrix().cpu().clone(),
+        weight=_storable(layer.weight_matrix()),
         samples=source.samples,
         rows=rows,
         agop=tuple(moment.finished() for moment in sums.agop),
@@ -121,9 +123,17 @@ def initial_weight(layer: Layer, source: Collected) -> Tensor | None:
     """The weight matrix ``(groups, m, k)`` at initialisation; None where it is not known."""
     if source.initial is None:
         return None
-    if layer.effective is not None:
+    start = source.initial.get(layer.state_key(source.model))
+    if start is None:  # a hook computes the weight
+        found = source.initial_computed.get(layer.name) if layer.effective is None else None
+    elif layer.effective is not None:
         found = initial_effective(layer, source.model, source.initial)
     else:
-        start = source.initial.get(layer.state_key(source.model))
-        found = None if start is None else layer.matrix(start)
-    return None if found is None else found.cpu().clone()
+        found = layer.matrix(start)
+    return None if found is None else _storable(found)
+
+
+def _storable(W: Tensor) -> Tensor:
+    """A copy on the CPU in a type that a file can hold: bfloat16 becomes float32, which loses nothing."""
+    known = W.dtype in (torch.float16, torch.float32, torch.float64)
+    return W.detach().to("cpu", W.dtype if known else torch.float32, copy=True)

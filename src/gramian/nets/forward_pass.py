@@ -51,6 +51,7 @@ class ForwardPass:
     that of their normal form, ``shared`` the layers whose rows belong to several samples of the batch; ``features`` is
     empty unless the :class:`gramian.nets.capture.Capture` pools them; ``reused`` are layers whose weight is used
     outside their module too, and ``effective`` has the matrices of layers that do not multiply by their own weight.
+    ``computed`` has, in a pass with other weights, the matrices that hooks computed from them.
     """
 
     raw: object
@@ -64,6 +65,7 @@ class ForwardPass:
     features: Mapping[str, LayerFeatures]
     reused: frozenset[str] = frozenset()
     effective: Mapping[str, Tensor] = field(default_factory=dict)
+    computed: Mapping[str, Tensor] = field(default_factory=dict)
 
     def only(self, names: frozenset[str]) -> ForwardPass:
         """The same pass with the calls of some layers only."""

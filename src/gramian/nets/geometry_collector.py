@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Mapping
 
 from torch import Tensor
@@ -18,13 +19,15 @@ class GeometryCollector:
 
     The number of ``classes`` is 0 until class labels were seen. Targets with one value or label per position are
     compared with the features of every position, in layers that have these positions; ``units`` counts the samples, or
-    the positions that count.
+    the positions that count. ``unread`` counts the batches whose targets could not be read: a part of the samples must
+    not stand for all, so there are no numbers then.
     """
 
     def __init__(self, max_dim: int):
         self.max_dim = max_dim
         self.classes = 0
         self.units = 0
+        self.unread = 0
         self.inputs: dict[str, FeatureMoments] = {}
         self.outputs: dict[str, FeatureMoments] = {}
 
@@ -32,6 +35,7 @@ class GeometryCollector:
         """Add the features that were recorded in the forward pass of this batch."""
         found = read_targets(batch, done.output)
         if found is None:
+            self.unread += 1
             return
         self.classes = self.classes or found.classes
         Y = found.values
@@ -66,9 +70,11 @@ class GeometryCollector:
 
     def underdetermined(self) -> dict[str, int]:
         """Layers with at least as many features as samples, and their number of features."""
-        return {name: m.h.shape[0] for name, m in self.inputs.items() if m.count <= m.h.shape[0]}
+        return {name: m.h.shape[0] for name, m in self._complete().items() if m.count <= m.h.shape[0]}
 
     def _complete(self) -> dict[str, FeatureMoments]:
+        if self.unread or not self.units:
+            return {}
         return {name: m for name, m in self.inputs.items() if m.count == self.units}
 
     def _measure(self, layer: Layer, ridge: float, classifier: bool) -> dict[str, float]:
@@ -92,7 +98,7 @@ def nearest_mean_agreement(
 ) -> dict[str, float]:
     """NC4 of every layer: share of samples (or positions) whose nearest class mean is the class the model predicts.
 
-    It needs the finished class means, hence a second pass over the data.
+    It needs the finished class means, hence a second pass over the data; NaN where that has no samples.
     """
     agree, units = dict.fromkeys(means, 0), 0
     for batch, done in passes:
@@ -105,4 +111,4 @@ def nearest_mean_agreement(
             nearest = nearest_mean(pair[0].cpu(), centres)
             agree[name] += int((nearest == found.predicted.cpu()).sum())
         units += found.values.shape[0]
-    return {name: count / units for name, count in agree.items()}
+    return {name: count / units if units else math.nan for name, count in agree.items()}

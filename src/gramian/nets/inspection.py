@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager
 from functools import partial
 from typing import overload
@@ -12,21 +12,24 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils import parametrize
 
+from gramian.core import resolve_device
 from gramian.core.progress import progress
 from gramian.core.warn import warn
 from gramian.nets.batches import batches, can_repeat
 from gramian.nets.capture import Capture
 from gramian.nets.checkpoints.opening import CheckpointLike
-from gramian.nets.checkpoints.pretrained import model_and_data, state_of
+from gramian.nets.checkpoints.pretrained import model_and_data
 from gramian.nets.checkpoints.report import WeightReport
 from gramian.nets.checkpoints.weights import inspect_weights
 from gramian.nets.collect import Collector, Outputs
 from gramian.nets.decay import WeightDecay
 from gramian.nets.geometry_collector import GeometryCollector
+from gramian.nets.initial import initial_tensors
 from gramian.nets.layers import Layer, LayerSelection, find_layers, unwrap
 from gramian.nets.losses import LossLike
 from gramian.nets.options import INITIAL_COLUMNS, InspectOptions
-from gramian.nets.part import measure_part
+from gramian.nets.part import Part, measure_part
+from gramian.nets.reading import Reader
 from gramian.nets.record import LayerRecord
 from gramian.nets.report import FeatureReport
 
@@ -87,8 +90,9 @@ def inspect(
         element is the target, or mappings as Hugging Face models take them. With a folder of Hugging Face also a list
         of texts, ``(texts, labels)``, or a file of texts (``.txt``, ``.csv``, ``.tsv``).
     loss
-        The loss that was trained: ``"mse"``, ``"cross_entropy"``, a torch criterion (with its own ``reduction``),
-        any callable ``loss(output, target)`` that returns one value per sample ``(n,)`` or their mean, or
+        The loss that was trained: ``"mse"``, ``"cross_entropy"`` (which takes labels ``(n, T)`` beside outputs
+        ``(n, T, classes)``), a torch criterion (with its own ``reduction``, and its layout ``(n, classes, T)``), any
+        callable ``loss(output, target)`` that returns one value per sample ``(n,)`` or their mean, or
         ``"model"`` where the model's output has an attribute ``.loss``. Weighted means of torch (class weights,
         ``ignore_index``) do not depend on the batches; a weighted mean of your own needs one batch. Without a loss
         only the matrices that need none are measured.
@@ -103,8 +107,8 @@ def inspect(
         λ of the training loss ``(1/n) Σ ℓᵢ + (λ/2)‖θ‖²``, per layer as a mapping, or the optimiser itself:
         SGD and Adam add λW to the gradient, AdamW does not, and its preconditioner is read from its state.
     initial
-        The state dict at initialisation (or the untrained model, or a checkpoint): adds C-NFA, double-centred and
-        PTK-centred NFA.
+        The state dict at initialisation (or the untrained model, or a checkpoint), also of the wrapped model or in
+        another precision: adds C-NFA, double-centred and PTK-centred NFA.
     device
         ``"auto"`` uses the device of the model; anything else moves the model there and back.
     max_samples, batch_size
@@ -151,14 +155,16 @@ def inspect(
             "model is on the meta device, which holds no weights: load a checkpoint into it first "
             "(model.to_empty(...), then load_state_dict)"
         )
-    start = _initial_tensors(inner, initial) if options.wants(*INITIAL_COLUMNS) else None
+    start = None
+    if initial is not None and options.wants(*INITIAL_COLUMNS):
+        start = initial_tensors(inner, initial)
     parts = _parts(found, options.layers_at_a_time, data)
     geometry = options.geometry and options.wants("features")
     records: dict[str, LayerRecord] = {}
     few: dict[str, int] = {}
     # A model with randomness of its own must not advance the user's generator.
     with _on_device(inner, device) as place, torch.random.fork_rng(devices=[]), parametrize.cached():
-        read = partial(
+        once = partial(
             batches,
             data,
             device=place,
@@ -169,6 +175,7 @@ def inspect(
             max_samples=max_samples,
         )
         with (
+            Reader(once, data) as read,
             Capture(inner, found, options.output, pool_features=geometry) as capture,
             torch.enable_grad(),
             progress("inspecting", _count(data, len(parts)), show=True) as tick,
@@ -195,6 +202,8 @@ def inspect(
         raise ValueError(f"no layer could be measured; skipped: {skipped}")
     _warn_about_projections(collector)
     _warn_about_masked_labels(collector)
+    _warn_about_mixed_samples(capture)
+    _warn_about_targets(part, collector)
     _warn_about_few_samples(few, part.units)
     ordered = {name: records[name] for name in collector.order if name in records}
     return FeatureReport(ordered, skipped, collector.settings() | {"classes": part.classes}, options.columns)
@@ -229,6 +238,29 @@ def _warn_about_masked_labels(collector: Collector) -> None:
         )
 
 
+def _warn_about_mixed_samples(capture: Capture) -> None:
+    if capture.mixes_samples:
+        warn(
+            "the model's output for a sample depends on the other samples of its batch, so it has no gradients per "
+            "sample, and all numbers depend on the batches: use a normalisation whose eval mode does not depend on "
+            "the batch (BatchNorm with track_running_stats=True, LayerNorm), or pass batch_size=1"
+        )
+
+
+def _warn_about_targets(part: Part, collector: Collector) -> None:
+    if part.unread:
+        warn(
+            f"the targets of {part.unread} of {collector.batches} batches cannot be read as labels or values (labels "
+            "outside the classes of the model?), so target linearity and neural collapse are left out; -100 marks "
+            "samples without a label"
+        )
+    if part.changed:
+        warn(
+            "data gave other samples when it was read again for NC4, which is left out: pass a list of batches, or a "
+            "loader that yields the same samples each time"
+        )
+
+
 def _warn_about_few_samples(few: Mapping[str, int], samples: int) -> None:
     if few:
         warn(
@@ -237,42 +269,28 @@ def _warn_about_few_samples(few: Mapping[str, int], samples: int) -> None:
         )
 
 
-def _initial_tensors(model: nn.Module, initial: CheckpointLike | None) -> dict[str, Tensor] | None:
-    if initial is None:
-        return None
-    computed = [name for name, module in model.named_modules() if parametrize.is_parametrized(module)]
-    if computed:
-        raise ValueError(
-            f"initial: the weights of {computed[:3]} come from a parametrisation, so the initial network "
-            "cannot be rebuilt from its state; remove it (torch.nn.utils.parametrize) or leave initial out"
-        )
-    state = state_of(unwrap(initial) if isinstance(initial, nn.Module) else initial)
-    now = model.state_dict()
-    missing = [key for key in now if key not in state]
-    if missing:
-        raise ValueError(f"initial has no entry for {missing[:3]}: pass the state_dict of this very model")
-    wrong = [key for key in now if state[key].shape != now[key].shape]
-    if wrong:
-        raise ValueError(f"initial has another shape than the model for {wrong[:3]}")
-    return {key: state[key].detach() for key in now}
-
-
 @contextmanager
 def _on_device(model: nn.Module, device: str | torch.device) -> Iterator[torch.device]:
     first = next(model.parameters(), None)
     home = torch.device("cpu") if first is None else first.device
-    if device == "auto" or torch.device(device) == home:
+    chosen = home if device == "auto" else resolve_device(device)  # raises before anything moves
+    if chosen == home:
         yield home
         return
     if len({p.device for p in model.parameters()}) > 1:
         raise ValueError("device: the model is spread over several devices, use device='auto'")
     try:
-        model.to(device)
-        yield torch.device(device)
+        model.to(chosen)
+        yield chosen
     finally:
         model.to(home)
 
 
 def _count(data: object, times: int) -> int | None:
     """Number of batches that are read, where the data has a length."""
-    return times * len(data) if hasattr(data, "__len__") and not isinstance(data, Tensor | tuple) else None
+    if not isinstance(data, Sized) or isinstance(data, Tensor | tuple):
+        return None
+    try:
+        return times * len(data)
+    except (TypeError, NotImplementedError):  # a loader over a stream has the method, and no length
+        return None

@@ -104,6 +104,11 @@ class Layer:
         return owner
 
     @property
+    def has_parameter(self) -> bool:
+        """True where the weight is itself a parameter, and not computed from others (pruning, weight norm)."""
+        return isinstance(self.weight(), nn.Parameter)
+
+    @property
     def is_oriented(self) -> bool:
         """True where the matrix of the parameter is known: always, but for parameters that no product has shown yet."""
         return self.orientation is None or self.orientation.transposed is not None

@@ -19,23 +19,48 @@ LossLike = Loss | nn.Module | str
 """A loss as users pass it: a function, a torch criterion or a name."""
 Reduction = Literal["mean", "sum"]
 
-_NAMED: dict[str, Loss] = {"mse": F.mse_loss, "cross_entropy": F.cross_entropy}
-
 IGNORED = -100  # label that losses over classes leave out by default
-_OVER_CLASSES = (nn.CrossEntropyLoss, nn.NLLLoss)
-_OVER_ENTRIES = (nn.MSELoss, nn.L1Loss, nn.SmoothL1Loss, nn.HuberLoss, nn.BCEWithLogitsLoss, nn.BCELoss)
+
+
+def cross_entropy(output: Tensor, target: Tensor) -> Tensor:
+    """Cross entropy of torch, which also takes labels (n, T) beside outputs (n, T, classes), as language models have.
+
+    Torch itself reads outputs as (n, classes, T). Where both fit, because there are as many positions as classes, the
+    classes are last, as :func:`gramian.nets.targets.read_targets` reads them too.
+
+    >>> import torch
+    >>> output, labels = torch.eye(3).repeat(2, 1, 1), torch.tensor([[0, 1, 2], [0, 1, 2]])
+    >>> bool(cross_entropy(output, labels) == F.cross_entropy(output.flatten(0, 1), labels.flatten()))
+    True
+    """
+    tokens = output.ndim == 3 and target.shape == output.shape[:2]
+    return F.cross_entropy(output.mT if tokens else output, target)
+
+
+_NAMED: dict[str, Loss] = {"mse": F.mse_loss, "cross_entropy": cross_entropy}
+
+_CLASS_CRITERIA = (nn.CrossEntropyLoss, nn.NLLLoss)
+_CLASS_FUNCTIONS = (cross_entropy, F.cross_entropy, F.nll_loss)
+_ENTRY_CRITERIA = (
+    nn.MSELoss, nn.L1Loss, nn.SmoothL1Loss, nn.HuberLoss, nn.BCEWithLogitsLoss, nn.BCELoss, nn.PoissonNLLLoss,
+    nn.GaussianNLLLoss, nn.SoftMarginLoss, nn.KLDivLoss,
+)  # fmt: skip
+_ENTRY_FUNCTIONS = (
+    F.mse_loss, F.l1_loss, F.smooth_l1_loss, F.huber_loss, F.binary_cross_entropy_with_logits, F.binary_cross_entropy,
+    F.poisson_nll_loss, F.gaussian_nll_loss, F.soft_margin_loss, F.kl_div,
+)  # fmt: skip
 
 
 def resolve_loss(loss: object) -> tuple[Loss | None, Reduction]:
     """The callable behind ``loss``, and whether it averages or sums over a batch.
 
-    ``"mse"`` and ``"cross_entropy"`` are torch's, with its means; a torch criterion has its own
-    ``reduction``; any other callable ``loss(output, target)`` returns one value per sample ``(n,)``, or
-    their mean.
+    ``"mse"`` and ``"cross_entropy"`` are torch's, with its means; a torch criterion, or a function of torch inside
+    ``functools.partial``, has its own ``reduction``; any other callable ``loss(output, target)`` returns one value per
+    sample ``(n,)``, or their mean.
 
     >>> import torch
-    >>> resolve_loss(torch.nn.MSELoss(reduction="sum"))[1]
-    'sum'
+    >>> resolve_loss(torch.nn.MSELoss(reduction="sum"))[1], resolve_loss(partial(F.mse_loss, reduction="sum"))[1]
+    ('sum', 'sum')
     """
     if loss is None or loss == "model":
         return None, "mean"
@@ -45,7 +70,14 @@ def resolve_loss(loss: object) -> tuple[Loss | None, Reduction]:
         return _NAMED[loss], "mean"
     if not callable(loss):
         raise ValueError(f"loss must be a name or a callable loss(output, target), got {type(loss).__name__}")
-    return cast(Loss, loss), "sum" if getattr(loss, "reduction", "mean") == "sum" else "mean"
+    call, keywords = _unwrapped(loss)
+    reduction = keywords.get("reduction", getattr(call, "reduction", "mean"))
+    return cast(Loss, loss), "sum" if reduction == "sum" else "mean"
+
+
+def _unwrapped(loss: object) -> tuple[object, dict[str, Any]]:
+    """The loss inside ``functools.partial``, and the keywords that were given there."""
+    return (loss.func, loss.keywords) if isinstance(loss, partial) else (loss, {})
 
 
 def matched_target(loss: Loss, output: Tensor, target: object) -> object:
@@ -60,9 +92,16 @@ def matched_target(loss: Loss, output: Tensor, target: object) -> object:
     """
     if not isinstance(target, Tensor):
         return target
-    if isinstance(loss, _OVER_CLASSES) or loss in (F.cross_entropy, F.nll_loss):
+    call, _ = _unwrapped(loss)
+    if isinstance(call, _CLASS_CRITERIA) or call in _CLASS_FUNCTIONS:
+        if call is not cross_entropy and _classes_are_last(output, target):
+            raise ValueError(
+                f"loss: with labels of shape {tuple(target.shape)} torch takes outputs (n, classes, positions), and "
+                f"these have shape {tuple(output.shape)}: pass loss='cross_entropy', which takes classes last, or a "
+                "function that moves them"
+            )
         return target if target.is_floating_point() else target.long()
-    if isinstance(loss, _OVER_ENTRIES) or loss in (F.mse_loss, F.l1_loss, F.smooth_l1_loss, F.huber_loss):
+    if isinstance(call, _ENTRY_CRITERIA) or call in _ENTRY_FUNCTIONS:
         if target.numel() != output.numel():
             raise ValueError(
                 f"loss: targets of shape {tuple(target.shape)} do not fit outputs of shape {tuple(output.shape)}; give "
@@ -70,6 +109,11 @@ def matched_target(loss: Loss, output: Tensor, target: object) -> object:
             )
         return target.to(output.dtype).reshape(output.shape)
     return target
+
+
+def _classes_are_last(output: Tensor, target: Tensor) -> bool:
+    """True for outputs (n, T, classes) beside labels (n, T) that cannot be read as (n, classes, T)."""
+    return output.ndim == 3 and target.shape == output.shape[:2] and target.shape[1] != output.shape[2]
 
 
 def target_weight(loss: Loss, target: object) -> float | None:
@@ -123,11 +167,11 @@ class Normaliser:
 
 def _class_options(loss: Loss) -> tuple[Tensor | None, int] | None:
     """Class weights and ignored index of a loss over classes, None for other losses."""
-    for criterion in _OVER_CLASSES:
-        if isinstance(loss, criterion) and type(loss).forward is criterion.forward:
-            return (loss.weight, loss.ignore_index) if loss.reduction == "mean" else None
-    call, keywords = (loss.func, loss.keywords) if isinstance(loss, partial) else (loss, {})
-    if call in (F.cross_entropy, F.nll_loss) and keywords.get("reduction", "mean") == "mean":
+    call, keywords = _unwrapped(loss)
+    for criterion in _CLASS_CRITERIA:
+        if isinstance(call, criterion) and type(call).forward is criterion.forward:
+            return (call.weight, call.ignore_index) if call.reduction == "mean" else None
+    if call in _CLASS_FUNCTIONS and keywords.get("reduction", "mean") == "mean":
         return keywords.get("weight"), keywords.get("ignore_index", IGNORED)
     return None
 

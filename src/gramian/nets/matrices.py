@@ -87,10 +87,20 @@ def _one_use_missing(sums: LayerSums) -> str | None:
 def _pairs_missing(sums: LayerSums) -> str | None:
     if sums.change is not None or sums.stored_side != "output":
         return None
-    return "is not known: with the initial weights the layer has other rows (they are routed), so none has a change"
+    return (
+        "was not measured: include 'centered' in columns=, if any; rows that are routed have no change, because other "
+        "rows are routed with the initial weights"
+    )
+
+
+def _kernel_missing(sums: LayerSums) -> str | None:
+    if sums.stored_side != "input" or sums.weight.shape[1] > sums.max_dim:  # a layer that is too wide has its own error
+        return None
+    return "was not measured: include 'output' or 'chance' in columns="
 
 
 LOSS = Need("loss", _loss_missing)
+KERNEL = Need("kernel at the output", _kernel_missing)
 PAIRED_ROWS = Need("rows of both passes", _pairs_missing)
 GRADIENT = Need("gradient of the loss", _gradient_missing)
 ONE_USE = Need("gradient of one use", _one_use_missing)
@@ -145,7 +155,7 @@ def _ptk_change(sums: LayerSums) -> Blocks:
 
 def _at_output(moment: Moment) -> Moment:
     def dense(sums: LayerSums) -> Blocks:
-        assert sums.stored_side == "output"  # a side that is at most max_dim wide is the stored one
+        assert sums.stored_side == "output"  # KERNEL, or more inputs than outputs: the smaller side is the stored one
         return moment(sums)
 
     return dense
@@ -295,15 +305,22 @@ _TABLE = (
         "ptk",
         "output",
         _at_output(_agop_moment),
+        needs=(KERNEL,),
         probed=lambda s: _output_probes(s, _agop_sketch(s)),
         columns=(SimilarityColumn("bnfa_half_cos", "cosine of WWᵀ and bAGOP^(1/2) = PTK^(1/2)", "bnfm", 0.5),),
     ),
-    FeatureMatrix("bagop", "output", _at_output(_agop_moment), probed=lambda s: _output_probes(s, _agop_sketch(s))),
+    FeatureMatrix(
+        "bagop",
+        "output",
+        _at_output(_agop_moment),
+        needs=(KERNEL,),
+        probed=lambda s: _output_probes(s, _agop_sketch(s)),
+    ),
     FeatureMatrix(
         "benfa",
         "output",
         _at_output(_enfa_moment),
-        needs=(LOSS,),
+        needs=(LOSS, KERNEL),
         probed=lambda s: _output_probes(s, _enfa_sketch(s)),
         columns=(SimilarityColumn("benfa_half_cos", "cosine of WWᵀ and beNFA^(1/2)", "bnfm", 0.5),),
     ),
@@ -317,7 +334,7 @@ _TABLE = (
         probed=_bfact_probed,
         columns=(SimilarityColumn("bfact_cos", "cosine of WWᵀ and bFACT", "bnfm"),),
     ),
-    FeatureMatrix("ptk_change", "output", _ptk_change, needs=(INITIAL_WEIGHTS, PAIRED_ROWS)),
+    FeatureMatrix("ptk_change", "output", _ptk_change, needs=(INITIAL_WEIGHTS, KERNEL, PAIRED_ROWS)),
 )
 
 MATRICES: dict[str, FeatureMatrix] = {matrix.name: matrix for matrix in _TABLE}

@@ -18,10 +18,11 @@ from gramian.features import vcs_from_moments
 from gramian.nets.batches import can_repeat
 from gramian.nets.collect import Outputs
 from gramian.nets.decay import WeightDecay, resolve_decay
+from gramian.nets.initial import reason_against_initial
 from gramian.nets.inspection import inspect
 from gramian.nets.layers import Layer, LayerSelection, find_layers, unwrap
 from gramian.nets.losses import LossLike
-from gramian.nets.options import InspectOptions
+from gramian.nets.options import INITIAL_COLUMNS, InspectOptions
 from gramian.nets.report import FeatureReport
 
 if TYPE_CHECKING:
@@ -50,10 +51,11 @@ def column_products(W: Float[Tensor, "g m k"], G: Float[Tensor, "g m k"]) -> Flo
 class Monitor:
     """Measure a model every k steps of training, and sum its virtual covariance shift over all steps.
 
-    Call :meth:`step` once per training step, between ``loss.backward()`` and ``optimizer.step()``. It adds
-    this step's virtual covariance shift ``−η (Wᵀ∇L + ∇LᵀW) − 2ηλ WᵀW`` to the sum, with the optimiser's weight decay λ
-    (paper E: for small steps of plain gradient descent it tracks the change of WᵀW; momentum and Adam change its
-    scale) and, every ``every`` steps, the first included, runs :func:`gramian.nets.inspect` on ``data``, with
+    Call :meth:`step` once per training step, between ``loss.backward()`` and ``optimizer.step()``, with
+    ``scale=scaler.get_scale()`` under a gradient scaler. It adds this step's virtual covariance shift
+    ``−η (Wᵀ∇L + ∇LᵀW) − 2ηλ WᵀW`` to the sum, with the optimiser's weight decay λ and the sign of ∇L changed where it
+    maximises (paper E: for small steps of plain gradient descent it tracks the change of WᵀW; momentum and Adam change
+    its scale) and, every ``every`` steps, the first included, runs :func:`gramian.nets.inspect` on ``data``, with
     the weights the model had when the monitor was created as the initial ones. In between it costs one
     product per weight (``vcs="diagonal"``), one matrix product per weight (``"full"``), or nothing
     (``"off"``).
@@ -127,7 +129,7 @@ class Monitor:
             loss,
             layers=layers,
             outputs=outputs,
-            initial=self.initial,
+            initial=self.initial if self._knows_start(options) else None,
             batch_size=batch_size,
             seed=seed,
             options=options,
@@ -150,12 +152,22 @@ class Monitor:
             raise ValueError("nothing was measured yet: call step() or measure()")
         return dict(self.history[-1])
 
-    def step(self) -> dict[str, float] | None:
-        """Count one training step; returns the measurement if one is due at this step."""
+    def step(self, scale: float | None = None) -> dict[str, float] | None:
+        """Count one training step; returns the measurement if one is due at this step.
+
+        Parameters
+        ----------
+        scale
+            Under a gradient scaler (mixed precision) the number by which the gradients are too large now:
+            ``scaler.get_scale()``, or 1 after ``scaler.unscale_(optimizer)``. Gradients that are not finite then add no
+            shift, because the scaler leaves their step out.
+        """
+        if scale is not None and not scale > 0:
+            raise ValueError(f"scale must be positive, got {scale}: pass scaler.get_scale()")
         step, due = self.count, self.count % self.every == 0
         found = self._measure() if due else None
-        if self._vcs_kind != "off":
-            self._add_shift()
+        if self._vcs_kind != "off" and (scale is None or self._steps_finitely()):
+            self._add_shift(1.0 if scale is None else scale)
         self.count += 1  # before the log, which may raise: the step is then counted, and not measured twice
         if found is not None and self.log is not None:
             self.log(dict(found), step)
@@ -255,24 +267,42 @@ class Monitor:
             return None
         return self.optimizer
 
-    def _step_and_decay(self, parameter: Tensor) -> tuple[float, float]:
-        """Learning rate and weight decay with which the optimiser trains a weight; no step where it does not."""
+    def _knows_start(self, options: InspectOptions | None) -> bool:
+        reason = reason_against_initial(unwrap(self.model))
+        if reason is not None and (options is None or options.wants(*INITIAL_COLUMNS)):
+            warn(f"{reason}; the monitor continues without the columns that need the initial weights")
+        return reason is None
+
+    def _steps_finitely(self) -> bool:
+        """True where a gradient scaler lets the optimiser step: no gradient that it trains is infinite or NaN."""
+        groups = [{"params": self.model.parameters()}] if self.optimizer is None else self.optimizer.param_groups
+        gradients = (p.grad for group in groups for p in group["params"] if p.grad is not None)
+        return all(bool(torch.isfinite(grad.to_dense()).all()) for grad in gradients)
+
+    def _step_of(self, parameter: Tensor) -> tuple[float, float, float]:
+        """Learning rate, weight decay and sign with which the optimiser trains a weight; no step where it does not.
+
+        The sign is that of the loss in what the optimiser minimises: −1 where it maximises the loss.
+        """
         if self.optimizer is None:
-            return 1.0, 0.0
+            return 1.0, 0.0, 1.0
         for group in self.optimizer.param_groups:
             if any(p is parameter for p in group["params"]):
-                return float(group["lr"]), float(group.get("weight_decay", 0.0))
-        return 0.0, 0.0
+                sign = -1.0 if group.get("maximize") else 1.0
+                return float(group["lr"]), float(group.get("weight_decay", 0.0)), sign
+        return 0.0, 0.0, 1.0
 
     @torch.no_grad()
-    def _add_shift(self) -> None:
+    def _add_shift(self, scale: float) -> None:
         for name, layer in self._layers.items():
             weight = layer.weight()
             grad = weight.grad if weight.is_leaf else None
             if grad is None:
                 continue
             W, G = layer.matrix(weight), layer.matrix(grad.to_dense() if grad.is_sparse else grad)
-            eta, decay = self._step_and_decay(weight)
+            eta, decay, sign = self._step_of(weight)
+            if sign / scale != 1:
+                G = sign / scale * G
             if decay:
                 G = G + decay * W  # the decay's own share of the shift, −2ηλ WᵀW
             # The gradient is that of the mean loss, so its cross moment WᵀG counts as one sample.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+import math
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 
 from torch import Tensor, nn
@@ -16,21 +17,20 @@ from gramian.nets.geometry import balancedness_of_pairs
 from gramian.nets.geometry_collector import GeometryCollector, nearest_mean_agreement
 from gramian.nets.layer_forms import Layer
 from gramian.nets.metrics import measure
+from gramian.nets.reading import Reader
 from gramian.nets.record import LayerRecord
 from gramian.nets.sums import LayerSums
 from gramian.nets.table import TABLE_COLUMNS
 
 _NOT_LINEAR = {"attention", "Embedding", "EmbeddingBag"}  # kinds of layers that have no balance with a neighbour
 
-Read = Callable[[], Iterator[Batch]]
-"""Reads the data from its beginning."""
-
 
 @dataclass(frozen=True)
 class Part:
     """Records of some layers, reasons why others have none, and the features of layers with too few samples.
 
-    ``units`` counts the samples, or the positions with a target of their own.
+    ``units`` counts the samples, or the positions with a target of their own, and ``unread`` the batches whose targets
+    could not be read while others could. ``changed`` is True where NC4 found other samples than those of the means.
     """
 
     records: dict[str, LayerRecord]
@@ -38,12 +38,14 @@ class Part:
     few: dict[str, int]
     units: int
     classes: int
+    unread: int
+    changed: bool
 
 
 def measure_part(
     collector: Collector,
     capture: Capture,
-    read: Read,
+    read: Reader,
     geometry: GeometryCollector | None,
     tick: Callable[[], object],
     *,
@@ -52,15 +54,22 @@ def measure_part(
 ) -> Part:
     """Read all batches once, and once more for NC4 where ``again`` allows it.
 
-    ``keep`` keeps the sums of the layers in their records; without it only their numbers are.
+    ``keep`` keeps the sums of the layers in their records; without it only their numbers are. Other samples than those
+    of the part before raise a ValueError.
     """
     last: tuple[Batch, ForwardPass] | None = None
     for batch in read():
         last = batch, _add_batch(batch, capture, collector, geometry)
         tick()
+    if not read.same:
+        raise ValueError(
+            "layers_at_a_time reads the data once for every few layers, and data gave other samples the second time: "
+            "pass a list of batches, or a loader that yields the same samples each time"
+        )
     sums, skipped = collector.finish()
     measured = [layer for layer in collector.layers if layer.name in sums]
     numbers: dict[str, dict[str, float]] = {}
+    changed = False
     if geometry is not None:
         heads = [name for name, depth in collector.depth.items() if depth == 1]
         numbers = geometry.measure(measured, collector.options.ridge, heads)
@@ -69,11 +78,13 @@ def measure_part(
             one_batch = collector.batches == 1 and last is not None
             passes = iter([last]) if one_batch else ((batch, capture.forward(batch)) for batch in read())
             nc4 = nearest_mean_agreement(means, passes)  # type: ignore[arg-type]
-            numbers = {name: values | {"nc4": nc4[name]} for name, values in numbers.items()}
+            changed = not read.same
+            numbers = {name: values | {"nc4": math.nan if changed else nc4[name]} for name, values in numbers.items()}
     records = _records(measured, sums, numbers, collector, keep)
     few = {} if geometry is None else geometry.underdetermined()
     units, classes = (0, 0) if geometry is None else (geometry.units, geometry.classes)
-    return Part(records, skipped, few, units, classes)
+    unread = 0 if geometry is None or not units else geometry.unread
+    return Part(records, skipped, few, units, classes, unread, changed)
 
 
 def _add_batch(batch: Batch, capture: Capture, collector: Collector, geometry: GeometryCollector | None) -> ForwardPass:

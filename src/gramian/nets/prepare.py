@@ -36,7 +36,7 @@ def try_outputs(model: nn.Module, X: Tensor) -> Tensor:
     model.eval()
     try:
         with torch.no_grad():
-            outputs = model(X if first is None else X.to(first.device))
+            outputs = model(X.to("cpu" if first is None else first.device, copy=True))  # it may change X in place
     except Exception as error:  # the user's forward may fail in any way
         what = " ".join(str(error).split()) or type(error).__name__
         raise ValueError(

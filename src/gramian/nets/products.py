@@ -168,12 +168,14 @@ class WeightUses(_Uses):
     """
 
     def __init__(self, weights: Iterable[Tensor]):
-        self._counts = {id(weight): 0 for weight in weights}
+        # Held, because a hook may replace a weight by a new tensor, which must not get the id of an old one.
+        self._weights = list(weights)
+        self._counts = {id(weight): 0 for weight in self._weights}
         super().__init__(self._counts)
 
     def count(self, weight: Tensor) -> int:
-        """Number of functions that used a weight."""
-        return self._counts[id(weight)]
+        """Number of functions that used a weight; 0 for a tensor that is not watched."""
+        return self._counts.get(id(weight), 0)
 
     def used(self, base: Tensor, call: _Call) -> None:
         if not _is_passive(call.result, base):

@@ -66,7 +66,7 @@ def _thin_similarity(sums: LayerSums, a: FeatureMatrix, b: FeatureMatrix, power:
         BX, BY = B @ X, B @ Y
         products = (float((BX * Y).sum()), float((BX * X).sum()), float((BY * Y).sum()))
         if measure == "cosine":
-            return products[0] / math.sqrt(products[1] * products[2])
+            return _cosine_from_sums(*products)
         w = W.sum(1)
         return pearson_from_sums(products, (float(w @ X.sum(1)), float(w @ Y.sum(1))), k * k)
     if not b.psd:
@@ -80,9 +80,15 @@ def _thin_similarity(sums: LayerSums, a: FeatureMatrix, b: FeatureMatrix, power:
         float(weights.square().sum()),
     )
     if measure == "cosine":
-        return products[0] / math.sqrt(products[1] * products[2])
+        return _cosine_from_sums(*products)
     totals = (float(W.sum(1) @ X.sum(1)), float((weights * V.sum(0).square()).sum()))
     return pearson_from_sums(products, totals, k * k)
+
+
+def _cosine_from_sums(product: float, square_a: float, square_b: float) -> float:
+    """``⟨A, B⟩ / (‖A‖ ‖B‖)``; NaN where one of them is zero, as for dense matrices."""
+    squares = square_a * square_b
+    return product / math.sqrt(squares) if squares > 0 else math.nan
 
 
 def _sketched_similarity(sums: LayerSums, a: FeatureMatrix, b: FeatureMatrix, power: float, measure: Measure) -> float:

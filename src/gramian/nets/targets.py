@@ -20,8 +20,8 @@ class Targets:
     """Targets ``values (units, c)``: one-hot for class labels, values otherwise.
 
     ``classes`` is the number of classes, 0 for values, and ``predicted`` (units,) the classes that the model predicts.
-    ``kept`` (batch, positions) marks the positions that count, where every position is a unit; it is None where every
-    sample is one.
+    ``kept`` marks the units that count: (batch,) where every sample is a unit, (batch, positions) where every position
+    is one; it is None where all samples count.
     """
 
     values: Tensor
@@ -33,6 +33,9 @@ class Targets:
         """Input and output of a layer, each (units, features); None for a layer without these positions."""
         if self.kept is None:
             return features.input, features.output
+        if self.kept.ndim == 1:
+            kept = self.kept.to(features.input.device)
+            return features.input[kept], features.output[kept]
         if features.tokens is None:
             return None
         kept = self.kept.to(features.tokens[0].device)
@@ -47,6 +50,8 @@ def read_targets(batch: Batch, output: Tensor) -> Targets | None:
     >>> labels, logits = torch.tensor([[0, 1], [1, -100]]), torch.zeros(2, 2, 3)
     >>> read_targets(Batch((), {}, labels, 2), logits).values.shape
     torch.Size([3, 3])
+    >>> read_targets(Batch((), {}, torch.tensor([2, -100]), 2), torch.zeros(2, 3)).kept
+    tensor([ True, False])
     """
     y = batch.target
     if not isinstance(y, Tensor) or y.ndim == 0 or y.shape[0] != batch.size:
@@ -56,8 +61,9 @@ def read_targets(batch: Batch, output: Tensor) -> Targets | None:
     if y[0].numel() > MAX_TARGETS:
         return None
     if not y.is_floating_point():
-        if y.ndim == 1 and output.ndim == 2 and output.shape[1] > 1 and bool(((y >= 0) & (y < output.shape[1])).all()):
-            return Targets(_one_hot(y, output.shape[1]), output.shape[1], output.argmax(1))
+        if y.ndim == 1 and output.ndim == 2 and output.shape[1] > 1:
+            kept = y != IGNORED
+            return _of_labels(y, output, None if bool(kept.all()) else kept)
         if output[0].numel() > 1 or y[0].numel() > 1:
             return None  # a mask or indices: not values to regress on
     return Targets(y.flatten(1).double() if y.ndim > 1 else y[:, None].double())
@@ -74,10 +80,17 @@ def _of_positions(batch: Batch, y: Tensor, output: Tensor) -> Targets | None:
     if not labels:
         values = y if y.ndim == 3 else y[..., None]
         return Targets(values[kept].double(), kept=kept)
-    kept &= y != IGNORED
-    if width < 2 or not bool(((y[kept] >= 0) & (y[kept] < width)).all()):
+    return _of_labels(y, output, kept & (y != IGNORED)) if width > 1 else None
+
+
+def _of_labels(y: Tensor, output: Tensor, kept: Tensor | None) -> Targets | None:
+    """Labels of the units that are kept; None where one of them is no class of the model."""
+    classes, predicted = output.shape[-1], output.argmax(-1)
+    if kept is not None:
+        y, predicted = y[kept], predicted[kept.to(output.device)]
+    if not bool(((y >= 0) & (y < classes)).all()):
         return None
-    return Targets(_one_hot(y[kept], width), width, output.argmax(2)[kept.to(output.device)], kept)
+    return Targets(F.one_hot(y.long(), classes).double(), classes, predicted, kept)
 
 
 def _is_shifted(batch: Batch, y: Tensor) -> bool:
@@ -86,7 +99,3 @@ def _is_shifted(batch: Batch, y: Tensor) -> bool:
     if not isinstance(ids, Tensor) or ids.shape != y.shape or y.is_floating_point():
         return False
     return bool(((ids == y) | (y == IGNORED)).all())
-
-
-def _one_hot(y: Tensor, classes: int) -> Tensor:
-    return F.one_hot(y.long(), classes).double()
