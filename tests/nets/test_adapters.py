@@ -20,6 +20,7 @@ from nets.models import mlp, seeded
 EPOCHS, BATCH = 3, 8
 X = torch.randn(32, 5, generator=torch.Generator().manual_seed(0))
 LABELS = X[:, :3].argmax(1)
+ARGS = types.SimpleNamespace(max_grad_norm=1.0)
 
 
 @pytest.fixture(autouse=True)
@@ -238,7 +239,7 @@ def test_adapters_step_the_monitor(framework, monkeypatch):
         monkeypatch.setitem(sys.modules, "transformers", types.SimpleNamespace(TrainerCallback=base))
         state = types.SimpleNamespace(log_history=[], global_step=7)
         callback = trainer_callback(monitor)
-        callback.on_pre_optimizer_step(None, state, None, optimizer=optimizer)
+        callback.on_pre_optimizer_step(ARGS, state, None, optimizer=optimizer)
         assert state.log_history[0]["step"] == 7
     assert isinstance(callback, base)
     assert monitor.count == 1
@@ -264,7 +265,7 @@ def test_a_step_that_a_scaler_leaves_out_adds_no_shift(framework, monkeypatch):
         if framework == "lightning":
             lightning_callback(monitor).on_before_optimizer_step(trainer, None, optimizer)
         else:
-            trainer_callback(monitor).on_pre_optimizer_step(None, state, None, optimizer=wrapped)
+            trainer_callback(monitor).on_pre_optimizer_step(ARGS, state, None, optimizer=wrapped)
         shifts.append(monitor.vcs("0"))
     assert np.isfinite(shifts[0]).all()
     np.testing.assert_array_equal(shifts[1], shifts[0])
@@ -282,3 +283,21 @@ def test_adapters_say_what_is_missing(monkeypatch):
     monkeypatch.setitem(sys.modules, "transformers", old)
     with pytest.raises(ImportError, match=r"4\.46 or newer"):
         trainer_callback(monitor)
+
+
+@pytest.mark.parametrize("norm", [1.0, 0.0])
+def test_the_scale_of_a_trainer_that_does_not_clip_is_left_out(norm, monkeypatch):
+    base = type("Base", (), {"on_pre_optimizer_step": None})
+    monkeypatch.setitem(sys.modules, "transformers", types.SimpleNamespace(TrainerCallback=base))
+    shifts = []
+    for scale in (1.0, 1024.0):
+        model = network()
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        monitor = watch(model, every=100, optimizer=optimizer)
+        # Where the trainer clips gradients, it has divided by the scale.
+        (F.cross_entropy(model(X), LABELS) * (1.0 if norm else scale)).backward()
+        wrapped = types.SimpleNamespace(optimizer=optimizer, scaler=types.SimpleNamespace(get_scale=lambda s=scale: s))
+        args, state = types.SimpleNamespace(max_grad_norm=norm), types.SimpleNamespace(log_history=[], global_step=0)
+        trainer_callback(monitor).on_pre_optimizer_step(args, state, None, optimizer=wrapped)
+        shifts.append(monitor.vcs("0"))
+    np.testing.assert_allclose(shifts[1], shifts[0], rtol=1e-5)

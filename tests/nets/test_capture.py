@@ -1,5 +1,7 @@
 """The model is left as it was (hooks, modes, requires_grad, F.linear), and gradients are those of pre-activations."""
 
+from collections import namedtuple
+
 import numpy as np
 import pytest
 import torch
@@ -7,6 +9,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from gramian.nets import inspect
+from gramian.nets.batches import Batch
 from gramian.nets.capture import Capture
 from gramian.nets.layers import find_layers
 from nets.models import Block, mlp, seeded
@@ -233,6 +236,80 @@ NUMPY = np.random.default_rng(0)  # a generator that inspect cannot set back
 def test_models_that_do_not_mix_samples_are_measured_without_a_warning(build, recwarn):
     inspect(seeded(build), data())
     assert not [one for one in recwarn if "other samples" in str(one.message)]
+
+
+class SecondMixed(nn.Module):
+    """Batch statistics of the second argument only, after a mask."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.norm, self.head = nn.Linear(5, 4), batch_statistics(4), nn.Linear(4, 2)
+
+    def forward(self, mask, x):
+        return self.head(self.norm(self.a(x)).relu() * mask[:, :1])
+
+
+def test_mixing_through_a_later_argument_is_found():
+    batch = {"mask": torch.ones(6, 3), "x": data()}
+    with pytest.warns(UserWarning, match="depends on the other samples of its batch"):
+        inspect(seeded(SecondMixed), [batch | {"mask": batch["mask"].double()}])
+
+
+class Memory(nn.Module):
+    """Attends to a memory that all samples share, the first argument."""
+
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(5, 2)
+
+    def forward(self, memory, x):
+        return self.a((x @ memory.mT).softmax(1) @ memory)
+
+
+class Trimmed(nn.Module):
+    """Cuts padding off at the longest text of the batch."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed, self.head = nn.Embedding(10, 4, padding_idx=0), nn.Linear(4, 2)
+
+    def forward(self, ids):
+        return self.head(self.embed(ids[:, : int((ids != 0).sum(1).max())]))
+
+
+def test_a_memory_with_as_many_rows_as_samples_and_trimmed_texts_are_no_mixing(recwarn):
+    inspect(seeded(Memory), [{"memory": data(), "x": data()}])
+    ids = torch.randint(1, 10, (6, 7), generator=torch.Generator().manual_seed(0))
+    ids[0, 3:] = 0
+    inspect(seeded(Trimmed), ids, outputs=8)
+    assert not [one for one in recwarn if "other samples" in str(one.message)]
+
+
+Pair = namedtuple("Pair", "x")
+
+
+def test_a_named_tuple_that_is_changed_in_place_is_left_as_it_was():
+    class Changing(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a = nn.Linear(5, 2)
+
+        def forward(self, pair):
+            pair.x.sub_(1)
+            return self.a(pair.x)
+
+    X = data()
+    inspect(seeded(Changing), [(Pair(X), data(6, 2))])
+    assert torch.equal(X, data())
+
+
+def test_inputs_are_copied_only_as_long_as_the_model_may_change_them(monkeypatch):
+    copies = []
+    monkeypatch.setattr(Batch, "copied", lambda batch, copied=Batch.copied: copies.append(batch.size) or copied(batch))
+    inspect(seeded(mlp), data(), batch_size=2)
+    assert copies == [1, 2]
+    inspect(seeded(lambda: Shifted(True)), data(), batch_size=2)
+    assert copies == [1, 2, 1, 2, 2, 2]
 
 
 class Shifted(nn.Module):

@@ -250,3 +250,31 @@ def test_flat_targets_do_not_broadcast_beside_one_output(loss):
     np.testing.assert_allclose(report.matrix("0", "fact"), expected, rtol=1e-9, atol=1e-13)
     with pytest.raises(ValueError, match="do not fit outputs"):
         inspect(model, (X, Y[:, :2]), loss)
+
+
+def test_cross_entropy_of_probabilities_of_tokens():
+    model = seeded(lambda: Positions(4))
+    P = torch.softmax(torch.randn(10, 4, 3, generator=torch.Generator().manual_seed(3), dtype=torch.float64), 2)
+    report = inspect(model, (X, P), "cross_entropy")
+    expected = F.cross_entropy(model(X).flatten(0, 1), P.flatten(0, 1))
+    assert report.settings["loss"] == pytest.approx(float(expected.detach()))
+
+
+class TokenCriterion(nn.CrossEntropyLoss):
+    def forward(self, output, target):
+        return super().forward(output.mT, target)
+
+
+class VarianceCriterion(nn.GaussianNLLLoss):
+    def forward(self, output, target):
+        return super().forward(output[:, :1], target[:, None], output[:, 1:].exp())
+
+
+def test_a_criterion_with_a_forward_of_its_own_takes_the_shapes_that_it_wants():
+    model = seeded(lambda: Positions(4))
+    report = inspect(model, (X, TOKEN_LABELS), TokenCriterion())
+    assert report.settings["loss"] == pytest.approx(float(F.cross_entropy(model(X).mT, TOKEN_LABELS).detach()))
+    two = seeded(lambda: nn.Linear(5, 2))
+    f = two(X)
+    expected = F.gaussian_nll_loss(f[:, :1], X[:, :1], f[:, 1:].exp())
+    assert inspect(two, (X, X[:, 0]), VarianceCriterion()).settings["loss"] == pytest.approx(float(expected.detach()))

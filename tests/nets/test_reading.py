@@ -141,3 +141,40 @@ def test_totals_of_any_tensor():
     assert not totals(torch.tensor([1.0, -1.0])).agree(totals(torch.tensor([1.0, 1.0])))
     assert not totals(torch.tensor([1, 2])).agree(totals(torch.tensor([1, 3])))
     assert totals(torch.eye(2).to_sparse()).agree(totals(torch.eye(2).to_sparse()))
+
+
+def test_a_mask_of_the_least_number_is_the_same_each_time():
+    """Its sums are infinite."""
+    mask = torch.full((60, 4), torch.finfo(torch.float64).min, dtype=torch.float64)
+
+    class Masked(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a = torch.nn.Linear(5, 3)
+
+        def forward(self, x, mask):
+            return self.a(x) + 0 * mask.clamp(min=-1).sum(1, keepdim=True)
+
+    report = inspect(seeded(Masked), (X, mask, Y), batch_size=20)
+    assert not math.isnan(report.rows[0]["nc4"])
+
+
+def test_a_loader_whose_workers_stay_has_the_same_samples_each_time():
+    """Its first iterator draws one number more than the later ones."""
+    loader = DataLoader(
+        TensorDataset(X, Y), batch_size=16, shuffle=True, drop_last=True, num_workers=1, persistent_workers=True
+    )
+    with torch.random.fork_rng():
+        report = inspect(seeded(mlp), loader)
+    assert not math.isnan(report.rows[0]["nc4"])
+
+
+def test_totals_look_at_few_entries_of_a_picture():
+    picture, other = torch.zeros(2, 3, 64, 64), torch.zeros(2, 3, 64, 64)
+    other[1] += 1
+    one, two = Totals(), Totals()
+    one.add(Batch((picture,), {}, None, 2))
+    two.add(Batch((other,), {}, None, 2))
+    assert one.entries == two.entries == picture.numel()
+    assert not one.agree(two)
+    assert two.total <= 2 * 256

@@ -53,8 +53,10 @@ def trainer_callback(monitor: Monitor) -> Any:
             optimizer = kwargs.get("optimizer")
             if not _is_own(monitor, optimizer):
                 return
+            scaler = getattr(optimizer, "scaler", None)
             # The trainer divides by the scale of 16-bit training where it clips gradients, as it does by default.
-            found = monitor.step(None if getattr(optimizer, "scaler", None) is None else 1.0)
+            unscaled = bool(args.max_grad_norm)
+            found = monitor.step(None if scaler is None else 1.0 if unscaled else scaler.get_scale())
             if found is not None:
                 state.log_history.append({"step": state.global_step, **found})
 

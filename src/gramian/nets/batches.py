@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.utils.rnn import PackedSequence
 
 TARGET_KEYS = ("labels", "label", "targets", "target", "y")
 OUTPUT_KEYS = ("logits", "last_hidden_state", "prediction", "out", "output")
@@ -45,8 +46,12 @@ class Batch:
     @property
     def can_be_cut(self) -> bool:
         """True unless the samples are stored one after the other with offsets, which slices would tear apart."""
-        first = next(_tensors((self.args, self.kwargs)), None)
+        first = next(self.inputs(), None)
         return first is None or first.shape[:1] == (self.size,)
+
+    def inputs(self) -> Iterator[Tensor]:
+        """All tensors of the arguments."""
+        return _tensors((self.args, self.kwargs))
 
     def tensors(self) -> Iterator[Tensor]:
         """All tensors of the arguments and the target."""
@@ -75,23 +80,33 @@ class Batch:
         return replace(self, args=_map_nested(self.args, copy), kwargs=_map_nested(self.kwargs, copy))
 
     def with_first_repeated(self) -> Batch:
-        """This batch with the first sample in place of all others, in the first of its tensors only.
-
-        Other tensors may have as many rows as there are samples by accident. The batch must be one that can be cut.
+        """This batch with the first sample in place of all others.
 
         >>> Batch((torch.arange(3.0), torch.zeros(3)), {}, None, 3).with_first_repeated().args[0]
         tensor([0., 0., 0.])
         """
-        first = next(_tensors((self.args, self.kwargs)))
 
         def repeat(value: object) -> object:
-            return value[:1].expand_as(value).clone() if isinstance(value, Tensor) and value is first else value
+            return value[:1].expand_as(value).clone() if self._has_samples(value) else value
 
         return replace(self, args=_map_nested(self.args, repeat), kwargs=_map_nested(self.kwargs, repeat))
 
+    def first_by_one_tensor(self) -> Iterator[Batch]:
+        """The first sample, each time with one tensor cut and the others whole, which may have n rows by accident."""
+        for chosen in [T for T in self.inputs() if self._has_samples(T)]:
+
+            def cut(value: object, chosen: Tensor = chosen) -> object:
+                return chosen[:1] if value is chosen else value
+
+            args, kwargs = _map_nested(self.args, cut), _map_nested(self.kwargs, cut)
+            yield replace(self.sample(0), args=args, kwargs=kwargs)
+
+    def _has_samples(self, value: object) -> TypeGuard[Tensor]:
+        return isinstance(value, Tensor) and value.shape[:1] == (self.size,)
+
     def _cut(self, start: int, stop: int) -> Batch:
         def cut(value: object) -> object:
-            return value[start:stop] if isinstance(value, Tensor) and value.shape[:1] == (self.size,) else value
+            return value[start:stop] if self._has_samples(value) else value
 
         return replace(self, args=_map_nested(self.args, cut), kwargs=_map_nested(self.kwargs, cut),
                        target=_map_nested(self.target, cut), size=stop - start,
@@ -252,8 +267,12 @@ def explain_types(batch: Batch, dtype: torch.dtype) -> str | None:
 def _map_nested(value: Any, change: Callable[[object], object]) -> Any:
     if isinstance(value, Mapping):
         return {key: _map_nested(item, change) for key, item in value.items()}
+    if type(value) in (tuple, list):
+        return type(value)([_map_nested(item, change) for item in value])
+    if isinstance(value, tuple) and hasattr(value, "_fields") and not isinstance(value, PackedSequence):
+        return type(value)(*(_map_nested(item, change) for item in value))
     if isinstance(value, tuple | list):
-        return type(value)([_map_nested(item, change) for item in value]) if type(value) in (tuple, list) else value
+        return value
     return change(value)
 
 

@@ -70,6 +70,7 @@ class Capture:
         self._reused: frozenset[str] | None = None  # layers whose weight is used outside their module; None before
         self._axes = BatchAxes()
         self._axes_found = False
+        self._changes_inputs: bool | None = None  # in place; None before the first pass over a batch
         self.mixes_samples = False  # True where the output for a sample depends on the others of its batch
         self._undo: list[Undo] = []
         self._training: list[tuple[nn.Module, bool]] = []
@@ -118,15 +119,23 @@ class Capture:
         """Tell whether the output for the first sample changes with the other samples, and not by itself."""
         if not batch.can_be_cut:
             return False  # its samples are not rows, so none can be exchanged
-        outputs = []
+        first, again = self._trial(batch), self._trial(batch)
+        if first is None or again is None or not same_outputs(first, again):
+            return False  # it is random by itself
+        for alone in map(self._trial, batch.first_by_one_tensor()):
+            if alone is not None and same_outputs(alone, first):
+                return False  # the other tensors have as many rows as there are samples by accident
+        repeated = self._trial(batch.with_first_repeated())
+        # Outputs of another length are those of a model that cuts padding off at the longest sample.
+        return repeated is not None and repeated.shape == first.shape and not same_outputs(repeated, first)
+
+    def _trial(self, batch: Batch) -> Tensor | None:
+        """The output for the first sample of a batch, or None; random numbers and hooked weights stay as they were."""
         try:
-            for one in (batch, batch, batch.with_first_repeated()):
-                # The same random numbers each time; and weights that hooks compute stay those of the pass before.
-                with torch.random.fork_rng(devices=[]), _plain_tensors_kept(self.model):
-                    outputs.append(self._run(one, check=False)[0].output[:1].detach())
+            with torch.random.fork_rng(devices=[]), _plain_tensors_kept(self.model):
+                return self._run(batch, check=False)[0].output[:1].detach()
         except Exception:  # the user's forward may fail in any way on samples that do not belong together
-            return False
-        return same_outputs(outputs[0], outputs[1]) and not same_outputs(outputs[0], outputs[2])
+            return None
 
     def _run_alone(self, sample: Batch) -> tuple[Tensor | None, Shapes | None]:
         try:
@@ -153,7 +162,7 @@ class Capture:
             settled = {name for name, form in self._forms.items() if not form.changed} | set(self._refused)
             recording.unchecked = {layer.name for layer in self.layers} - settled
         self._recording = recording
-        inputs = batch.copied()
+        inputs = batch.copied() if self._copies(batch) else batch
         computed: dict[str, Tensor] = {}
         try:
             if state is None:
@@ -171,6 +180,8 @@ class Capture:
         finally:
             # Activation checkpointing runs the forward pass again inside the backward pass: that is not recorded.
             self._recording = None
+        if self._changes_inputs is None and check and state is None:
+            self._changes_inputs = any(T._version > 0 for T in inputs.inputs())
         output = output_tensor(raw if self.read_output is None else self.read_output(raw), batch.size)
         self._refused |= recording.refused
         self._check_products(recording, output)
@@ -189,6 +200,10 @@ class Capture:
             computed=computed,
         )
         return done, recording.shapes
+
+    def _copies(self, batch: Batch) -> bool:
+        """Tell whether the model gets copies of its inputs: until a pass shows that it leaves them unchanged."""
+        return self._changes_inputs is not False or any(T.is_inference() for T in batch.inputs())
 
     def _call(self, batch: Batch, recording: Recording) -> Any:
         """Run the model; the first time, find the weights that are used outside their modules too."""

@@ -243,7 +243,7 @@ def _warn_about_mixed_samples(capture: Capture) -> None:
         warn(
             "the model's output for a sample depends on the other samples of its batch, so it has no gradients per "
             "sample, and all numbers depend on the batches: use a normalisation whose eval mode does not depend on "
-            "the batch (BatchNorm with track_running_stats=True, LayerNorm), or pass batch_size=1"
+            "the batch (BatchNorm with track_running_stats=True, LayerNorm), or pass batches of one sample"
         )
 
 

@@ -25,16 +25,20 @@ IGNORED = -100  # label that losses over classes leave out by default
 def cross_entropy(output: Tensor, target: Tensor) -> Tensor:
     """Cross entropy of torch, which also takes labels (n, T) beside outputs (n, T, classes), as language models have.
 
-    Torch itself reads outputs as (n, classes, T). Where both fit, because there are as many positions as classes, the
-    classes are last, as :func:`gramian.nets.targets.read_targets` reads them too.
+    Targets may also be probabilities (n, T, classes). Torch itself reads outputs as (n, classes, T). Where both fit,
+    because there are as many positions as classes, the classes are last, as
+    :func:`gramian.nets.targets.read_targets` reads them too.
 
     >>> import torch
     >>> output, labels = torch.eye(3).repeat(2, 1, 1), torch.tensor([[0, 1, 2], [0, 1, 2]])
     >>> bool(cross_entropy(output, labels) == F.cross_entropy(output.flatten(0, 1), labels.flatten()))
     True
     """
-    tokens = output.ndim == 3 and target.shape == output.shape[:2]
-    return F.cross_entropy(output.mT if tokens else output, target)
+    if output.ndim == 3 and target.shape == output.shape[:2]:
+        return F.cross_entropy(output.mT, target)
+    if output.ndim == 3 and target.shape == output.shape and target.is_floating_point():
+        return F.cross_entropy(output.mT, target.mT)
+    return F.cross_entropy(output, target)
 
 
 _NAMED: dict[str, Loss] = {"mse": F.mse_loss, "cross_entropy": cross_entropy}
@@ -94,7 +98,7 @@ def matched_target(loss: Loss, output: Tensor, target: object) -> object:
         return target
     call, _ = _unwrapped(loss)
     if isinstance(call, _CLASS_CRITERIA) or call in _CLASS_FUNCTIONS:
-        if call is not cross_entropy and _classes_are_last(output, target):
+        if call is not cross_entropy and _is_torchs(call, _CLASS_CRITERIA) and _classes_are_last(output, target):
             raise ValueError(
                 f"loss: with labels of shape {tuple(target.shape)} torch takes outputs (n, classes, positions), and "
                 f"these have shape {tuple(output.shape)}: pass loss='cross_entropy', which takes classes last, or a "
@@ -103,12 +107,21 @@ def matched_target(loss: Loss, output: Tensor, target: object) -> object:
         return target if target.is_floating_point() else target.long()
     if isinstance(call, _ENTRY_CRITERIA) or call in _ENTRY_FUNCTIONS:
         if target.numel() != output.numel():
+            if not _is_torchs(call, _ENTRY_CRITERIA):
+                return target
             raise ValueError(
                 f"loss: targets of shape {tuple(target.shape)} do not fit outputs of shape {tuple(output.shape)}; give "
                 "one target per output"
             )
         return target.to(output.dtype).reshape(output.shape)
     return target
+
+
+def _is_torchs(call: object, criteria: tuple[type[nn.Module], ...]) -> bool:
+    """True for a function or a criterion of torch; a subclass with a forward method of its own may take any shapes."""
+    if not isinstance(call, nn.Module):
+        return True
+    return any(isinstance(call, one) and type(call).forward is one.forward for one in criteria)
 
 
 def _classes_are_last(output: Tensor, target: Tensor) -> bool:
@@ -168,9 +181,8 @@ class Normaliser:
 def _class_options(loss: Loss) -> tuple[Tensor | None, int] | None:
     """Class weights and ignored index of a loss over classes, None for other losses."""
     call, keywords = _unwrapped(loss)
-    for criterion in _CLASS_CRITERIA:
-        if isinstance(call, criterion) and type(call).forward is criterion.forward:
-            return (call.weight, call.ignore_index) if call.reduction == "mean" else None
+    if isinstance(call, _CLASS_CRITERIA) and _is_torchs(call, _CLASS_CRITERIA):
+        return (call.weight, call.ignore_index) if call.reduction == "mean" else None
     if call in _CLASS_FUNCTIONS and keywords.get("reduction", "mean") == "mean":
         return keywords.get("weight"), keywords.get("ignore_index", IGNORED)
     return None

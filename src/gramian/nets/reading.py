@@ -8,14 +8,20 @@ from dataclasses import dataclass
 from types import TracebackType
 
 import torch
+from torch import Tensor
 
 from gramian.core import wide_dtype
 from gramian.nets.batches import Batch
 
+_ENTRIES = 256
+"""Entries of a sample, evenly spaced, by which samples are compared: all pixels of pictures would take seconds."""
+_LARGEST = 1e15
+"""Entries are cut off here, so that their squares have finite sums in float32 too (a mask may hold infinities)."""
+
 
 @dataclass
 class Totals:
-    """Number of samples and entries, and sums over the entries: equal for the same samples in any order.
+    """Number of samples and entries, and sums over some entries of each: equal for the same samples in any order.
 
     >>> one, two = Totals(), Totals()
     >>> for rows in torch.arange(6.0).reshape(3, 2):
@@ -36,9 +42,9 @@ class Totals:
         for T in batch.tensors():
             if T.layout != torch.strided or T.is_nested:
                 continue  # a sparse or nested tensor counts by its number of samples only
-            real = torch.view_as_real(T.detach()) if T.is_complex() else T.detach()
-            values = real.to(wide_dtype(T.device)).nan_to_num(0.0, 0.0, 0.0)
-            self.entries += values.numel()
+            self.entries += T.numel()
+            values = _some_entries(T.detach(), batch.size).to(wide_dtype(T.device))
+            values = values.nan_to_num(0.0, _LARGEST, -_LARGEST).clamp(-_LARGEST, _LARGEST)
             self.total += float(values.sum())
             self.squares += float(values.square().sum())
 
@@ -49,6 +55,13 @@ class Totals:
         # The rounding of a sum is relative to its terms, which may cancel, and Σ|x| ≤ √(N Σx²).
         size = math.sqrt(self.entries * max(self.squares, other.squares))
         return math.isclose(self.squares, other.squares, rel_tol=1e-9) and abs(self.total - other.total) <= 1e-9 * size
+
+
+def _some_entries(T: Tensor, samples: int) -> Tensor:
+    """Return evenly spaced entries of every sample, the same ones of each, or of a tensor that all samples share."""
+    real = torch.view_as_real(T) if T.is_complex() else T
+    rows = real.reshape(samples if T.shape[:1] == (samples,) else 1, -1)
+    return rows[:, :: max(1, rows.shape[1] // _ENTRIES)]
 
 
 class Reader:
@@ -71,6 +84,12 @@ class Reader:
         self._read = read
         self._state = torch.get_rng_state()
         self._generators = [(generator, generator.get_state()) for generator in _generators(data)]
+        if getattr(data, "persistent_workers", False) and getattr(data, "_iterator", None) is None:
+            # Only the first iterator of such a loader draws a seed for its workers before the order of the samples.
+            # That it exists already is known from a private attribute of torch's loader.
+            iter(data)  # type: ignore[call-overload]
+            torch.set_rng_state(self._state)
+            self._restore()
         self._first: Totals | None = None
         self.same = True
 
@@ -89,8 +108,10 @@ class Reader:
         for batch in self._read():
             found.add(batch)
             yield batch
-        self._first = found if self._first is None else self._first
-        self.same = self._first.agree(found)
+        if self._first is None:
+            self._first = found
+        else:
+            self.same = self._first.agree(found)
 
     def _restore(self) -> None:
         for generator, state in self._generators:

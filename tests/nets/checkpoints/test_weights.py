@@ -186,3 +186,9 @@ def test_a_prefix_of_the_network_itself_stays_and_is_matched():
 def test_a_wrapped_module_has_the_numbers_of_the_module():
     found, expected = (inspect_weights(model).rows for model in (nn.DataParallel(network(0)), network(0)))
     assert found[0]["balancedness"] == expected[0]["balancedness"] > 0
+
+
+def test_patterns_may_have_the_prefix_of_the_file():
+    state = {"module.0.weight": torch.eye(3), "module.2.weight": torch.eye(3)}
+    for pattern in ("module.0", "0", ["module.0"]):
+        assert inspect_weights(state, layers=pattern).layers == ["0"]

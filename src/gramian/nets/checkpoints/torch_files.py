@@ -153,6 +153,15 @@ def renamed(weights: Mapping[str, Value], expected: Sequence[str]) -> tuple[dict
     return weights, "; ".join(notes)
 
 
+def without_wrappers(pattern: str) -> str:
+    """Return the pattern of a name without the prefixes of DataParallel and torch.compile.
+
+    >>> without_wrappers("module._orig_mod.0.*")
+    '0.*'
+    """
+    return pattern.replace(_COMPILED, "").removeprefix(_PARALLEL)
+
+
 def unwrapped_names(names: Iterable[str]) -> tuple[dict[str, str], str]:
     """Return every name with the one that it has without DataParallel and torch.compile, and a note about them.
 

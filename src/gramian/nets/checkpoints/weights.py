@@ -21,7 +21,7 @@ from gramian.nets.checkpoints.stored_matrices import (
     select,
     stored_matrices,
 )
-from gramian.nets.checkpoints.torch_files import renamed, unwrapped_names
+from gramian.nets.checkpoints.torch_files import renamed, unwrapped_names, without_wrappers
 from gramian.nets.layers import unwrap
 
 register("nets", WeightRecord)
@@ -65,6 +65,8 @@ def inspect_weights(
     if directions < 1:
         raise ValueError(f"directions={directions}: compare at least 1 direction")
     opened, found, skipped = _open(checkpoint)
+    if isinstance(opened.source, RenamedSource) and layers is not None:
+        layers = [without_wrappers(pattern) for pattern in ([layers] if isinstance(layers, str) else layers)]
     chosen = select(found, layers)
     if not chosen:
         raise ValueError(f"{opened.name} holds no weight matrix; skipped: {dict(list(skipped.items())[:5])}")
