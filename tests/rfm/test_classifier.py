@@ -1,5 +1,8 @@
 """Behaviour of the classifier alone: classes and their weights, probabilities, prediction sets."""
 
+import re
+import warnings
+
 import numpy as np
 import pytest
 import torch
@@ -39,6 +42,15 @@ def test_balanced_weights_raise_the_rare_class():
     assert balanced.predict(rows).mean() > plain.predict(rows).mean()
     with pytest.raises(ValueError, match="class_weight must be"):
         RFMClassifier(class_weight="fair").fit(rows, rare)
+
+
+@pytest.mark.parametrize("weight", [float("nan"), float("inf"), -1, 0, "2", None])
+def test_class_weights_are_positive_numbers(weight):
+    y = np.arange(40) % 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(ValueError, match=re.escape(f"class_weight[0] must be a positive number, got {weight!r}")):
+            RFMClassifier(class_weight={0: weight, 1: 1}).fit(np.arange(40.0)[:, None], y)
 
 
 def test_prediction_sets_cover_and_shrink_with_less_coverage():

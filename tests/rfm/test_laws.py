@@ -92,6 +92,40 @@ def test_the_order_of_rows_changes_nothing(data):
     assert a.best_round_ == b.best_round_
 
 
+class TestNames:
+    """Classes and groups are the rows that belong to them: what they are called has no effect."""
+
+    @staticmethod
+    def rows(n, levels, d=3):
+        rng = np.random.default_rng(2)
+        X = rng.normal(size=(n, d)) if levels is None else rng.integers(0, levels, size=(n, d)).astype(float)
+        return X, rng
+
+    @pytest.mark.parametrize("levels", [None, 3], ids=["distinct rows", "repeated rows"])
+    @pytest.mark.parametrize(("preset", "rows"), [("fast", 120), ("default", 120), ("fast", 620)])
+    def test_of_two_classes(self, preset, rows, levels):
+        X, rng = self.rows(rows, levels)
+        y = np.where(X[:, 0] + rng.normal(size=rows) > 0.3, 1, 0)
+        one, other = (RFMClassifier(preset=preset).fit(X, labels) for labels in (y, 1 - y))
+        np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(X)[:, ::-1], rtol=1e-9)
+        assert one.ridge_ == pytest.approx(other.ridge_)
+
+    @pytest.mark.parametrize("sizes", [[33, 33, 33, 21], [61, 32, 19, 8]])
+    def test_of_several_classes(self, sizes):
+        X, _ = self.rows(120, None)
+        y, names = np.repeat(np.arange(4), sizes), np.array([2, 0, 3, 1])
+        one, other = (RFMClassifier(preset="fast").fit(X + y[:, None] / 2, labels) for labels in (y, names[y]))
+        np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(X)[:, names], rtol=1e-9)
+
+    @pytest.mark.parametrize("levels", [None, 3], ids=["distinct rows", "repeated rows"])
+    def test_of_groups(self, levels):
+        X, rng = self.rows(120, levels, d=2)
+        y = np.round(X[:, 0] + rng.normal(size=120))
+        groups, names = rng.integers(0, 12, size=120), rng.permutation(12)
+        one, other = (RFMRegressor(preset="fast").fit(X, y, groups=by) for by in (groups, names[groups]))
+        np.testing.assert_allclose(one.predict_interval(X), other.predict_interval(X), rtol=1e-9, atol=1e-12)
+
+
 def test_a_weight_of_two_is_a_repeated_row(data):
     X, y, Xt, _ = data
     twice = RFMRegressor(preset="fast").fit(np.vstack([X, X[:20]]), np.append(y, y[:20]))
@@ -224,6 +258,15 @@ def test_prediction_does_not_depend_on_the_batch(data):
         model = RFMClassifier(preset="fast", n_rounds=1, dtype=dtype).fit(X, np.digitize(y, [-1, 0, 1]))
         whole = model.decision_function(Xt)
         assert np.array_equal(np.vstack([model.decision_function(x[None]) for x in Xt]), whole)
+
+
+def test_prediction_of_many_models_does_not_depend_on_the_batch(data):
+    """A sum of several models is added in the same order for one row and for many."""
+    X, y, _, _ = data
+    model = RFMRegressor(preset="best", n_rounds=2).fit(X, y)
+    assert len(model.ensemble_.machines) >= 5
+    new = np.random.default_rng(5).normal(size=(100, X.shape[1]))
+    assert np.array_equal(np.concatenate([model.predict(x[None]) for x in new]), model.predict(new))
 
 
 @pytest.mark.parametrize("rows", [1, 7, 130])

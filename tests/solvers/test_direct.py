@@ -65,6 +65,22 @@ def test_repeated_rows_that_disagree_get_their_mean_with_a_recorded_jitter(rng):
     torch.testing.assert_close(operator.predict(X, solution.coef), expected, rtol=1e-2, atol=1e-2)
 
 
+@pytest.mark.parametrize("ridge", [1e-2, 1.0])
+def test_leave_one_out_leaves_out_one_copy_of_a_row(ridge, rng):
+    """Brute force: the table with all copies, without one of them."""
+    operator, Y = problem(40, rng)
+    counts = torch.randint(1, 5, (40,), generator=rng)
+    rows = torch.tensor([int(counts.argmin()), int(counts.argmax()), 39])
+    copies = counts.double()
+    found = Direct(tol=1e-12).loo(operator, Y, ridge, rows, weights=copies, copies=copies)
+    owner, K = torch.arange(40).repeat_interleave(counts), operator.dense()
+    for i, residual in zip(rows, found, strict=True):
+        rest = owner[torch.arange(len(owner)) != int((owner == i).nonzero()[0])]
+        A = K[rest][:, rest] + ridge * torch.eye(len(rest), dtype=torch.float64)
+        expected = Y[i] - K[i, rest] @ torch.linalg.solve(A, Y[rest])
+        torch.testing.assert_close(residual, expected, rtol=1e-8, atol=1e-10)
+
+
 def test_a_system_without_solution_fails_with_the_reason(rng):
     X = torch.randn(30, 2, generator=rng, dtype=torch.float64)
     operator = KernelOperator(Laplace(1.0), X)

@@ -22,14 +22,16 @@ tables = st.integers(1, 12).flatmap(
 def same(one, other):
     assert np.array_equal(one.X, other.X)
     assert np.array_equal(one.y, other.y)
-    np.testing.assert_allclose(one.weights_or_ones, other.weights_or_ones, rtol=1e-12)
+    assert np.array_equal(one.weights_or_ones, other.weights_or_ones)
+    assert (one.copies is None) == (other.copies is None)
+    assert one.copies is None or np.array_equal(one.copies, other.copies)
 
 
 @settings(max_examples=80)
 @given(tables, st.randoms(use_true_random=False))
 def test_the_order_of_rows_has_no_effect(table, random):
     X, y, weights = table
-    weights = weights + 0.5
+    weights = weights / 3 + 0.1
     order = list(range(len(X)))
     random.shuffle(order)
     same(merge_rows(X, y, weights), merge_rows(X[order], y[order], weights[order]))
@@ -98,6 +100,13 @@ class TestCopies:
     @pytest.mark.parametrize("weights", [[1.0, 1.5], [0.5, 1.0], [1.0, 2.0, 2.001], [1.0, 1e9], [1e6, 1e6]])
     def test_other_weights_state_importance(self, weights):
         assert self.merged(weights).copies is None
+
+    @pytest.mark.parametrize("weights", [[0.5] * 5, [20.0] * 5, [0.3, 1.7, 0.2, 1.0, 0.6]])
+    def test_weights_of_importance_leave_the_number_of_copies_alone(self, weights):
+        X, weights = np.array([[2.0], [1.0], [2.0], [3.0], [2.0]]), np.array(weights)
+        rows = merge_rows(X, np.zeros(5), weights)
+        assert rows.copies.tolist() == [1, 3, 1]
+        np.testing.assert_allclose(rows.weights, [weights[1], weights[[0, 2, 4]].sum(), weights[3]], rtol=1e-15)
 
     def test_rows_of_weight_0_are_no_copies(self):
         assert counts_rows(np.array([0.0, 10.0]))  # the mean over rows that are there is 10, not 5

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
+from numbers import Real
 from typing import Literal, Self
 
 import numpy as np
@@ -23,6 +25,7 @@ from gramian.rfm.uncertainty.regions import class_sets
 from gramian.rfm.uncertainty.reliability import Reliability, reliability
 from gramian.tables import TableEncoder, encode_labels, label_codes
 from gramian.tables.blocks import Blocks
+from gramian.tables.merging import MergedRows
 from gramian.tables.raw_target import RawTarget
 from gramian.tables.row_losses import ClassMetric, MetricFunction
 from gramian.tables.scaling import Array
@@ -144,9 +147,9 @@ class RFMClassifier(ClassifierMixin, BaseRFM):  # type: ignore[misc]
         factors = self._class_factors(classes, np.bincount(indices, weights).astype(np.float64))
         return RawTarget(indices.astype(np.float64), classes, factors)
 
-    def fit_target(self, raw: RawTarget, values: Array, Z: Array, weights: Array) -> tuple[ClassTarget, None]:
+    def fit_target(self, raw: RawTarget, rows: MergedRows, Z: Array) -> tuple[ClassTarget, None]:
         assert raw.classes is not None
-        present = np.unique(values)
+        present = np.unique(rows.y)
         if len(raw.classes) < 2 or len(present) < 2:
             raise ValueError(_one_class(raw.classes[int(present[0])]))
         return ClassTarget(raw.classes, raw.factors), None
@@ -165,6 +168,9 @@ class RFMClassifier(ClassifierMixin, BaseRFM):  # type: ignore[misc]
             raise ValueError(f'class_weight must be None, "balanced" or a dict from labels, got {self.class_weight!r}')
         if isinstance(self.class_weight, str):
             return np.asarray(totals.sum() / (len(classes) * totals))
+        for label, weight in self.class_weight.items():
+            if not (isinstance(weight, Real) and 0 < weight < math.inf):
+                raise ValueError(f"class_weight[{label!r}] must be a positive number, got {weight!r}")
         each = compute_class_weight(self.class_weight, classes=classes, y=classes)
         return np.asarray(each, dtype=np.float64)
 
@@ -225,7 +231,7 @@ class RFMClassifier(ClassifierMixin, BaseRFM):  # type: ignore[misc]
         if X is None:
             held = model.holdout
             p, labels = np.exp(model.log_probabilities(held.outputs)), ClassTarget.indices(held.targets)
-            return reliability(p, labels, held.weights, bins, level, held.source)
+            return reliability(p, labels, held.weights, bins, level, held.source, held.copies)
         labels = label_codes(y, self.classes_)
         p = self.predict_proba(X)
         if len(p) != len(labels):

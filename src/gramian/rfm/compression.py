@@ -85,6 +85,7 @@ def compress(
         ensemble=ensemble,
         row_index=model.row_index[centers.cpu().numpy()],
         row_labels=None if model.row_labels is None else model.row_labels[centers.cpu().numpy()],
+        copies=None if model.copies is None else model.copies[centers.cpu().numpy()],
         held_out=held_out,
         compression=Compression(len(centers), machine.n, error, typical, largest),
     )

@@ -55,6 +55,7 @@ from gramian.rfm.training.rounds import Candidate, Step
 from gramian.solvers import Workspace
 from gramian.tables import TableEncoder
 from gramian.tables.blocks import Blocks
+from gramian.tables.merging import MergedRows
 from gramian.tables.prepare import Prepared, ReadingOptions, open_table, prepare_table
 from gramian.tables.preprocessing import table_tags
 from gramian.tables.raw_target import RawTarget
@@ -143,8 +144,8 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         """Return a target as numbers to merge rows by; see :class:`gramian.tables.prepare.TargetReader`."""
 
     @abstractmethod
-    def fit_target(self, raw: RawTarget, values: Array, Z: Array, weights: Array) -> tuple[Target, Array | None]:
-        """Fit the target coding to merged targets and standardised rows."""
+    def fit_target(self, raw: RawTarget, rows: MergedRows, Z: Array) -> tuple[Target, Array | None]:
+        """Fit the target coding to the targets of merged rows and their standardised inputs."""
 
     @abstractmethod
     def stream_target(self, blocks: Blocks, y: TargetLike, Z: Array, weights: Array) -> Target:
@@ -152,9 +153,8 @@ class BaseRFM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
 
     def _fit(self, X: TableLike, y: TargetLike, weights: WeightsLike, eval_set: EvalSet, by: SplitBy | None) -> None:
         options = FitOptions.resolve(self.get_params(deep=False))
-        clock, observer = Clock(options.time_limit), FitObserver()
-        if getattr(self, "_skl_callbacks", None):
-            observer = SklearnCallbacks(self, X, y, weights)
+        clock = Clock(options.time_limit)
+        observer = SklearnCallbacks(self, X, y, weights) if getattr(self, "_skl_callbacks", None) else FitObserver()
 
         def stream(blocks: Blocks) -> bool:
             elsewhere = blocks.remote and options.compute.on_cluster

@@ -59,6 +59,9 @@ def check_loaded(model: FittedRFM, n_threads: Any) -> None:
         _check_machine(machine, int(model.features.support.sum()), c)
     labels = model.row_labels
     _require(labels is None or labels.shape == model.row_index.shape, "the labels of the rows")
+    copies = model.copies
+    counted = copies is None or (copies.shape == model.row_index.shape and bool((copies >= 1).all()))
+    _require(counted, "the numbers of copies of the rows")
     few = replace(model, ensemble=replace(model.ensemble, machines=tuple(map(_few_centers, machines))), n_threads=1)
     _predict(few, model.preprocessing.scaler.transform(_trial_rows(model.preprocessing.reader, d)))
 

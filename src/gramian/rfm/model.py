@@ -9,7 +9,7 @@ from __future__ import annotations
 import copyreg
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any, Never, SupportsIndex
 
 import numpy as np
@@ -79,8 +79,9 @@ class Ensemble:
 
     def mean(self, part: Callable[[Machine], Tensor]) -> Tensor:
         """Return ``Σ_k share_k part(machine_k)``, for anything that is linear in the members."""
-        parts = [share * part(machine) for machine, share in zip(self.machines, self.shares, strict=True)]
-        return torch.stack(parts).sum(dim=0)
+        parts = (share * part(machine) for machine, share in zip(self.machines, self.shares, strict=True))
+        # One after another: a sum over stacked parts adds in an order that depends on the number of rows.
+        return reduce(torch.add, parts)
 
     def predict(self, X: Float[Tensor, "m d"]) -> Float[Tensor, "m c"]:
         """Return ``f(X)``; a row's prediction does not depend on its batch."""
@@ -174,6 +175,8 @@ class FittedRFM:
     n_threads : int or None
         Torch threads of predictions; None leaves torch's own.
     compression : Compression or None
+    copies : ndarray or None
+        The number of rows of the training table that each centre stands for; None for one each.
     """
 
     preprocessing: Preprocessing
@@ -188,6 +191,7 @@ class FittedRFM:
     n_threads: int | None = None
     compression: Compression | None = None
     row_labels: NDArray[Any] | None = None
+    copies: Array | None = None
 
     @property
     def machine(self) -> Machine:
@@ -211,7 +215,7 @@ class FittedRFM:
             return self.held_out
         assert isinstance(self.machine, KernelMachine), "the fit of a tree holds rows out"
         with threads(self.n_threads):
-            found = leave_one_out(self.machine, self.history.ridge, self.target_scaler)
+            found = leave_one_out(self.machine, self.history.ridge, self.target_scaler, copies=self.copies)
         return replace(found, weights=self.target.unweighted(found.weights, found.targets))
 
     def scored_holdout(self) -> ScoredRows:
@@ -232,7 +236,7 @@ class FittedRFM:
             return self.fitted_link
         assert isinstance(self.target, ClassTarget), "only a classifier has probabilities"
         held = self.holdout
-        return fit_link(held.outputs, self.target.indices(held.targets), held.weights)
+        return fit_link(held.outputs, self.target.indices(held.targets), held.weights, held.copies)
 
     def outputs(self, X: TableLike) -> Array:
         """Return outputs ``(n, c)`` in the units of the target codes for a table, which may be outside memory."""

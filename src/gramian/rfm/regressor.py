@@ -24,6 +24,7 @@ from gramian.rfm.training.target_scale import FittedScale, LossName, choose_scal
 from gramian.rfm.uncertainty.regions import interval_reach
 from gramian.tables import TableEncoder, read_target
 from gramian.tables.blocks import Blocks
+from gramian.tables.merging import MergedRows, counts_rows
 from gramian.tables.raw_target import RawTarget
 from gramian.tables.row_losses import MetricFunction, NumberMetric
 from gramian.tables.scaling import Array
@@ -172,16 +173,17 @@ class RFMRegressor(RegressorMixin, BaseRFM):  # type: ignore[misc]
     def read_target(self, y: TargetLike, weights: Array | None) -> RawTarget:
         return RawTarget(read_target(y))
 
-    def fit_target(self, raw: RawTarget, values: Array, Z: Array, weights: Array) -> tuple[NumericTarget, Array | None]:
-        found = self._scale(values, Z, weights, self._loss())
+    def fit_target(self, raw: RawTarget, rows: MergedRows, Z: Array) -> tuple[NumericTarget, Array | None]:
+        found = self._scale(rows.y, Z, rows.weights_or_ones, rows.copies, self._loss())
         pulled = None if found.pulled is None else found.pulled[:, None]
-        return NumericTarget(found.transform, values.ndim == 1, found.bound), pulled
+        return NumericTarget(found.transform, rows.y.ndim == 1, found.bound), pulled
 
     def stream_target(self, blocks: Blocks, y: TargetLike, Z: Array, weights: Array) -> NumericTarget:
         values = read_target(y)
         if self._loss() == "huber":
             raise ValueError('loss="huber" needs rows in memory: fit fewer rows, or raise max_memory')
-        return NumericTarget(self._scale(values, Z, weights, "squared").transform, flat=values.ndim == 1)
+        copies = weights if counts_rows(weights) else None
+        return NumericTarget(self._scale(values, Z, weights, copies, "squared").transform, flat=values.ndim == 1)
 
     def _loss(self) -> LossName:
         if self.loss not in get_args(LossName):
@@ -189,7 +191,7 @@ class RFMRegressor(RegressorMixin, BaseRFM):  # type: ignore[misc]
         # The user's own metric compares rounds by the targets themselves, which are pulled in under Huber's loss.
         return "squared" if self.loss == "auto" and self.metric not in ("auto", "mae") else self.loss
 
-    def _scale(self, y: Array, Z: Array, weights: Array, loss: LossName) -> FittedScale:
+    def _scale(self, y: Array, Z: Array, weights: Array, copies: Array | None, loss: LossName) -> FittedScale:
         name = "none" if self.target_transform is None else self.target_transform
         if y.ndim > 1:
             if loss == "huber":
@@ -197,7 +199,7 @@ class RFMRegressor(RegressorMixin, BaseRFM):  # type: ignore[misc]
             return FittedScale(TargetTransform.fit("none" if name == "auto" else name, y, weights))
         with threads(threads_for(len(y), self.n_threads, self.n_jobs)):
             seed = resolve_seed(self.random_state)
-            return choose_scale(Z, y, weights, seed, transform=name, loss=loss)
+            return choose_scale(Z, y, weights, seed, copies=copies, transform=name, loss=loss)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

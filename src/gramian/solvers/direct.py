@@ -26,6 +26,7 @@ from gramian.solvers.base import (
     warn_numbers,
 )
 from gramian.solvers.cholesky import SMALL_ROWS, Factor, factor_of
+from gramian.solvers.left_out import left_out_residuals
 from gramian.solvers.packed_factor import PackedFactor
 from gramian.solvers.scaled import fill_scaled, scaled, unscaled
 from gramian.solvers.system import RidgeSystem, StreamedSystem
@@ -117,9 +118,13 @@ class Direct(Solver):
         rows: Tensor,
         *,
         weights: Float[Tensor, " n"] | None = None,
+        copies: Float[Tensor, " n"] | None = None,
         workspace: Workspace | None = None,
     ) -> Float[Tensor, "m c"]:
-        """Compute exact leave-one-out residuals at some rows, for one ridge, at the cost of those rows only."""
+        """Compute exact leave-one-out residuals at some rows, for one ridge, at the cost of those rows only.
+
+        Where a row stands for several ``copies``, one of them is left out.
+        """
         RidgeSystem(operator, Y, ridge, weights)  # checks the arguments
         workspace = Workspace() if workspace is None else workspace
         factor = _factor(operator, weights, workspace)
@@ -130,7 +135,8 @@ class Direct(Solver):
                 raise SingularKernelError(_singular(ridge))
         alpha, _, _ = self._refine(factor, scaled(Y.to(operator.wide), weights))
         inverse = factor.inverse_diagonal(rows).to(operator.wide)
-        return unscaled(alpha[rows] / inverse[:, None], None if weights is None else weights[rows])
+        residuals = left_out_residuals(alpha[rows], inverse, ridge, None if copies is None else copies[rows])
+        return unscaled(residuals, None if weights is None else weights[rows])
 
     def _refine(self, factor: Factor, Y: Float[Tensor, "n c"]) -> tuple[Tensor, int, float]:
         """Run iterative refinement; return coefficients, steps taken and residual."""

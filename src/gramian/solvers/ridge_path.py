@@ -13,6 +13,7 @@ from gramian.core.linalg import solve_factored
 from gramian.kernels import KernelOperator
 from gramian.solvers.base import Workspace
 from gramian.solvers.cholesky import SmallCholeskyFactor
+from gramian.solvers.left_out import left_out_residuals
 from gramian.solvers.scaled import fill_scaled, scaled, unscaled
 from gramian.solvers.spectral import SpectralFactor
 from gramian.solvers.system import RidgeSystem
@@ -85,7 +86,7 @@ class RidgePath:
         else:
             few = self.operator.n <= SPECTRAL_ROWS and (self._spectral or len(ridges) >= _SPECTRAL_RIDGES)
             found = (
-                (ridge, alpha, _left_out(alpha, inverse, ridge, self.copies))
+                (ridge, alpha, left_out_residuals(alpha, inverse, ridge, self.copies))
                 for ridge, alpha, inverse in (self._spectrally(ridges) if few else self._factored(ridges))
             )
         # With weights, coefficients and inverse are multiplied by √w and w: unscaled residuals are divided by √w.
@@ -122,15 +123,3 @@ class RidgePath:
                 # Blocks of the inverse, one for each group, are a positive definite matrix as well.
                 blocks = torch.linalg.cholesky(torch.where(together, inverse, 0))
                 yield ridge, alpha, solve_factored(blocks, alpha)
-
-
-def _left_out(
-    alpha: Float[Tensor, "n c"], inverse: Float[Tensor, " n"], ridge: float, copies: Float[Tensor, " n"] | None
-) -> Float[Tensor, "n c"]:
-    """Return residuals without each row, or without one of its copies, from the diagonal of the inverse."""
-    if copies is None:
-        return alpha / inverse[:, None]
-    copies = copies.to(inverse)
-    # r = λα and 1 − h = λ [(K + λ)⁻¹]ᵢᵢ, divided by λ: without a ridge the other copies of a row predict it exactly.
-    others = torch.where(copies > 1, (copies - 1) / ridge, 0)
-    return alpha * copies[:, None] / (others + inverse)[:, None]

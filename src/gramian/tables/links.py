@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_expit, log_softmax, softmax
 
-from gramian.core.statistics import effective_rows
 from gramian.tables.scaling import Array
 
 _OFFSETS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
@@ -78,11 +77,11 @@ class PowerLink(Link):
         return f"(max(q, 0) + {self.offset:.3g})^{self.exponent:.3g} with estimates q by least squares"
 
 
-def fit_link(scores: Array, labels: NDArray[np.intp], weights: Array) -> Link:
+def fit_link(scores: Array, labels: NDArray[np.intp], weights: Array, copies: Array | None = None) -> Link:
     """Fit the link that minimises the log loss of held-out scores: a temperature, or a power of the scores.
 
     With N rows and C classes the target of a row is ``(N + 1)/(N + C)`` for its class and ``1/(N + C)`` for each other:
-    a dozen correct rows are no reason for certainty.
+    a dozen correct rows are no reason for certainty. ``copies (m,)`` are the numbers of rows that each row stands for.
 
     >>> scores = np.array([[1.0], [-1.0], [1.0], [-1.0], [-1.0]])
     >>> link = fit_link(scores, np.array([1, 0, 1, 0, 1]), np.ones(5))
@@ -90,7 +89,8 @@ def fit_link(scores: Array, labels: NDArray[np.intp], weights: Array) -> Link:
     np.float64(0.71)
     """
     classes = max(2, scores.shape[1])
-    total = effective_rows(weights)  # whatever the unit of weights
+    # The number of rows that the weights amount to, whatever their unit: each copy has a part of its row's weight.
+    total = weights.sum() ** 2 / (weights @ (weights if copies is None else weights / copies))
     targets = np.full((len(labels), classes), 1 / (total + classes))
     targets[np.arange(len(labels)), labels] = (total + 1) / (total + classes)
     factor, least = _best_factor(_estimates(scores), targets, weights, _INVERSE_TEMPERATURES)

@@ -26,31 +26,29 @@ class MergedRows:
     """Distinct rows ``X (n, d)`` with their targets and weights, in canonical order.
 
     ``index (n,)`` is the position of the first copy of each row in the user's table; ``weights`` is None if every row
-    has weight 1. They are ``counted`` where they say how often a row is in the table, and not how much it matters.
+    has weight 1. ``copies`` says how often each row is in the table, whatever its weight; None for once each.
+
+    >>> merge_rows(np.array([[2.0], [-1.0], [2.0]]), np.array([5.0, 6.0, 5.0]), None).copies
+    array([1., 2.])
     """
 
     X: Array
     y: NDArray[np.float64]
     weights: Array | None
     index: NDArray[np.intp]
-    counted: bool = True
+    copies: Array | None = None
 
     def __len__(self) -> int:
         return len(self.X)
+
+    def __getitem__(self, rows: NDArray[np.intp]) -> MergedRows:
+        weights, copies = (None if part is None else part[rows] for part in (self.weights, self.copies))
+        return MergedRows(self.X[rows], self.y[rows], weights, self.index[rows], copies)
 
     @property
     def weights_or_ones(self) -> Array:
         """The weights, or ones if there are none."""
         return np.ones(len(self)) if self.weights is None else self.weights
-
-    @property
-    def copies(self) -> Array | None:
-        """Number of times that each row is in the table; None for once each, and where weights do not count rows.
-
-        >>> merge_rows(np.array([[2.0], [-1.0], [2.0]]), np.array([5.0, 6.0, 5.0]), None).copies
-        array([1., 2.])
-        """
-        return self.weights if self.counted else None
 
 
 def counts_rows(weights: Array) -> bool:
@@ -94,7 +92,7 @@ def merge_rows(
     """Merge equal rows with equal targets (and equal codes of groups), and sort; weights are positive.
 
     Whole weights of at most 10 on average count copies of a row: a weight of 2 is the same as the row twice. Other
-    weights state importance, and the row is in the table once.
+    weights state importance, and rows are counted as they are in the table; merged ones share their total weight.
 
     >>> rows = merge_rows(np.array([[2.0], [-1.0], [2.0]]), np.array([5.0, 6.0, 5.0]), None)
     >>> rows.X.ravel(), rows.weights
@@ -105,16 +103,21 @@ def merge_rows(
     if codes is not None:
         parts.append(codes[:, None].astype(np.float64))
     keys = _row_keys(np.ascontiguousarray(np.hstack(parts)))
-    order = np.argsort(keys, kind="stable")
+    by_weight = np.argsort(w, kind="stable")  # so that the last bit of a sum does not depend on the order of rows
+    order = by_weight[np.argsort(keys[by_weight], kind="stable")]
     new = np.ones(len(X), dtype=bool)
     for start in range(1, len(X), _BLOCK_ROWS):
         at = order[start - 1 : start + _BLOCK_ROWS]
         new[start : start + _BLOCK_ROWS] = keys[at[1:]] != keys[at[:-1]]
     starts = np.flatnonzero(new)
-    total = np.add.reduceat(w[order], starts)
-    unweighted, first = bool((total == 1).all()), order[starts]
+    first, total = np.minimum.reduceat(order, starts), np.add.reduceat(w[order], starts)
     counted = weights is None or counts_rows(w)
-    return MergedRows(X[first], y[first], None if unweighted else total, first, counted)
+    copies = total if counted else np.diff(starts, append=len(X)).astype(np.float64)
+    return MergedRows(X[first], y[first], _unless_ones(total), first, _unless_ones(copies))
+
+
+def _unless_ones(values: Array) -> Array | None:
+    return None if (values == 1).all() else values
 
 
 def _row_keys(rows: Array) -> NDArray[Any]:

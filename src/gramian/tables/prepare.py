@@ -18,7 +18,8 @@ from gramian.core.splits import SplitBy
 from gramian.tables.blocks import Blocks, SparseBlocks, as_blocks, check_rows, take_rows
 from gramian.tables.columns import as_table, check_lengths, check_table, without_sparse
 from gramian.tables.encoder import TableEncoder
-from gramian.tables.merging import check_weights, merge_rows
+from gramian.tables.merging import MergedRows, check_weights, merge_rows
+from gramian.tables.nameless import order_without_names
 from gramian.tables.preprocessing import Preprocessing, TableReader
 from gramian.tables.raw_target import RawTarget
 from gramian.tables.scaling import Array, Scaler
@@ -83,7 +84,8 @@ class Prepared:
     row_index : ndarray of int (n,)
         Position of each row in the user's table.
     codes, weights, strata : arrays or None
-        Target codes (n, c) before scaling, weights (n,), and class indices of a classification; None for streamed rows.
+        Target codes (n, c) before scaling, weights (n,), and the classes of a classification, numbered by their rows;
+        None for streamed rows.
     evaluation : Rows or None
         Prepared rows of the evaluation set.
     evaluation_codes : array or None
@@ -118,10 +120,8 @@ class TargetReader(Protocol):
     def read_target(self, y: TargetLike, weights: Array | None) -> RawTarget:
         """Return the target of rows with these weights (None: 1 each) as numbers."""
 
-    def fit_target(
-        self, raw: RawTarget, values: NDArray[np.float64], Z: Array, weights: Array
-    ) -> tuple[Target, Array | None]:
-        """Fit the target coding to merged targets ``values`` and standardised rows ``Z``.
+    def fit_target(self, raw: RawTarget, rows: MergedRows, Z: Array) -> tuple[Target, Array | None]:
+        """Fit the target coding to the targets of merged rows and their standardised inputs ``Z``.
 
         The second result are codes ``(n, c)`` to fit a model to, where they are not those of the targets.
         """
@@ -187,12 +187,10 @@ def prepare_table(
     check_lengths(X=len(table), y=len(raw.values))
     codes = None if split_by is None else split_by.codes
     check_lengths(X=len(table), groups_or_time=None if codes is None else len(codes))
-    rows = merge_rows(table, raw.values, weights, codes)
-    if split_by is not None:
-        split_by = replace(split_by, codes=split_by.codes[rows.index])
-        if np.ptp(split_by.codes) == 0:
-            raise ValueError(f"{split_by.name} has the same entry in all rows of positive weight: none can be held out")
-    copies = rows.copies
+    merged = merge_rows(table, raw.values, weights, codes)
+    rows, strata, split_by = order_without_names(merged, split_by, classify=raw.classes is not None)
+    if split_by is not None and np.ptp(split_by.codes) == 0:
+        raise ValueError(f"{split_by.name} has the same entry in all rows of positive weight: none can be held out")
     if raw.factors is not None:
         rows = replace(rows, weights=rows.weights_or_ones * raw.factors[rows.y.astype(np.intp)])
     scaler = Scaler.fit(rows.X, rows.weights_or_ones, center=options.center, scale=options.standardize)
@@ -200,7 +198,7 @@ def prepare_table(
     preprocessing = Preprocessing(reader, reader.column_scaler(scaler, options.standardize), means)
     Z = preprocessing.scaler.transform(rows.X)
     preprocessing.warn_of_lost_digits(rows.X, Z)
-    target, pulled = targets.fit_target(raw, rows.y, Z, rows.weights_or_ones)
+    target, pulled = targets.fit_target(raw, rows, Z)
     Y = target.codes_at(rows.y)
     fitted = Y if pulled is None else pulled
     target_scaler = Scaler.fit(fitted, rows.weights_or_ones, center=options.fit_intercept, scale=options.scale_target)
@@ -210,11 +208,10 @@ def prepare_table(
         torch.as_tensor(Z, dtype=dtype, device=device),
         torch.as_tensor(target_scaler.transform(fitted), dtype=wide, device=device),
         None if rows.weights is None else torch.as_tensor(rows.weights, dtype=wide, device=device),
-        copies=None if copies is None else torch.as_tensor(copies, dtype=wide, device=device),
+        copies=None if rows.copies is None else torch.as_tensor(rows.copies, dtype=wide, device=device),
         groups=None if split_by is None else torch.as_tensor(split_by.codes, device=device),
     )
     table_and_codes = _read_evaluation(eval_set, preprocessing, target, Y.shape[1])
-    strata = rows.y.astype(np.intp) if raw.classes is not None else None
     return Prepared(
         preprocessing=preprocessing,
         target=target,
@@ -226,7 +223,15 @@ def prepare_table(
         strata=strata,
         evaluation=_evaluation_rows(table_and_codes, preprocessing, target_scaler, dtype, device),
         evaluation_codes=None if table_and_codes is None else table_and_codes[1],
-        identity=(rows.X, Y, rows.weights, strata, table_and_codes, split_by and (split_by.ordered, split_by.codes)),
+        identity=(
+            rows.X,
+            Y,
+            rows.weights,
+            rows.copies,
+            strata,
+            table_and_codes,
+            split_by and (split_by.ordered, split_by.codes),
+        ),
         split_by=split_by,
     )
 

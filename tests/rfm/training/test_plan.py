@@ -349,6 +349,13 @@ def test_an_evaluation_set_is_in_the_plan():
     assert RFMRegressor(**OPTIONS | {"n_rounds": 0}).fit(X, y).plan_.validation == "none"
 
 
+def test_rounds_are_compared_where_the_table_has_enough_rows_however_many_are_distinct():
+    assert Plan.for_size(4, 1, 1, 10**9).validation == "none"
+    assert Plan.for_size(4, 1, 1, 10**9, table_rows=400).validation == "folds"
+    X = np.arange(40.0)[:, None] % 2
+    assert RFMRegressor(**OPTIONS).fit(X, X[:, 0]).plan_.validation == "folds"
+
+
 @pytest.mark.parametrize(
     ("by", "words"),
     [("groups", "folds of whole groups"), ("time", "later than the rows fitted to"), ("", "folds of a fifth")],

@@ -33,6 +33,15 @@ def test_a_row_without_weight_does_not_count():
     assert conformal_quantile(scores, weights, 0.8) <= 10
 
 
+@pytest.mark.parametrize("coverage", [0.5, 0.8, 0.95])
+def test_scores_of_several_rows_are_as_many_scores(coverage):
+    rng = np.random.default_rng(2)
+    scores, counts = rng.normal(size=12), rng.integers(1, 9, size=12)
+    expected = conformal_quantile(scores.repeat(counts), np.ones(counts.sum()), coverage)
+    for unit in (1.0, 0.5):
+        assert conformal_quantile(scores, unit * counts, coverage, counts.astype(float)) == expected
+
+
 @pytest.mark.parametrize("coverage", [0, 1, 95, -0.1, float("nan")])
 def test_a_coverage_that_is_no_share_is_refused(coverage):
     with pytest.raises(ValueError, match="coverage must be a number between 0 and 1"):

@@ -40,6 +40,14 @@ def test_weights_have_no_unit():
         np.testing.assert_allclose(getattr(one, name), getattr(two, name))
 
 
+def test_a_row_of_several_copies_is_as_many_rows():
+    p, labels, counts = RNG.dirichlet(np.ones(3), size=40), RNG.integers(0, 3, size=40), RNG.integers(1, 6, size=40)
+    one = reliability(p, labels, 0.5 * counts, copies=counts.astype(float))
+    other = reliability(p.repeat(counts, axis=0), labels.repeat(counts), np.ones(counts.sum()))
+    for name in ("confidence", "accuracy", "low", "high", "count"):
+        np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol=1e-12)
+
+
 def test_correct_predictions_alone_leave_an_interval():
     p = np.array([[0.9, 0.1]] * 4)
     found = reliability(p, np.zeros(4, dtype=int), np.ones(4))

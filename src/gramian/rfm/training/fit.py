@@ -147,6 +147,7 @@ def make_task_and_plan(options: FitOptions, prepared: Prepared) -> tuple[Task, P
         workers=options.n_threads or torch.get_num_threads() if options.compute.n_jobs is None else 1,
         candidates=min(len(task.kernels) * len(task.updates), task.max_members),
         models=len(task.pairs) * (task.n_rounds + 1),
+        table_rows=_count_rows(prepared, None),
     )
     by = prepared.split_by
     plan = replace(plan, robust=robust, split_by="" if by is None or prepared.evaluation is not None else by.name)
@@ -224,6 +225,7 @@ def _package(options: FitOptions, prepared: Prepared, plan: Plan, trained: Train
             fitted_rows=_count_rows(prepared, trained.solved) if trained.n_rows is None else trained.n_rows,
         ),
         row_index=index,
+        copies=_copies(prepared, trained.rows),
         held_out=_holdout(prepared, plan, trained),
         n_threads=threads_for(trained.ensemble.best.n, options.n_threads, options.compute.n_jobs),
     )
@@ -231,11 +233,20 @@ def _package(options: FitOptions, prepared: Prepared, plan: Plan, trained: Train
 
 def _count_rows(prepared: Prepared, rows: Int[Tensor, " s"] | None) -> int:
     """Return how many rows of the user's table these training rows (None: all) stand for; equal rows are merged."""
+    copies = _copies(prepared, rows)
+    if copies is None:
+        return prepared.source.n_rows if rows is None else len(rows)
+    return int(copies.sum())
+
+
+def _copies(prepared: Prepared, rows: Int[Tensor, " s"] | None) -> Array | None:
+    """Return how often these training rows (None: all) are in the user's table; None for once each."""
     source = prepared.source
     copies = source.rows.copies if isinstance(source, MemoryRows) else None
     if copies is None:
-        return source.n_rows if rows is None else len(rows)
-    return int(copies.sum() if rows is None else copies[rows.to(copies.device)].sum())
+        return None
+    found: Array = (copies if rows is None else copies[rows.to(copies.device)]).cpu().numpy().astype(np.float64)
+    return found
 
 
 def _holdout(prepared: Prepared, plan: Plan, trained: Trained) -> HoldoutPredictions | None:
@@ -251,7 +262,7 @@ def _holdout(prepared: Prepared, plan: Plan, trained: Trained) -> HoldoutPredict
         if not _is_robust(prepared.target) or not isinstance(machine, KernelMachine) or prepared.codes is None:
             return None
         codes = prepared.codes if trained.rows is None else prepared.codes[trained.rows.numpy()]
-        return leave_one_out(machine, trained.ridge, prepared.target_scaler, codes)
+        return leave_one_out(machine, trained.ridge, prepared.target_scaler, codes, _copies(prepared, trained.rows))
     rows, outputs, counted = trained.holdout
     at = rows.cpu().numpy()
     if prepared.codes is not None and prepared.weights is not None:
@@ -260,11 +271,13 @@ def _holdout(prepared: Prepared, plan: Plan, trained: Trained) -> HoldoutPredict
         taken = prepared.source.take(rows)
         targets = in_units(taken.Y)
         weights = taken.weights_or_ones.cpu().numpy()
+    copies = _copies(prepared, rows)
     if counted is not None:  # only some copies of a row are held out
-        weights = counted.cpu().numpy().astype(np.float64)
+        part = counted.cpu().numpy().astype(np.float64)
+        copies, weights = None if copies is None else np.rint(copies * part / weights), part
     weights = prepared.target.unweighted(weights, targets)
     source: Source = "split" if plan.validation == "holdout" else "folds" if plan.validation == "folds" else "splits"
-    return HoldoutPredictions(in_units(outputs), targets, weights, source)
+    return HoldoutPredictions(in_units(outputs), targets, weights, source, copies)
 
 
 def snapshot(
@@ -278,7 +291,10 @@ def snapshot(
     """Return the model of a fit that had ended with the last of these rounds, on the rows ``part`` (None: all)."""
     records, machines = zip(*steps, strict=True)
     machine: KernelMachine = machines[-1]
-    index = prepared.row_index
+    index, copies = prepared.row_index, _copies(prepared, part)
+    if copies is not None and machine.weights is not None and prepared.weights is not None and part is not None:
+        # A split fits only some copies of a row, which have their part of its weight.
+        copies = np.rint(copies * machine.weights.cpu().numpy() / prepared.weights[part.cpu().numpy()])
     return FittedRFM(
         preprocessing=prepared.preprocessing,
         target=prepared.target,
@@ -287,6 +303,7 @@ def snapshot(
         features=LearnedFeatures.of(machine.metric, None),
         history=FitHistory(plan, Rounds(records), len(steps) - 1, candidate.update, records[-1].ridge),
         row_index=index if part is None else index[part.cpu().numpy()],
+        copies=copies,
         n_threads=n_threads,
     )
 

@@ -144,6 +144,7 @@ class Plan(Renderable):
         workers: int = 1,
         candidates: int = 2,
         models: int = 0,
+        table_rows: int | None = None,
     ) -> Plan:
         """Decide what is done with n rows of d columns and ``outputs`` targets within ``budget`` bytes.
 
@@ -151,10 +152,8 @@ class Plan(Renderable):
         ----------
         solver : Solver or TreePartition, optional
             The user's own; selected by size and budget by default.
-        compare : bool
-            There is more than one round or candidate to select from.
-        evaluation_set : bool
-            The user's own rows compare them.
+        compare, evaluation_set : bool
+            There is more than one round or candidate to select from; the user's own rows compare them.
         streamed : bool
             The rows are read in blocks from outside memory.
         workers : int
@@ -163,6 +162,8 @@ class Plan(Renderable):
             Models that may be fitted to all rows in the end.
         models : int
             Models that are compared, one for each round of each candidate; they are in memory until some are selected.
+        table_rows : int, optional
+            Rows of the user's table, where equal ones are merged into n rows.
         """
         if solver is None:
             choose = choose_streamed_solver if streamed else choose_solver
@@ -182,7 +183,7 @@ class Plan(Renderable):
             validation = "evaluation set"
         elif large:
             validation, holdout_rows = "holdout", min(HOLDOUT_ROWS, n // 10)
-        elif compare and n >= MIN_FOLD_ROWS:
+        elif compare and (table_rows or n) >= MIN_FOLD_ROWS:
             validation, n_splits, screen_rows, holdout_rows = "folds", 5, n - -(-n // 5), -(-n // 5)
             if n > FIVE_FOLD_ROWS:
                 validation, n_splits, screen_rows = "splits", 3, min(SPLIT_ROWS, int(SPLIT_SHARE * n))

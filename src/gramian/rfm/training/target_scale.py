@@ -17,7 +17,6 @@ from gramian.core.statistics import weighted_median, within_standard_error
 from gramian.kernels import Identity, KernelOperator, Laplace
 from gramian.rfm.training.tuning import RIDGES, with_median_bandwidth
 from gramian.solvers import RidgePath
-from gramian.tables.merging import counts_rows
 from gramian.tables.scaling import Array
 from gramian.tables.targets import TargetTransform, kurtosis, skewness
 
@@ -53,7 +52,14 @@ class FittedScale:
 
 
 def choose_scale(
-    X: Array, y: Array, weights: Array, seed: int, *, transform: str = "auto", loss: LossName = "auto"
+    X: Array,
+    y: Array,
+    weights: Array,
+    seed: int,
+    *,
+    copies: Array | None = None,
+    transform: str = "auto",
+    loss: LossName = "auto",
 ) -> FittedScale:
     """Choose the scale and the loss of a target by leave-one-out errors on the user's scale.
 
@@ -68,6 +74,8 @@ def choose_scale(
     y : array (n,)
     weights : array (n,)
     seed : int
+    copies : array (n,), optional
+        How often each row is in the table; once each by default.
     transform : "auto" or the name of a :class:`TargetTransform`
     loss : "auto", "squared" or "huber"
 
@@ -85,7 +93,8 @@ def choose_scale(
     if not (bends or heavy):
         return FittedScale(fixed)
     rows = np.random.default_rng(seed).permutation(len(y))[:_ROWS]
-    left_out = _LeftOut(X[rows], weights[rows], seed)
+    counts = np.ones(len(y)) if copies is None else copies
+    left_out = _LeftOut(X[rows], weights[rows], counts[rows], seed)
     own, w = y[rows], weights[rows]
     scales = [fixed, TargetTransform.fit("shifted-log", y, weights)] if bends else [fixed]
     z = [scale.transform(own) for scale in scales]
@@ -105,7 +114,7 @@ def choose_scale(
     if len(y) > len(rows):
         more = np.random.default_rng(seed).permutation(len(y))[:_PULL_ROWS]
         codes = fixed.transform(y)
-        whole = _LeftOut(X[more], weights[more], seed, at)
+        whole = _LeftOut(X[more], weights[more], counts[more], seed, at)
         inside, bound = whole.pull(0, codes[more])
         outputs = whole.predict(X, inside + np.clip(codes[more] - inside, -bound, bound))
         outputs[more] = inside
@@ -121,7 +130,7 @@ class _LeftOut:
     ``at`` is the number of a single setting, for rows on which no other is to be tried.
     """
 
-    def __init__(self, X: Array, weights: Array, seed: int, at: int | None = None) -> None:
+    def __init__(self, X: Array, weights: Array, copies: Array, seed: int, at: int | None = None) -> None:
         Z = torch.from_numpy(X)
         base = with_median_bandwidth(Laplace(bandwidth="median"), Identity(X.shape[1]), Z, seed)
         ridges = [ridge * float(weights.mean()) for ridge in RIDGES[2::2]]  # row i gets λ/wᵢ
@@ -130,7 +139,7 @@ class _LeftOut:
             self.settings = [self.settings[at]]
         self.Z, self.ridges, self.w = Z, ridges, weights
         self.weights = torch.from_numpy(weights) if np.ptp(weights) > 0 or weights[0] != 1 else None
-        self.copies = self.weights if counts_rows(weights) else None
+        self.copies = copies
 
     def outputs(self, columns: Float[np.ndarray, "m k"]) -> Float[np.ndarray, "t m k"]:
         """Return the predictions of each column of targets at each setting."""
@@ -139,7 +148,7 @@ class _LeftOut:
         found = []
         for start in range(0, len(self.settings), len(self.ridges)):
             operator = KernelOperator(self.settings[start][0], self.Z)
-            points = RidgePath(operator, Y, weights=self.weights, copies=self.copies).at(self.ridges)
+            points = RidgePath(operator, Y, weights=self.weights, copies=torch.from_numpy(self.copies)).at(self.ridges)
             known = {point.ridge: (Y - point.loo).numpy() + center for point in points}
             found += [known.get(ridge, np.full_like(columns, np.inf)) for ridge in self.ridges]
         return np.stack(found)
@@ -154,11 +163,10 @@ class _LeftOut:
         K = KernelOperator(kernel, self.Z).dense()
         inverse = torch.linalg.inv(K + torch.diag(torch.from_numpy(ridge / self.w))).numpy()
         leverage = 1 - ridge / self.w * inverse.diagonal()
-        part = 1.0 if self.copies is None else self.w
         pulled, center, outputs, bound = _clipped(z, self.w), 0.0, z, 0.0
         for _ in range(_STEPS):
             center = float(np.average(pulled, weights=self.w))
-            residuals = ridge / self.w * (inverse @ (pulled - center)) / (1 - leverage / part)
+            residuals = ridge / self.w * (inverse @ (pulled - center)) / (1 - leverage / self.copies)
             outputs = pulled - residuals
             bound = _bound(z - outputs, self.w)
             before, pulled = pulled, outputs + np.clip(z - outputs, -bound, bound)

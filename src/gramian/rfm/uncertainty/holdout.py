@@ -30,13 +30,15 @@ class HoldoutPredictions:
     kernels and rounds that the others select; one split and the evaluation set selected them themselves; the last is
     exact given M, and M has seen the labels: these three are slightly optimistic. The model of one split is not fitted
     to its held-out rows; after folds and splits the final model is fitted to all rows. Weights are those of rows as
-    they occur, without class weights.
+    they occur, without class weights. ``copies (m,)`` counts the rows of the table that each row stands for; None for
+    one each.
     """
 
     outputs: Array
     targets: Array
     weights: Array
     source: Source
+    copies: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,11 +57,16 @@ class ScoredRows:
 
 
 def leave_one_out(
-    machine: KernelMachine, ridge: float, scaler: Scaler, codes: Array | None = None
+    machine: KernelMachine,
+    ridge: float,
+    scaler: Scaler,
+    codes: Array | None = None,
+    copies: Array | None = None,
 ) -> HoldoutPredictions:
     """Compute exact leave-one-out outputs at up to 1,000 rows, given M; within 4,000 random rows where there are more.
 
     ``codes (n, c)`` are the rows' targets in the units of the target codes, where the machine was fitted to others.
+    Where a row stands for several ``copies (n,)`` in the table, one of them is left out.
 
     >>> from gramian.kernels import Gaussian
     >>> X = torch.linspace(-1, 1, 30, dtype=torch.float64)[:, None]
@@ -81,11 +88,14 @@ def leave_one_out(
     Y = (machine.operator.matmul(coef) + noise)[part]  # the targets: the right-hand side the coefficients solve for
     operator = KernelOperator(machine.kernel, machine.X[part], machine.metric, machine.max_bytes)
     rows = torch.randperm(most, generator=torch.Generator().manual_seed(1))[:_LEFT_OUT_ROWS].to(device)
-    residuals = Direct().loo(operator, Y, ridge, rows, weights=weights)
+    at = part[rows].cpu().numpy()
+    counts = None if copies is None else torch.as_tensor(copies, dtype=coef.dtype, device=device)[part]
+    residuals = Direct().loo(operator, Y, ridge, rows, weights=weights, copies=counts)
 
     def in_units(values: torch.Tensor) -> Array:
         return scaler.inverse_transform(values.cpu().numpy().astype(np.float64))
 
     selected = np.ones(len(rows)) if weights is None else weights[rows].cpu().numpy().astype(np.float64)
-    targets = in_units(Y[rows]) if codes is None else codes[part[rows].cpu().numpy()]
-    return HoldoutPredictions(in_units(Y[rows] - residuals), targets, selected, "leave-one-out")
+    targets = in_units(Y[rows]) if codes is None else codes[at]
+    left_out = None if copies is None else copies[at]
+    return HoldoutPredictions(in_units(Y[rows] - residuals), targets, selected, "leave-one-out", left_out)

@@ -24,7 +24,7 @@ def class_sets(model: FittedRFM, probabilities: Array, coverage: float) -> NDArr
     held = model.holdout
     p, labels = np.exp(model.log_probabilities(held.outputs)), ClassTarget.indices(held.targets)
     true = p[np.arange(len(p)), labels]
-    limit = conformal_quantile(1 - true, held.weights, check_coverage(coverage))
+    limit = conformal_quantile(1 - true, held.weights, check_coverage(coverage), held.copies)
     return 1 - probabilities <= limit
 
 
@@ -34,4 +34,4 @@ def interval_reach(model: FittedRFM, coverage: float) -> Array:
     outputs = held.outputs if isinstance(target, ClassTarget) else target.bounded(held.outputs)
     errors = np.abs(outputs - held.targets)
     coverage = check_coverage(coverage)
-    return np.array([conformal_quantile(column, held.weights, coverage) for column in errors.T])
+    return np.array([conformal_quantile(column, held.weights, coverage, held.copies) for column in errors.T])

@@ -62,8 +62,11 @@ def reliability(
     bins: int = 10,
     level: float = 0.9,
     source: str = "new rows",
+    copies: Float[np.ndarray, " n"] | None = None,
 ) -> Reliability:
     """Compare probabilities ``(n, classes)`` with the observed classes.
+
+    ``copies (n,)`` are the numbers of rows of a table that each row stands for; one each by default.
 
     >>> found = reliability(np.array([[0.9, 0.1], [0.9, 0.1], [0.4, 0.6]]), np.array([0, 1, 1]), np.ones(3))
     >>> found.confidence.tolist(), found.accuracy.tolist()
@@ -78,7 +81,7 @@ def reliability(
     which = np.minimum((confidences * bins + 1e-9).astype(int), bins - 1)
     mass = np.bincount(which, weights, minlength=bins)
     kept = mass > 0
-    squares = np.bincount(which, weights**2, minlength=bins)[kept]
+    squares = np.bincount(which, weights**2 if copies is None else weights**2 / copies, minlength=bins)[kept]
     confidence = np.bincount(which, weights * confidences, minlength=bins)[kept] / mass[kept]
     accuracy = np.bincount(which, weights * hit, minlength=bins)[kept] / mass[kept]
     count = mass[kept] ** 2 / squares
