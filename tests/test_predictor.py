@@ -126,6 +126,23 @@ class TestTables:
         given = np.array([[np.timedelta64(30, "m")], [np.timedelta64("NaT")]])[:1]
         assert predictor_of(model.model_).predict(given) == pytest.approx(model.predict(given))
 
+    def test_dates_are_no_numbers(self):
+        X = np.random.default_rng(0).normal(size=(50, 2))
+        predictor = predictor_of(RFMRegressor(kernel="laplace", **ONE).fit(X, X[:, 0]).model_)
+        days = np.full((2, 2), np.datetime64("2020-01-01", "ns"))
+        with pytest.raises(ValueError, match="column 'x0' holds dates, and the model needs a number"):
+            predictor.predict(days)
+
+    @pytest.mark.filterwarnings("ignore:.*entries of:UserWarning")
+    def test_later_rows_of_complete_numbers_are_read_as_by_the_model(self):
+        X = np.random.default_rng(0).normal(size=(50, 2))
+        model = RFMRegressor(kernel="laplace", **ONE).fit(X, X[:, 0])
+        rows = [["1.5", "True"], ["", 0.5], ["NA", None], [Decimal("0.25"), "1e-1"]]
+        masked = np.ma.masked_array(X[:2].copy(), [[True, False], [False, False]])
+        masked.data[0, 0] = -999
+        for given in (rows, masked):
+            np.testing.assert_allclose(predictor_of(model.model_).predict(given), model.predict(given), rtol=1e-9)
+
     def test_levels_that_are_numbers(self, tmp_path):
         import pandas as pd
 

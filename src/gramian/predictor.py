@@ -190,6 +190,8 @@ class ColumnCode:
 def _numbers(values: NDArray[Any], name: str, blanks: frozenset[str]) -> Array:
     if values.dtype.kind in "biuf":
         x = values.astype(np.float64)
+    elif values.dtype.kind == "M":  # a list of them may hold whole numbers
+        raise ValueError(f"column {name!r} holds dates, and the model needs a number")
     elif values.dtype.kind == "m":
         x = values / np.timedelta64(1, "D")
     else:

@@ -65,3 +65,32 @@ def test_words_for_empty_cells_are_no_targets(tmp_path, target, task):
     assert (len(data.y), data.without_target, data.task.name) == (110, 10, task)
     assert f"the target '{target}': 'NA' (9 rows) is read as missing" in data.notes
     assert f"the target '{target}': 'n/a' (1 row) is read as missing" in data.notes
+
+
+@pytest.mark.parametrize(
+    ("no", "yes", "labels"),
+    [
+        ("001", "002", ["001", "002"]),
+        ("-1", "+1", ["+1", "-1"]),
+        ("1", "2", [1, 2]),
+        (" 1", "2", [1, 2]),
+        ("12345678901234567890", "12345678901234567891", ["12345678901234567890", "12345678901234567891"]),
+    ],
+)
+def test_labels_are_as_the_table_writes_them(tmp_path, no, yes, labels):
+    frame = houses().assign(sold=np.where(houses()["area"] > 110, yes, no))
+    data = read_fit_data(write(frame, tmp_path), "sold")
+    assert data.task.name == "classification"
+    assert sorted(set(data.y)) == labels
+
+
+def test_numbers_that_are_written_in_two_ways_are_one_class(tmp_path):
+    for written, example in (
+        (["1", "1.0", "2"], "'1.0' is 1"),
+        (["01", "1", "2"], "'01' is 1"),
+        (["2.0"], "'2.0' is 2"),
+    ):
+        frame = houses().assign(sold=np.resize([*written, "3.0"], len(houses())))
+        data = read_fit_data(write(frame, tmp_path), "sold", task="classification")
+        assert data.y.dtype.kind == "i"
+        assert f"the target 'sold': its classes are whole numbers, {example}" in data.notes

@@ -37,6 +37,16 @@ def test_probabilities(run, classifier, table):
         assert (label == "yes") == (float(yes) > float(no))
 
 
+def test_labels_are_as_the_table_writes_them(run, tmp_path):
+    codes = np.where(houses()["area"] > 110, "002", "001")
+    houses()[["area", "rooms"]].assign(code=codes).to_csv(tmp_path / "t.csv", index=False)
+    result = run("fit", tmp_path / "t.csv", "--target", "code", "--preset", "fast", "--out", tmp_path / "c.gramian")
+    assert result.exit_code == 0, result.output
+    lines = run("predict", tmp_path / "c.gramian", tmp_path / "t.csv", "--proba").stdout.splitlines()
+    assert lines[0] == "prediction,probability_001,probability_002"
+    assert {line.partition(",")[0] for line in lines[1:]} == {"001", "002"}
+
+
 def test_errors_in_one_line(run, model, table, tmp_path):
     houses()[["area"]].to_csv(tmp_path / "less.csv", index=False)
     refused(run("predict", model, tmp_path / "less.csv"), "no columns 'rooms', 'noise'")

@@ -90,6 +90,15 @@ def test_rows_come_in_the_types_the_model_knows(folder, asked, target):
     assert model.score(options["X"], options["y"]) > 0.5
 
 
+def test_labels_that_look_like_numbers_are_texts(folder, asked):
+    frame = flats()
+    frame["code"] = np.where(frame["large"] == 1, "002", "001")
+    gramian.RFMClassifier(**QUICK).fit(frame[["area", "rooms"]], frame["code"].to_numpy()).save("code.gramian")
+    frame.to_csv("coded.csv", index=False)
+    assert run("report", "code.gramian", "--data", "coded.csv", "--target", "code").exit_code == 0
+    assert asked[0][1]["y"].tolist() == frame["code"].tolist()
+
+
 def test_two_models_are_compared(folder, asked):
     shutil.copy("large.gramian", "older.gramian")
     assert run("report", "large.gramian", "--compare", "older.gramian").exit_code == 0

@@ -73,6 +73,13 @@ def test_one_row_becomes_a_table_and_a_table_is_unchanged():
     assert row_as_table(np.ones((2, 3))).shape == (2, 3)
 
 
+def test_a_dict_is_no_row():
+    with pytest.raises(
+        ValueError, match=r"X is a dict: pass a frame of one row, for example pandas.DataFrame\(\[X\]\)"
+    ):
+        row_as_table({"a": 1.5, "b": "x"})
+
+
 def test_a_column_without_encoded_ones_has_the_sum_zero():
     columns = ColumnMap(("a", "b", "c"), ("a", "c=u", "c=v"), np.array([0, 2, 2]), (True, True, False))
     values = np.arange(12.0).reshape(2, 2, 3)

@@ -4,6 +4,7 @@ import datetime as dt
 
 import numpy as np
 import pytest
+import torch
 
 from gramian.tables import encode_labels, label_codes, read_target
 
@@ -150,3 +151,13 @@ def test_missing_targets_are_counted(y):
 def test_what_is_no_number_is_refused(y, what):
     with pytest.raises(ValueError, match=what):
         read_target(y)
+
+
+def test_tensors_are_targets():
+    values = torch.tensor([2.0, 1.0, 2.0], requires_grad=True)
+    assert read_target(values).tolist() == [2.0, 1.0, 2.0]
+    assert read_target(values[:, None] * torch.ones(2)).tolist() == [[2.0, 2.0], [1.0, 1.0], [2.0, 2.0]]
+    classes, codes = encode_labels(torch.tensor([3, 1, 3]))
+    assert classes.tolist() == [1, 3]
+    assert codes.tolist() == [1, 0, 1]
+    assert label_codes(torch.tensor([1, 1]), classes).tolist() == [0, 0]

@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -142,3 +143,57 @@ def test_missing_entries_of_the_training_table_are_filled_and_marked():
     assert made.reader.encoder.get_feature_names_out().tolist() == ["x0", "x1", "x2", "x2__missing"]
     assert made.columns.names == ("x0", "x1", "x2")
     assert np.isfinite(made.transform(holes)).all()
+
+
+class TestLaterRows:
+    """Later rows of a table of complete numbers are read as those of any other table."""
+
+    reader = TableReader.fit(NUMBERS, "auto", "RFMRegressor")[0]
+    other = TableReader.fit(NUMBERS, TableEncoder(), "RFMRegressor")[0]
+
+    def test_masked_entries_are_missing(self):
+        unnamed = TableReader.fit(NUMBERS.to_numpy(), "auto", "RFMRegressor")[0]
+        masked = np.ma.masked_array([[-999.0, 2.0], [3.0, 4.0]], [[True, False], [False, False]])
+        np.testing.assert_array_equal(unnamed.encode(masked), [[np.nan, 2.0], [3.0, 4.0]])
+
+    def test_texts_are_read_and_blanks_are_missing(self):
+        rows = pd.DataFrame({"a": ["1", "", "2.5", "NA", " "], "b": [True, "True", Decimal("0.5"), None, "1e3"]})
+        expected = [[1, 1], [np.nan, 1], [2.5, 0.5], [np.nan, np.nan], [np.nan, 1000]]
+        np.testing.assert_array_equal(self.reader.encode(rows), expected)
+        np.testing.assert_array_equal(self.reader.encode_block(rows, np.full(2, np.nan)), expected)
+
+    @pytest.mark.parametrize(
+        ("entry", "words"),
+        [
+            ("hello", "the value 'hello'"),
+            (pd.Timestamp("2020-01-01"), "dates"),
+            (pd.Timedelta(days=2), "durations"),
+            (1j, "the value '1j'"),
+        ],
+    )
+    def test_what_is_no_number_is_refused_by_name(self, entry, words):
+        rows = NUMBERS.assign(a=entry)
+        for reader in (self.reader, self.other):
+            with pytest.raises(ValueError, match=f"column 'a' holds {words}.*and it was fitted as number"):
+                reader.encode(rows)
+        with pytest.raises(ValueError, match="column 'a' holds"):
+            self.reader.encode(rows.astype(object))
+
+    def test_all_columns_of_dates_are_refused(self):
+        with pytest.raises(ValueError, match="column 'a' holds dates"):
+            self.reader.encode(NUMBERS.assign(a=pd.Timestamp("2020"), b=pd.Timestamp("2021")))
+
+    def test_no_rows_are_refused(self):
+        with pytest.raises(ValueError, match=r"0 sample\(s\)"):
+            self.reader.encode(NUMBERS[:0])
+
+    def test_one_row_must_be_a_table(self):
+        for table in (NUMBERS, MIXED):
+            reader = TableReader.fit(table, "auto", "RFMRegressor")[0]
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                with pytest.raises(ValueError, match=r"X is a single series.*X.to_frame\(\).T, or frame.iloc\[\[0\]\]"):
+                    reader.encode(table.iloc[0])
+                for row in (table.iloc[0].to_numpy(), table.iloc[0].tolist()):
+                    with pytest.raises(ValueError, match="Expected 2D array, got 1D array instead"):
+                        reader.encode(row)

@@ -9,7 +9,7 @@ import click
 
 from gramian.cli.completion import complete_column
 from gramian.cli.interrupts import INTERRUPTED
-from gramian.cli.options import header_option, missing_option
+from gramian.cli.options import Seconds, header_option, missing_option
 from gramian.core.paths import check_suffix, check_writable
 from gramian.tables.header import check_table
 
@@ -53,7 +53,7 @@ MODEL_SUFFIXES, PAGE_SUFFIXES = (".gramian", ".safetensors"), (".html", ".htm")
 )
 @click.option(
     "--time-limit",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Seconds(),
     metavar="SECONDS",
     help="Time limit of all fits together.",
 )

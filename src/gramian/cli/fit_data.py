@@ -16,7 +16,7 @@ from gramian.tables import ColumnRecord, TableEncoder
 from gramian.tables.frame_files import check_columns, read_frame
 from gramian.tables.plain_texts import count_na_words, missing_note
 from gramian.tables.split_columns import split_condition
-from gramian.tables.target_column import PredictionTask, choose_task, read_amounts
+from gramian.tables.target_column import PredictionTask, choose_task, class_labels, read_amounts
 from gramian.tables.types import Labels
 
 if TYPE_CHECKING:
@@ -92,8 +92,9 @@ def read_fit_data(
     gaps = [f"the target {target!r}: {missing_note(word, rows)}" for word, rows in words.items()]
     y, notes = read_amounts(y, task)
     chosen = choose_task(y, task)
-    if chosen.classifies and y.dtype.kind == "f" and bool((y == y.round()).all()):
-        y = y.astype("int64")  # whole numbers that became decimals because others are missing
+    if chosen.classifies:
+        y, spelled = class_labels(y, frame.loc[known, target])
+        notes += spelled
     return FitData(X, y, chosen, split_by, int((~known).sum()), describe(X), [*remarks(X), *gaps, *notes])
 
 

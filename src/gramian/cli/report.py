@@ -100,26 +100,26 @@ def _rows(model: Any, data: Path, target: str | None, missing: tuple[str, ...], 
     known, y = read_target(frame[target])
     if not len(y):
         raise ValueError(f"{data} has no row with a {target!r}")
-    return rows_for(model, frame.loc[known], data), _typed_like(model, y, target)
+    return rows_for(model, frame.loc[known], data), _typed_like(model, y, frame.loc[known, target])
 
 
-def _typed_like(model: Any, y: Any, target: str) -> np.ndarray:
-    """Convert targets to the type of the model's own: text for text, whole numbers for whole numbers."""
+def _typed_like(model: Any, y: Any, written: Any) -> np.ndarray:
+    """Convert targets to the type of the model's own: text as ``written`` for text, whole numbers for whole numbers."""
     from gramian.tables.target_column import read_amounts  # here: for quick help
 
     if not hasattr(model, "classes_"):
         y, _ = read_amounts(y, "regression")
         if y.dtype.kind not in "iufb":
-            raise ValueError(f"the column {target!r} holds text, and the model predicts numbers")
+            raise ValueError(f"the column {y.name!r} holds text, and the model predicts numbers")
         return y.to_numpy(dtype=float)
     kind = model.classes_.dtype.kind
-    found = y.astype(str).to_numpy() if kind in "OUST" else y.to_numpy()
+    found = written.astype(str).to_numpy() if kind in "OUST" else y.to_numpy()
     if kind not in "iuf" or found.dtype.kind not in "iuf":
         return found
     as_classes = found.astype(model.classes_.dtype)
     if not np.array_equal(as_classes, found):
         odd = found[as_classes != found][0]
-        raise ValueError(f"the column {target!r} holds {odd}, and the model's classes are whole numbers: name another")
+        raise ValueError(f"the column {y.name!r} holds {odd}, and the model's classes are whole numbers: name another")
     return as_classes
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -101,6 +102,8 @@ def row_as_table(X: TableLike) -> Any:
     >>> row_as_table([1.5, "red"]).shape
     (1, 2)
     """
+    if isinstance(X, Mapping) and not hasattr(X, "shape"):
+        raise ValueError("X is a dict: pass a frame of one row, for example pandas.DataFrame([X])")
     if hasattr(X, "to_frame") and hasattr(X, "index"):  # a row of a pandas frame: its entries are the columns
         return X.to_frame().T.infer_objects()
     if hasattr(X, "columns"):

@@ -51,13 +51,23 @@ def read_columns(X: TableLike) -> list[RawColumn]:
     return [_pandas_column(name, frame.iloc[:, j]) for j, name in enumerate(names)]
 
 
+def refused(name: str, error: UnreadableError, fitted: str) -> ValueError:
+    """Return the error for a column of later rows that cannot be read as the kind it was ``fitted`` as.
+
+    >>> str(refused("age", UnreadableError("dates"), "number")).partition(":")[0]
+    "column 'age' holds dates, and it was fitted as number"
+    """
+    remedy = "write it as in the fitted rows, or leave it empty"
+    return ValueError(f"column {name!r} holds {error}, and it was fitted as {fitted}: {remedy}")
+
+
 def as_table(X: TableLike) -> Any:
     """Return X itself if it is a frame, otherwise X as a two-dimensional NumPy array."""
     if is_polars(X):
         if hasattr(X, "collect"):
             raise ValueError("X is a lazy frame: call X.collect() first")
         if not hasattr(X, "columns"):
-            raise ValueError("X is a single series: pass a frame, for example X.to_frame()")
+            raise ValueError(_single_series(X))
         return X
     if hasattr(X, "iloc") and hasattr(X, "columns"):
         return X
@@ -71,10 +81,7 @@ def as_table(X: TableLike) -> Any:
     # NumPy would convert rows of mixed types to text, or booleans to numbers.
     array = np.array(X, dtype=object) if isinstance(X, list | tuple) else np.asarray(X)
     if array.ndim != 2:
-        raise ValueError(
-            f"Expected 2D array, got {array.ndim}D array instead. Reshape your data either using "
-            "array.reshape(-1, 1) if it is one column or array.reshape(1, -1) if it is one row."
-        )
+        raise ValueError(_not_a_table(array.ndim))
     if array.dtype.kind == "c":
         raise ValueError("Complex data not supported: pass real and imaginary parts as two columns")
     return array
@@ -101,6 +108,11 @@ def check_table(X: TableLike, expected: Sequence[str] | None = None) -> None:
             f"X is a structured array with the fields {', '.join(map(repr, X.dtype.names))}: pass a frame, for example "
             "pandas.DataFrame(X), or one column per field"
         )
+    if hasattr(X, "to_frame") and not hasattr(X, "columns"):
+        raise ValueError(_single_series(X))
+    shape = getattr(X, "shape", None)
+    if isinstance(shape, tuple) and len(shape) < 2:
+        raise ValueError(_not_a_table(len(shape)))
     if isinstance(X, np.ndarray) and X.ndim > 2:
         raise ValueError(
             f"X has {X.ndim} dimensions: Found array with dim {X.ndim}, while dim <= 2 is required; a row of X is one "
@@ -152,12 +164,27 @@ def check_lengths(**counts: int | None) -> None:
             raise ValueError(f"{first} has {n} rows and {name} has {count}: {problem}")
 
 
+def _not_a_table(dimensions: int) -> str:
+    return (
+        f"Expected 2D array, got {dimensions}D array instead. Reshape your data either using array.reshape(-1, 1) if "
+        "it is one column or array.reshape(1, -1) if it is one row."
+    )
+
+
+def _single_series(X: TableLike) -> str:
+    """Return the message for a series of pandas or polars; one of pandas may be a row of a frame."""
+    row = "" if is_polars(X) else "; of one row, X.to_frame().T, or frame.iloc[[0]] in place of frame.iloc[0]"
+    return f"X is a single series, and a table has rows and columns: of one column, pass X.to_frame(){row}"
+
+
 def _check_list(X: Sequence[Any]) -> None:
     if any(isinstance(row, Mapping) for row in X):
         raise ValueError("X is a list of dicts: pass a frame, for example pandas.DataFrame(X)")
     lengths = [
         len(row) if isinstance(row, list | tuple) or (isinstance(row, np.ndarray) and row.ndim) else None for row in X
     ]
+    if len(X) and all(row is None or np.isscalar(row) for row in X):
+        raise ValueError(_not_a_table(1))
     other = next((i for i, n in enumerate(lengths) if n != lengths[0]), None)
     if other is not None:
         raise ValueError(
@@ -207,7 +234,8 @@ def _pandas_column(name: str, series: Any) -> RawColumn:
         order = tuple(texts[:-1]) if dtype.ordered else None
         return RawColumn(name, texts[series.cat.codes.to_numpy()], category=True, order=order)
     if getattr(dtype, "_is_numeric", False) and dtype.kind in "iuf":  # nullable, Arrow
-        return RawColumn(name, series.to_numpy(dtype=np.float64, na_value=np.nan))
+        values = series.to_numpy(dtype=np.float64, na_value=np.nan)
+        return RawColumn(name, series.to_numpy(dtype=object) if dtype.kind in "iu" and _is_rounded(values) else values)
     if hasattr(dtype, "subtype") and hasattr(dtype, "fill_value"):  # sparse
         return RawColumn(name, np.asarray(series))
     if dtype.kind == "M" and getattr(dtype, "tz", None) is not None and hasattr(dtype, "unit"):
@@ -220,8 +248,14 @@ def _polars_values(series: Any) -> NDArray[Any]:
     plain = dtype.is_numeric() and not dtype.is_decimal() and "128" not in str(dtype)
     if plain or (dtype.is_temporal() and str(dtype) != "Time"):
         values: NDArray[Any] = series.to_numpy()
-        return values
+        if not (dtype.is_integer() and values.dtype.kind == "f" and _is_rounded(values)):  # floats where some are null
+            return values
     return _objects(series.to_list())
+
+
+def _is_rounded(values: NDArray[Any]) -> bool:
+    """Return True if whole numbers in this format may have lost digits."""
+    return bool((np.abs(values) >= 2**53).any())
 
 
 def _objects(values: list[Any]) -> NDArray[Any]:

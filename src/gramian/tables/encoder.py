@@ -13,15 +13,16 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
 from gramian.tables.channels import Channel, Encoding
-from gramian.tables.columns import RawColumn, as_table, read_columns
+from gramian.tables.columns import RawColumn, as_table, read_columns, refused
 from gramian.tables.date_texts import DateText
 from gramian.tables.encodings import Category, Date, Number, Ordered
 from gramian.tables.identifiers import names_rows, numbers_rows
 from gramian.tables.merging import check_weights, counts_rows
+from gramian.tables.plain_numbers import warn_of_rounded_integers
 from gramian.tables.plain_texts import count_na_words, missing_note
 from gramian.tables.text_grams import TextGrams, repeats_words
 from gramian.tables.types import TableLike, TargetLike, WeightsLike
-from gramian.tables.values import Array, Levels, UnreadableError, Values, missing_in, recognise
+from gramian.tables.values import Array, Levels, UnreadableError, Values, missing_in, recognise, refuse_durations
 from gramian.tables.written import WrittenDate, WrittenNumber, find_writing
 
 T = TypeVar("T")
@@ -214,6 +215,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         copies = weights if counts_rows(weights) else np.ones(len(weights))
         words = {} if column.category else _named(column, lambda: count_na_words(column.values))
         kind, values = _named(column, lambda: recognise(column.values, parse=not column.category))
+        if kind == "number":
+            warn_of_rounded_integers([column])
         given, column = column, replace(column, values=values)
         kind, encoding = self._encoding(kind, column, given, weights, copies)
         if encoding is None:
@@ -313,11 +316,12 @@ def _identifies(column: RawColumn, kind: str, copies: Array) -> bool:
 
 def _encode(record: ColumnRecord, encoding: Encoding, column: RawColumn) -> Array:
     try:
+        if record.kind in ("number", "boolean"):
+            refuse_durations(column.values)
         return encoding.encode(column)
     except UnreadableError as error:
         form = encoding.description().partition(";")[0].partition(", read as")[0]
-        fitted = f"and it was fitted as {record.kind} ({form}): write it as in the fitted rows, or leave it empty"
-        raise ValueError(f"column {column.name!r} holds {error}, {fitted}") from error
+        raise refused(column.name, error, f"{record.kind} ({form})") from error
 
 
 def _named(column: RawColumn, work: Callable[[], T]) -> T:

@@ -52,6 +52,7 @@ def read_target(y: TargetLike) -> Array:
     >>> read_target([1, 2.5])
     array([1. , 2.5])
     """
+    y = _without_gradient(y)
     if not hasattr(y, "columns") and (is_polars(y) or np.asarray(y).ndim < 2):
         return _target_column(RawColumn("y", _vector(y)))
     columns = read_columns(y)
@@ -99,13 +100,20 @@ def _vector(y: TargetLike) -> NDArray[Any]:
     if is_polars(y):
         values: NDArray[Any] = read_columns(y.to_frame())[0].values
         return values
-    if hasattr(y, "dtype") and not isinstance(y.dtype, np.dtype):  # pandas: categories, nullable, Arrow, text
+    y = _without_gradient(y)
+    if hasattr(y, "astype") and not isinstance(getattr(y, "dtype", None), np.dtype):
+        # of pandas: categories, nullable, Arrow, text
         return np.asarray(y.astype(object), dtype=object)
     array = np.asarray(y)
     if array.dtype.kind in "US" and not isinstance(y, np.ndarray):
         array = np.array(y, dtype=object)
     vector: NDArray[Any] = column_or_1d(array, warn=True)
     return vector
+
+
+def _without_gradient(y: TargetLike) -> TargetLike:
+    """Return a tensor of torch as an array, also one that is on another device or has a gradient."""
+    return y.detach().cpu().numpy() if hasattr(y, "detach") and hasattr(y, "cpu") else y
 
 
 def _refuse_missing(values: NDArray[Any], where: str) -> None:

@@ -13,12 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import Tags
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_array, validate_data
 
 from gramian.core.warn import warn
 from gramian.tables.column_map import ColumnMap
-from gramian.tables.columns import check_table, needs_encoding, without_sparse
+from gramian.tables.columns import check_table, needs_encoding, read_columns, without_sparse
 from gramian.tables.encoder import TableEncoder
+from gramian.tables.plain_numbers import is_number_table, read_number_table, warn_of_rounded_integers
 from gramian.tables.scaling import Array, Scaler
 from gramian.tables.types import TableLike
 
@@ -67,6 +68,7 @@ class TableReader:
         fitted = _new_encoder(encoder, X)
         if fitted is None:
             rows: Array = validate_data(check, X, dtype=np.float64, ensure_min_samples=2, ensure_all_finite=False)
+            warn_of_rounded_integers(read_columns(X))
             check_finite(rows, getattr(check, "feature_names_in_", None))
         else:
             validate_data(check, X, skip_check_array=True)
@@ -85,7 +87,12 @@ class TableReader:
         if self.encoder is not None:
             validate_data(check, X, reset=False, skip_check_array=True)
             return self.encoder.transform(X)
-        rows: Array = validate_data(check, X, dtype=np.float64, reset=False, ensure_all_finite=False)
+        if is_number_table(X):
+            rows: Array = validate_data(check, X, dtype=np.float64, reset=False, ensure_all_finite=False)
+        else:
+            validate_data(check, X, reset=False, skip_check_array=True)
+            rows = read_number_table(X)
+            check_array(rows, ensure_all_finite=False)  # at least one row
         check_finite(rows, self.feature_names)
         return rows
 
@@ -94,7 +101,7 @@ class TableReader:
         if self.encoder is not None:
             rows: Array = self.encoder.transform(X)
         else:
-            rows = np.asarray(X, dtype=np.float64)
+            rows = read_number_table(X)
             check_finite(rows, self.feature_names)
         return np.where(np.isnan(rows), means, rows)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from gramian.tables.date_texts import DateText
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
 TASKS = ("auto", "regression", "classification")
 MOSTLY_NUMBERS = 0.5
 """A column of text with a larger share of numbers than this is meant to hold numbers."""
+_WHOLE, _DECIMALS = r"(?:0|-?[1-9]\d{0,14})", r"(?:\.0*)?"
+"""A whole number as Python writes it, of so few digits that a float has them all; decimals that say nothing."""
 _MOST_CLASSES = 20
 _ROWS_PER_CLASS = 20
 """Whole numbers are classes if there are at most 20 of them, with at least 20 rows each on average."""
@@ -98,6 +102,34 @@ def read_amounts(y: pd.Series, task: str = "auto") -> tuple[pd.Series, list[str]
     few = task == "auto" and y.nunique() <= _MOST_CLASSES
     found = None if few or task == "classification" else written_numbers(y)
     return (y, []) if found is None else (found[0], [f"the target {y.name!r} is read as numbers: {found[1]}"])
+
+
+def class_labels(y: pd.Series, written: pd.Series) -> tuple[pd.Series, list[str]]:
+    """Return a target of whole numbers as labels, with a note where a label is not as it is ``written`` in the table.
+
+    They are integers if the table writes them so, or with decimals because other rows have no target. Else they are
+    codes, such as ``007``, and the labels are the very texts: predictions must join with the table. If a number is
+    written in two ways, the labels are the numbers. Other targets are unchanged.
+
+    >>> import pandas as pd
+    >>> written = pd.Series(["001", "002"])
+    >>> class_labels(typed_column(written), written)[0].tolist()
+    ['001', '002']
+    """
+    from pandas.api.types import is_bool_dtype, is_numeric_dtype
+
+    if not is_numeric_dtype(y) or is_bool_dtype(y) or not bool((y == y.round()).all()):
+        return y, []
+    whole = y.astype("int64") if y.dtype.kind == "f" and bool((y.abs() < 2**53).all()) else y
+    if not all(isinstance(text, str) for text in written):
+        return whole, []
+    texts = written.str.strip()
+    if texts.str.fullmatch(_WHOLE).all():
+        return whole, []
+    if texts.str.fullmatch(_WHOLE + _DECIMALS).all() or texts.nunique() > texts.map(Decimal).nunique():
+        example = next(text for text in texts if not re.fullmatch(_WHOLE, text))
+        return whole, [f"the target {y.name!r}: its classes are whole numbers, {example!r} is {int(Decimal(example))}"]
+    return written, []
 
 
 def choose_task(y: pd.Series, requested: str = "auto") -> PredictionTask:

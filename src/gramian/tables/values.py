@@ -139,6 +139,14 @@ def read_numbers(values: Values) -> Array:
     return values.map(parsed, np.nan)
 
 
+def refuse_durations(values: Values) -> None:
+    """Raise an UnreadableError for durations: a column of numbers does not say in which unit it would take them."""
+    if isinstance(values, Levels) or values.dtype.kind not in "mO" or missing_in(values).all():
+        return
+    if values.dtype.kind == "m" or "duration" in _forms(values):
+        raise UnreadableError("durations")
+
+
 def read_instants(values: Values) -> NDArray[Any]:
     """Read instants, also text in ISO format, as ``datetime64[us]`` in UTC; NaT where missing.
 
