@@ -14,7 +14,7 @@ from rich.text import Text
 from gramian.cli.output import emit
 from gramian.experiments.bibliography import BIBLIOGRAPHY
 from gramian.experiments.cell import cells
-from gramian.experiments.plan import plan
+from gramian.experiments.plan import plan, unfinished
 from gramian.experiments.registry import SCALES, Experiment
 from gramian.experiments.store import ExperimentStore
 from gramian.experiments.verdict import count, findings
@@ -104,10 +104,10 @@ def print_plan(
 def _progress(experiment: Experiment, store: ExperimentStore, scale: str) -> dict[str, dict[str, int]]:
     """Return the numbers of cells and seeds that ran and are declared; a seed has run when all of its cells have."""
     wanted = cells(experiment, scale)
-    finished = {key for key, record in store.find(wanted).items() if not record["error"]}
+    waiting = unfinished(wanted, store)
     seeds = {cell.seed for cell in wanted}
-    waiting = {cell.seed for cell in wanted if cell.key not in finished}
+    complete = seeds - {cell.seed for cell in waiting}
     return {
-        "cells": {"declared": len(wanted), "run": len(finished)},
-        "seeds": {"declared": len(seeds), "run": len(seeds - waiting)},
+        "cells": {"declared": len(wanted), "run": len(wanted) - len(waiting)},
+        "seeds": {"declared": len(seeds), "run": len(complete)},
     }

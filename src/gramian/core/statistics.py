@@ -103,10 +103,12 @@ def normal_scores(
     return knots, scores
 
 
-def effective_rows(weights: Float[np.ndarray, " n"]) -> float:
+def effective_rows(weights: Float[np.ndarray, " n"], copies: Float[np.ndarray, " n"] | None = None) -> float:
     """Return the number of rows that weights amount to, ``(Σ w)² / Σ w²``: n where all are equal.
 
-    >>> effective_rows(np.array([2.0, 2.0, 0.0]))
-    2.0
+    Where rows stand for several ``copies``, each copy has its part of the row's weight.
+
+    >>> effective_rows(np.array([2.0, 2.0, 0.0])), effective_rows(np.array([2.0, 2.0]), np.array([2.0, 2.0]))
+    (2.0, 4.0)
     """
-    return float(weights.sum() ** 2 / (weights @ weights))
+    return float(weights.sum() ** 2 / (weights @ (weights if copies is None else weights / copies)))

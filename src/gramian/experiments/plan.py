@@ -49,10 +49,15 @@ def plan(
     return sorted(found, key=lambda w: (w.hours is None, w.source == "guessed", w.hours or 0.0, w.experiment, w.scale))
 
 
+def unfinished(wanted: Sequence[ExperimentCell], store: ExperimentStore) -> list[ExperimentCell]:
+    """Return the cells without a record, or with that of a failure."""
+    finished = {key for key, record in store.find(wanted).items() if not record["error"]}
+    return [cell for cell in wanted if cell.key not in finished]
+
+
 def _work(experiment: Experiment, store: ExperimentStore, scale: str, seeds: int | None) -> PlannedWork | None:
     wanted = cells(experiment, scale, seeds)
-    finished = {key for key, record in store.find(wanted).items() if not record["error"]}
-    waiting = [cell for cell in wanted if cell.key not in finished]
+    waiting = unfinished(wanted, store)
     if not waiting:
         return None
     times = _recorded(store.of(experiment, scale))

@@ -77,7 +77,7 @@ class Batch:
                 copies[id(value)] = value.clone()
             return copies[id(value)]
 
-        return replace(self, args=_map_nested(self.args, copy), kwargs=_map_nested(self.kwargs, copy))
+        return self._with_inputs(copy)
 
     def with_first_repeated(self) -> Batch:
         """This batch with the first sample in place of all others.
@@ -89,7 +89,7 @@ class Batch:
         def repeat(value: object) -> object:
             return value[:1].expand_as(value).clone() if self._has_samples(value) else value
 
-        return replace(self, args=_map_nested(self.args, repeat), kwargs=_map_nested(self.kwargs, repeat))
+        return self._with_inputs(repeat)
 
     def first_by_one_tensor(self) -> Iterator[Batch]:
         """The first sample, each time with one tensor cut and the others whole, which may have n rows by accident."""
@@ -98,8 +98,11 @@ class Batch:
             def cut(value: object, chosen: Tensor = chosen) -> object:
                 return chosen[:1] if value is chosen else value
 
-            args, kwargs = _map_nested(self.args, cut), _map_nested(self.kwargs, cut)
-            yield replace(self.sample(0), args=args, kwargs=kwargs)
+            changed = self._with_inputs(cut)
+            yield replace(self.sample(0), args=changed.args, kwargs=changed.kwargs)
+
+    def _with_inputs(self, change: Callable[[object], object]) -> Batch:
+        return replace(self, args=_map_nested(self.args, change), kwargs=_map_nested(self.kwargs, change))
 
     def _has_samples(self, value: object) -> TypeGuard[Tensor]:
         return isinstance(value, Tensor) and value.shape[:1] == (self.size,)
@@ -108,9 +111,8 @@ class Batch:
         def cut(value: object) -> object:
             return value[start:stop] if self._has_samples(value) else value
 
-        return replace(self, args=_map_nested(self.args, cut), kwargs=_map_nested(self.kwargs, cut),
-                       target=_map_nested(self.target, cut), size=stop - start,
-                       mask=None if self.mask is None else self.mask[start:stop])  # fmt: skip
+        mask = None if self.mask is None else self.mask[start:stop]
+        return replace(self._with_inputs(cut), target=_map_nested(self.target, cut), size=stop - start, mask=mask)
 
 
 Unpack = Callable[[Any], tuple[Any, ...]]
@@ -257,7 +259,7 @@ def explain_types(batch: Batch, dtype: torch.dtype) -> str | None:
     >>> explain_types(Batch((torch.zeros(2, dtype=torch.float64),), {}, None, 2), torch.float32)
     'the data is torch.float64 and the model torch.float32: convert the data with .to(torch.float32)'
     """
-    others = {T.dtype for T in _tensors((batch.args, batch.kwargs)) if T.is_floating_point()} - {dtype}
+    others = {T.dtype for T in batch.inputs() if T.is_floating_point()} - {dtype}
     if not others:
         return None
     names = ", ".join(sorted(str(other) for other in others))

@@ -101,7 +101,7 @@ class Capture:
         """Run the model on a batch, with the weights of ``state`` instead of its own when it is given."""
         if state is not None or batch.size == 1 or self._axes_found:
             return self._run(batch, state)[0]
-        alone, shapes = self._run_alone(batch.sample(0))
+        alone, shapes = self._attempt(batch.sample(0))
         self._axes.alone = shapes
         done, whole = self._run(batch)
         independent = alone is not None and same_outputs(alone, done.output[:1])
@@ -131,16 +131,15 @@ class Capture:
 
     def _trial(self, batch: Batch) -> Tensor | None:
         """The output for the first sample of a batch, or None; random numbers and hooked weights stay as they were."""
-        try:
-            with torch.random.fork_rng(devices=[]), _plain_tensors_kept(self.model):
-                return self._run(batch, check=False)[0].output[:1].detach()
-        except Exception:  # the user's forward may fail in any way on samples that do not belong together
-            return None
+        with _plain_tensors_restored(self.model):
+            output, _ = self._attempt(batch)
+        return None if output is None else output[:1]
 
-    def _run_alone(self, sample: Batch) -> tuple[Tensor | None, Shapes | None]:
+    def _attempt(self, batch: Batch) -> tuple[Tensor | None, Shapes | None]:
+        """The output and the shapes of a pass that may fail, or None; random numbers stay as they were."""
         try:
             with torch.random.fork_rng(devices=[]):
-                done, shapes = self._run(sample, check=False)
+                done, shapes = self._run(batch, check=False)
         except Exception:  # the user's forward may fail in any way on one sample; then sizes are compared instead
             return None, None
         return done.output.detach(), shapes
@@ -168,7 +167,7 @@ class Capture:
             if state is None:
                 raw = self._call(inputs, recording)
             else:
-                with _plain_tensors_kept(self.model):
+                with _plain_tensors_restored(self.model):
                     # The state dict names a tied weight once per use, each with its value.
                     raw = functional_call(self.model, dict(state), inputs.args, inputs.kwargs, tie_weights=False)
                     computed = self._computed_weights()
@@ -292,8 +291,8 @@ class Capture:
 
 
 @contextmanager
-def _plain_tensors_kept(model: nn.Module) -> Iterator[None]:
-    """Restore tensors that are neither parameters nor buffers: hooks compute some of them anew in a forward pass."""
+def _plain_tensors_restored(model: nn.Module) -> Iterator[None]:
+    """Restore tensors that are neither parameters nor buffers: hooks compute some of them in each forward pass."""
     before = [
         (module, name, value)
         for module in model.modules()

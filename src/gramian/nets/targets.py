@@ -84,7 +84,7 @@ def _of_positions(batch: Batch, y: Tensor, output: Tensor) -> Targets | None:
 
 
 def _of_labels(y: Tensor, output: Tensor, kept: Tensor | None) -> Targets | None:
-    """Labels of the units that are kept; None where one of them is no class of the model."""
+    """Labels of the units that count; None where one of them is no class of the model."""
     classes, predicted = output.shape[-1], output.argmax(-1)
     if kept is not None:
         y, predicted = y[kept], predicted[kept.to(output.device)]

@@ -17,7 +17,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from gramian.tables.types import TableLike
-from gramian.tables.values import UnreadableError, is_plain_numbers, text_of
+from gramian.tables.values import EXACT, UnreadableError, is_plain_numbers, text_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,7 +255,7 @@ def _polars_values(series: Any) -> NDArray[Any]:
 
 def _is_rounded(values: NDArray[Any]) -> bool:
     """Return True if whole numbers in this format may have lost digits."""
-    return bool((np.abs(values) >= 2**53).any())
+    return bool((np.abs(values) >= EXACT).any())
 
 
 def _objects(values: list[Any]) -> NDArray[Any]:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_expit, log_softmax, softmax
 
+from gramian.core.statistics import effective_rows
 from gramian.tables.scaling import Array
 
 _OFFSETS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
@@ -89,8 +90,7 @@ def fit_link(scores: Array, labels: NDArray[np.intp], weights: Array, copies: Ar
     np.float64(0.71)
     """
     classes = max(2, scores.shape[1])
-    # The number of rows that the weights amount to, whatever their unit: each copy has a part of its row's weight.
-    total = weights.sum() ** 2 / (weights @ (weights if copies is None else weights / copies))
+    total = effective_rows(weights, copies)  # whatever the unit of weights
     targets = np.full((len(labels), classes), 1 / (total + classes))
     targets[np.arange(len(labels)), labels] = (total + 1) / (total + classes)
     factor, least = _best_factor(_estimates(scores), targets, weights, _INVERSE_TEMPERATURES)

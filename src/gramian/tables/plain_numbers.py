@@ -12,10 +12,8 @@ from gramian.core.warn import warn
 from gramian.tables.columns import RawColumn, read_columns, refused
 from gramian.tables.scaling import Array
 from gramian.tables.types import TableLike
-from gramian.tables.values import UnreadableError, read_numbers, refuse_durations
+from gramian.tables.values import EXACT, UnreadableError, read_numbers, refuse_durations
 
-_EXACT = 2**53
-"""Largest whole number up to which float64 has them all."""
 _INFINITE = 2**1023
 """A whole number that is refused as infinity, or nearly so."""
 
@@ -82,9 +80,9 @@ def _read_column(column: RawColumn) -> Array:
 def _large_integers(values: NDArray[Any]) -> list[int]:
     """Return the whole numbers of a column beyond 2⁵³, exactly as they are."""
     if values.dtype.kind in "iu":
-        large: list[int] = values[(values > _EXACT) | (values < -_EXACT)].tolist()
+        large: list[int] = values[(values > EXACT) | (values < -EXACT)].tolist()
         return large
     if values.dtype.kind != "O":
         return []
     whole = (value for value in values.tolist() if isinstance(value, int | np.integer))
-    return [int(value) for value in whole if _EXACT < abs(int(value)) < _INFINITE]
+    return [int(value) for value in whole if EXACT < abs(int(value)) < _INFINITE]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from gramian.tables.date_texts import DateText
 from gramian.tables.number_texts import NumberText
+from gramian.tables.values import EXACT
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -120,7 +121,7 @@ def class_labels(y: pd.Series, written: pd.Series) -> tuple[pd.Series, list[str]
 
     if not is_numeric_dtype(y) or is_bool_dtype(y) or not bool((y == y.round()).all()):
         return y, []
-    whole = y.astype("int64") if y.dtype.kind == "f" and bool((y.abs() < 2**53).all()) else y
+    whole = y.astype("int64") if y.dtype.kind == "f" and bool((y.abs() < EXACT).all()) else y
     if not all(isinstance(text, str) for text in written):
         return whole, []
     texts = written.str.strip()

@@ -34,6 +34,8 @@ from gramian.tables.plain_texts import (
 Array = NDArray[np.float64]
 Codes = NDArray[np.intp]
 
+EXACT = 2**53
+"""Largest whole number up to which float64 has them all."""
 _MICROSECONDS_PER_DAY = 86_400_000_000
 _LONGEST = dt.timedelta(microseconds=2**63 - 1)
 _NUMPY_KINDS = {"b": "boolean", "i": "number", "u": "number", "f": "number", "M": "date", "m": "duration"}

@@ -249,6 +249,11 @@ def _copies(prepared: Prepared, rows: Int[Tensor, " s"] | None) -> Array | None:
     return found
 
 
+def _of_part(copies: Array, part: Array, weights: Array) -> Array:
+    """Return how many copies of each row a part of its weight stands for; every copy has the same weight."""
+    return np.rint(copies * part / weights)
+
+
 def _holdout(prepared: Prepared, plan: Plan, trained: Trained) -> HoldoutPredictions | None:
     def in_units(values: Tensor) -> Array:
         return prepared.target_scaler.inverse_transform(values.cpu().numpy().astype(np.float64))
@@ -274,7 +279,7 @@ def _holdout(prepared: Prepared, plan: Plan, trained: Trained) -> HoldoutPredict
     copies = _copies(prepared, rows)
     if counted is not None:  # only some copies of a row are held out
         part = counted.cpu().numpy().astype(np.float64)
-        copies, weights = None if copies is None else np.rint(copies * part / weights), part
+        copies, weights = None if copies is None else _of_part(copies, part, weights), part
     weights = prepared.target.unweighted(weights, targets)
     source: Source = "split" if plan.validation == "holdout" else "folds" if plan.validation == "folds" else "splits"
     return HoldoutPredictions(in_units(outputs), targets, weights, source, copies)
@@ -293,8 +298,7 @@ def snapshot(
     machine: KernelMachine = machines[-1]
     index, copies = prepared.row_index, _copies(prepared, part)
     if copies is not None and machine.weights is not None and prepared.weights is not None and part is not None:
-        # A split fits only some copies of a row, which have their part of its weight.
-        copies = np.rint(copies * machine.weights.cpu().numpy() / prepared.weights[part.cpu().numpy()])
+        copies = _of_part(copies, machine.weights.cpu().numpy(), prepared.weights[part.cpu().numpy()])
     return FittedRFM(
         preprocessing=prepared.preprocessing,
         target=prepared.target,
