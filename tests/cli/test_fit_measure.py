@@ -120,3 +120,15 @@ def test_whole_groups_are_held_out(tmp_path):
     data = read_fit_data(tmp_path / "t.csv", "price", groups="street")
     train, test = split_rows(data, 0.2, 0)
     assert not set(np.asarray(train) // 4) & set(np.asarray(test) // 4)
+
+
+@pytest.mark.parametrize("share", ["nan", "1", "-0.1"])
+def test_the_share_of_held_out_rows_is_a_number_below_one(run, table, share):
+    found = run("fit", table, "--target", "price", "--test-size", share)
+    assert found.exit_code == 2
+    assert "--test-size" in found.output
+
+
+def test_a_share_that_leaves_no_rows_for_the_fit_is_named(data):
+    with pytest.raises(ValueError, match=r"--test-size 0\.9999 leaves 0 of"):
+        split_rows(data, 0.9999, 0)

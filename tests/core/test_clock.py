@@ -15,6 +15,14 @@ def test_a_clock_without_limit_never_passes():
     assert clock.seconds >= 0
 
 
+def test_a_limit_of_infinity_is_none():
+    clock = Clock(float("inf"))
+    clock.check()
+    assert clock.allows(1e9)
+    assert clock.left is None
+    assert clock.shared(3).left is None
+
+
 def test_a_limit_of_zero_has_passed_at_once():
     clock = Clock(0.0)
     assert clock.passed

@@ -79,6 +79,41 @@ def test_a_damaged_file_is_skipped_with_a_warning(tmp_path, caplog):
     assert "other.json is not a record" in caplog.text
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"version": None},
+        {"numbers": None},
+        {"numbers": {"end": "abc"}},
+        {"numbers": {"end": None}},
+        {"seconds": None},
+        {"arrays": []},
+        {"error": 1},
+    ],
+)
+def test_a_record_with_a_field_of_another_type_is_skipped(tmp_path, caplog, wrong):
+    cell, store = ExperimentCell(toy(), Walk(5), 0), ExperimentStore(tmp_path)
+    store.put(record(cell))
+    text = json.loads(store.path(cell).read_text())
+    for damaged in (text | wrong, {name: value for name, value in text.items() if name not in wrong}):
+        store.path(cell).write_text(json.dumps(damaged))
+        with caplog.at_level(logging.WARNING, logger="gramian"):
+            assert store.all() == []
+    assert caplog.text.count("is not a record") == 2
+
+
+def test_a_merged_record_is_never_written_outside_the_folder(tmp_path, caplog):
+    cell = ExperimentCell(toy(), Walk(1), 0)
+    here, there = ExperimentStore(tmp_path / "deep" / "here"), ExperimentStore(tmp_path / "there")
+    there.put(record(cell))
+    path = there.path(cell)
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"experiment": "../../outside"}))
+    with caplog.at_level(logging.WARNING, logger="gramian"):
+        assert here.merge(there.folder) == 0
+    assert "is not a record" in caplog.text
+    assert not list(tmp_path.rglob("outside"))
+
+
 def test_merged_folders_prefer_finished_records(tmp_path):
     experiment = toy()
     here, there = ExperimentStore(tmp_path / "here"), ExperimentStore(tmp_path / "there")

@@ -28,3 +28,11 @@ def test_a_line_cut_short_is_skipped_and_the_next_record_starts_a_new_line(tmp_p
         assert [record["key"] for record in store.all()] == ["a", "c"]
     assert "line 2 is not a whole record" in caplog.text
     assert json.loads(path.read_text().splitlines()[2])["key"] == "c"
+
+
+def test_a_line_with_bytes_that_are_no_text_is_skipped(tmp_path, caplog):
+    path = tmp_path / "results.jsonl"
+    path.write_bytes(b'{"key": "a"}\n\xff\xfe\n')
+    with caplog.at_level(logging.WARNING, logger="gramian"):
+        assert [record["key"] for record in LinesStore(path).all()] == ["a"]
+    assert "line 2 is not a whole record" in caplog.text

@@ -135,6 +135,8 @@ def _sets(suite: str, wanted: str | None) -> list[str]:
     if wanted is None:
         return known
     if wanted.isdigit():
+        if int(wanted) == 0:
+            raise ValueError("--sets must be 1 or more, or names of data sets")
         return known[: int(wanted)]
     chosen = _split(wanted)
     unknown = [name for name in chosen if name not in known]

@@ -9,7 +9,7 @@ import click
 
 from gramian.cli.completion import complete_column
 from gramian.cli.interrupts import INTERRUPTED
-from gramian.cli.options import Seconds, header_option, missing_option
+from gramian.cli.options import NumberRange, Seconds, header_option, missing_option
 from gramian.core.paths import check_suffix, check_writable
 from gramian.tables.header import check_table
 
@@ -59,7 +59,7 @@ MODEL_SUFFIXES, PAGE_SUFFIXES = (".gramian", ".safetensors"), (".html", ".htm")
 )
 @click.option(
     "--test-size",
-    type=click.FloatRange(0, 1, max_open=True),
+    type=NumberRange(0, 1, max_open=True),
     default=0.2,
     show_default=True,
     help="Share of the rows held out to measure the score; 0 for none.",

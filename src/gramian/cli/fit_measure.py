@@ -106,7 +106,13 @@ def split_rows(data: FitData, test_size: float, seed: int) -> tuple[NDArray[np.i
         test, train = hold_out(n, max(1, round(test_size * n)), seed, condition)
         return train.sort().values.numpy(), test.numpy()
     stratified = data.task.classifies and data.y.value_counts().min() >= 2
-    held_out = max(round(test_size * n), data.y.nunique() if stratified else 1)
+    least = data.y.nunique() if stratified else 1
+    held_out = max(round(test_size * n), least)
+    if n - held_out < least:
+        raise ValueError(
+            f"--test-size {test_size:g} leaves {n - held_out} of {n} rows for the fit, which needs {least} or more: "
+            "give a smaller share"
+        )
     strata = data.y if stratified else None
     train, test = train_test_split(np.arange(n), test_size=held_out, random_state=seed, stratify=strata)
     return train, test

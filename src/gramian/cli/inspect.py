@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
-from gramian.cli.options import escape_option, missing_option
+from gramian.cli.options import NumberRange, escape_option, missing_option
 from gramian.core.paths import check_exists, check_writable
 
 if TYPE_CHECKING:
@@ -94,7 +94,10 @@ def _outputs(ctx: click.Context, param: click.Parameter, value: str) -> str | in
     help="The loss of the training: mse, cross_entropy, model (the network's own), none, or MODULE:FUNCTION.",
 )
 @click.option(
-    "--weight-decay", type=float, metavar="λ", help="Weight decay of the training: adds FACT and its residual."
+    "--weight-decay",
+    type=NumberRange(min=0),
+    metavar="λ",
+    help="Weight decay of the training: adds FACT and its residual.",
 )
 @click.option(
     "--initial",

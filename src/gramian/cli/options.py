@@ -9,20 +9,24 @@ from typing import Any
 import click
 
 
-class Seconds(click.FloatRange):
-    """A positive number of seconds; infinity is allowed, NaN is not."""
+class NumberRange(click.FloatRange):
+    """A number in a range; NaN is not one, though it is neither below nor above the range."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number, or fail with the name of the option."""
+        number = float(super().convert(value, param, ctx))
+        if math.isnan(number):
+            self.fail(f"nan is not in the range {self._describe_range()}.", param, ctx)
+        return number
+
+
+class Seconds(NumberRange):
+    """A positive number of seconds; infinity is allowed."""
 
     name = "seconds"
 
     def __init__(self) -> None:
         super().__init__(min=0, min_open=True)
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the number, or fail with the name of the option."""
-        seconds = float(super().convert(value, param, ctx))
-        if math.isnan(seconds):
-            self.fail("nan is not a number of seconds", param, ctx)
-        return seconds
 
 
 escape_option: Callable[[Any], Any] = click.option(

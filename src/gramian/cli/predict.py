@@ -9,7 +9,7 @@ import click
 
 from gramian import __version__
 from gramian.cli.completion import complete_column
-from gramian.cli.options import escape_option, header_option, missing_option
+from gramian.cli.options import NumberRange, escape_option, header_option, missing_option
 from gramian.core.paths import check_exists, check_writable
 from gramian.tables.formats import STANDARD_STREAM, output_suffix
 from gramian.tables.header import check_table
@@ -28,7 +28,7 @@ _ALL = "all"
 @click.option("--proba", is_flag=True, help="Add the probability of each class.")
 @click.option(
     "--interval",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=NumberRange(0, 1, min_open=True, max_open=True),
     metavar="COVERAGE",
     help="Add an interval (or a set of classes) that contains the target with this probability, such as 0.9.",
 )

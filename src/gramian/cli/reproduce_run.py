@@ -20,7 +20,7 @@ from gramian.display import format_duration
 from gramian.experiments import papers
 from gramian.experiments.cell import cells
 from gramian.experiments.claims import KINDS
-from gramian.experiments.counts import count_rows
+from gramian.experiments.counts import count_rows, single_verdicts
 from gramian.experiments.formatting import format_estimate, format_paper_value
 from gramian.experiments.page import write_page
 from gramian.experiments.registry import Experiment
@@ -137,7 +137,7 @@ def report(
     else:
         for entry in ran:
             console.print(_table(entry))
-    verdicts = [verdict for entry in ran for verdict in entry.best]
+    verdicts = [verdict for entry in ran for verdict in single_verdicts(entry)]
     for kind in KINDS:
         alike = [verdict for verdict in verdicts if verdict.claim.kind == kind]
         counts = ", ".join(f"[{_COLOURS.get(outcome, 'dim')}]{n:,} {outcome}[/]" for outcome, n in count(alike).items())

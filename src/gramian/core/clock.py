@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 
@@ -19,12 +20,12 @@ class Clock:
     Parameters
     ----------
     limit : float, optional
-        Seconds; no limit by default.
+        Seconds; no limit by default, nor with infinity.
     now : function
         The present time in seconds, from any origin.
 
-    >>> Clock().passed, Clock(0.0).passed
-    (False, True)
+    >>> Clock().passed, Clock(0.0).passed, Clock(float("inf")).limit
+    (False, True, None)
     >>> Clock().check()  # never raises
     >>> Clock(0.0).check()
     Traceback (most recent call last):
@@ -33,6 +34,7 @@ class Clock:
     """
 
     def __init__(self, limit: float | None = None, now: Callable[[], float] = time.perf_counter) -> None:
+        limit = None if limit == math.inf else limit
         self.limit = limit
         self._now = now
         self._begin = now()

@@ -37,7 +37,7 @@ function parse(query) {
     });
   };
   for (const [kind, words] of Object.entries(kinds)) {
-    take(new RegExp(`(?<![\\w/])(?:${words})\\.?[\\s-]*((?:[a-z]\\.?)?\\d+(?:[.-]\\d+)*[a-z]?)(?!\\w)`, "g"), kind);
+    take(new RegExp(`(?<![\\w/])(?:${words})\\.?[\\s-]*\\(?((?:[a-z]\\.?)?\\d+(?:[.-]\\d+)*[a-z]?)\\)?(?!\\w)`, "g"), kind);
   }
   take(/\bappendix[\s-]+([a-z])\b/g, "appendix");
   const words = rest.split(/\s+/).map((word) => word.replace(/^[(,;:]+|[),;:.]+$/g, "")).filter((word) => word !== "");

@@ -4,13 +4,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from types import NoneType
 from typing import Any, final
 
 from gramian.experiments.cell import ExperimentCell, measured
 from gramian.experiments.registry import Experiment
 from gramian.records import FolderStore, Record, to_json
 
-_FIELDS = {"key", "experiment", "spec", "numbers", "error"}
+_TYPES: dict[str, type | tuple[type, ...]] = {
+    "key": str,
+    "experiment": str,
+    "version": int,
+    "class": str,
+    "spec": dict,
+    "seed": int,
+    "numbers": dict,
+    "arrays": dict,
+    "seconds": (int, float),
+    "error": (str, NoneType),
+}
 
 
 @final
@@ -32,9 +44,12 @@ class ExperimentStore(FolderStore):
         return id
 
     def restore(self, values: dict[str, Any]) -> Record | None:
-        """Return the record whose values were read from a file, or None where fields of a record are missing."""
-        # The oldest records have no field ``missing``.
-        return {"missing": False} | values if set(values) >= _FIELDS else None
+        """Return the record whose values were read from a file, or None where a field is missing or of another type."""
+        if not set(values) >= set(_TYPES) or not all(isinstance(values[name], of) for name, of in _TYPES.items()):
+            return None
+        if not all(isinstance(number, (int, float)) for number in values["numbers"].values()):
+            return None
+        return {"missing": False} | values  # the oldest records have no field ``missing``
 
     def put(self, record: Mapping[str, Any]) -> Record:
         """Write a record atomically, arrays with six digits, and return it as it will be read."""

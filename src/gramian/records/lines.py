@@ -48,7 +48,7 @@ class LinesStore(Store):
         if not self.path.exists():
             return []
         found: list[Record] = []
-        for number, line in enumerate(self.path.read_text(encoding="utf-8").splitlines(), 1):
+        for number, line in enumerate(self.path.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
             try:
                 record = json.loads(line)
             except json.JSONDecodeError:

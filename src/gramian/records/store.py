@@ -136,6 +136,8 @@ class FolderStore(Store):
         except (json.JSONDecodeError, UnicodeDecodeError):
             values = None
         record = self.restore(values) if isinstance(values, dict) else None
-        if record is None:
+        # A record that names another place than its own is not copied there: it may be outside the folder.
+        if record is None or self._path(record) != path:
             log.warning("%s is not a record and is skipped", path)
+            return None
         return record

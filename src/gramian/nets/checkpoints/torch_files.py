@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import re
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -46,6 +47,13 @@ def read_torch_file(path: Path, *, mmap: bool = False) -> tuple[dict[str, Tensor
 
 
 def _load(path: Path, mmap: bool) -> Any:
+    with warnings.catch_warnings():
+        # torch asks for a report of a file that is no checkpoint; our error says what the file is.
+        warnings.filterwarnings("ignore", message="Detected pickle protocol")
+        return _load_quietly(path, mmap)
+
+
+def _load_quietly(path: Path, mmap: bool) -> Any:
     try:
         return torch.load(path, map_location="cpu", weights_only=True, mmap=mmap)
     except RuntimeError as error:
