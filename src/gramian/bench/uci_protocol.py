@@ -97,7 +97,7 @@ def evaluate(data: Dataset, method: str) -> Outcome:
     inputs = _inputs(data.X, len(train))
     workspace = Workspace()
     best: tuple[float, GridPoint, Metric] | None = None
-    for start in _starts(method, inputs, len(train)):
+    for start in _starts(method, inputs, len(data.X)):
         X = inputs[start.normalize]
         steps = _rounds(X[train], Y[train], start, make and make(start.diagonal), workspace, ROUNDS)
         for index, machine in enumerate(steps):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from gramian.experiments.b_rfm.grokking import Marked, as_picture, marked_rows
+from gramian.experiments.b_rfm.grokking import Marked, as_picture, late_growth, marked_rows
 
 
 @pytest.mark.parametrize(("path", "counts"), [("text", [40, 8]), ("code", [8, 40])])
@@ -25,3 +25,9 @@ def test_a_large_diagonal_is_drawn_small_and_keeps_its_largest_entry():
     picture = np.asarray(as_picture(diagonal.flatten(), 96))
     assert picture.shape == (48, 48)
     assert np.argwhere(picture == 99).tolist() == [[25, 30]]
+
+
+def test_late_growth_is_growth_after_the_fit_minus_growth_before():
+    network = {"train": [0.5, 0.99, 1.0], "share": [0.1, 0.3, 0.8]}
+    assert late_growth([{"arrays": {"network": network}}])["nn/grown late"] == pytest.approx(0.5 - 0.2)
+    assert late_growth([{"arrays": {}}]) == {}

@@ -1,10 +1,12 @@
 """Fig. 3 and 11: gradients of networks, and shares of a diagonal."""
 
+import pytest
 import torch
 from torch.autograd.functional import jacobian
 
 from gramian.experiments.b_rfm.picture_models import bias_free
-from gramian.experiments.b_rfm.street import centre_columns, centred_agop_diagonal, top_share
+from gramian.experiments.b_rfm.street import centre_columns, over_network
+from gramian.experiments.b_rfm.street_depth import beyond_both, centred_agop_diagonal, top_share
 
 
 def test_the_centred_agop_is_the_covariance_of_jacobians():
@@ -25,3 +27,14 @@ def test_the_centre_is_half_of_the_columns_and_the_top_share_grows_with_contrast
     flat, steep = torch.ones(100), torch.arange(100.0)
     assert abs(top_share(flat) - 0.1) < 1e-6
     assert top_share(steep) > top_share(flat + steep) > top_share(flat)
+
+
+def test_features_must_do_more_than_the_plain_kernel():
+    numbers = {"ntk on features/1": 0.7, "nn/1": 0.4, "ntk/1": 0.6}
+    found = beyond_both([{"spec": {"depths": [1]}, "numbers": numbers}])
+    assert found == {"ntk on features/beyond both/1": pytest.approx(0.1)}
+
+
+def test_the_machine_on_features_is_compared_with_the_network():
+    numbers = {"accuracy/rfm": 0.8, "accuracy/nn": 0.7}
+    assert over_network([{"numbers": numbers}]) == {"over network": pytest.approx(0.1)}

@@ -6,7 +6,7 @@ import pytest
 
 from gramian.experiments.b_rfm.picture_models import NetworkTraining, scores, train_network
 from gramian.experiments.b_rfm.street import StreetTask, street_rows
-from gramian.experiments.b_rfm.street_why import LongerTraining, longer_training
+from gramian.experiments.b_rfm.street_why import LongerTraining, LowerRates, longer_training, lower_rates
 
 TASK = StreetTask("made-digits", 60, 40, 8, 1, 20, (1, 2), NetworkTraining(2, 16, "sgd", 1.0, 20, 4))
 
@@ -23,3 +23,9 @@ def test_the_fall_is_made_of_the_rises():
     numbers = longer_training(LongerTraining(TASK, (2, 8)), seed=0).numbers
     assert numbers["fall"] == pytest.approx(numbers["rise/1"] - numbers["rise/2"])
     assert numbers["gain/8"] == numbers["nn/2/8"] - numbers["nn/1/8"]
+
+
+def test_rates_share_start_and_batches():
+    one, two = (lower_rates(LowerRates(TASK, rates), seed=1).numbers for rates in ((0.3, 1.0), (1.0, 0.3)))
+    assert one == two
+    assert one["best gain"] == max(one["nn/2/0.3"], one["nn/2/1"]) - max(one["nn/1/0.3"], one["nn/1/1"])

@@ -40,6 +40,35 @@ def test_labels_are_scored_by_their_share():
     assert found.rfm * 56 == pytest.approx(round(found.rfm * 56))  # 80 training rows, 24 for validation, 56 for tests
 
 
+def test_labels_other_than_0_and_1_are_refused():
+    """With labels 1 and 2 both classes counted as positive, and every prediction was right."""
+    X, y = product()
+    with pytest.raises(ValueError, match="must be 0 and 1"):
+        g.TabularTask(X, 1.0 + (y > 0), False)
+
+
+def test_a_set_with_labels_1_and_2_is_read_with_labels_0_and_1(monkeypatch):
+    data = type("Data", (), {"X": np.zeros((4, 2)), "y": np.array([1, 2, 2, 1])})()
+    monkeypatch.setattr(g, "grinsztajn", lambda name, kind: data)
+    assert g.read(3, "bank-marketing").y.tolist() == [0, 1, 1, 0]
+
+
+def test_indicators_are_not_transformed():
+    """Normal scores make ±5.2 of an indicator; one that no target depends on must not be made so large."""
+    X, y = product()
+    flag = (np.random.default_rng(1).random((len(X), 1)) < 0.3).astype(np.float64)
+    both = np.hstack([X, flag])
+    kept, scored = (g.search(g.TabularTask(both, y, True, count), 80, 0, 0).laplace for count in (1, 0))
+    assert kept > scored
+
+
+def test_equal_validation_scores_are_not_decided_by_test_rows(monkeypatch):
+    X, y = product()
+    scores = iter(range(100))
+    monkeypatch.setattr(g, "score", lambda machine, X, y, regression: 0.5 if len(X) == 24 else next(scores) / 100)
+    assert g.search(g.TabularTask(X, y, True), 80, 1, 0).rfm == 0.0
+
+
 def test_r2_of_a_predictor_of_zero():
     """1 − Σy² / Σ(y − ȳ)² for y = 1, 3, and 0 where the targets are centred."""
     machine = fit(LAPLACE, torch.zeros(1, 1, dtype=torch.float64), torch.zeros(1, 1, dtype=torch.float64))
@@ -51,8 +80,11 @@ def test_r2_of_a_predictor_of_zero():
 
 def test_the_rank_correlation_needs_all_sets():
     names = [name for _, name in table(2).rows if name in tables._LINEAR[2]]
-    printed = {name: value for (_, name), value in zip(table(2).rows, table(2).of("RFM"), strict=True)}
-    records = [{"spec": {"table": 2, "name": n}, "numbers": {"score": printed[n] - 0.1}} for n in set(names)]
+    printed = {name: table(2).nearest(10_000, name) for name in names}
+    records = [
+        {"spec": {"table": 2, "name": n, "rows": 1000}, "numbers": {"score": printed[n] - 0.1}} for n in set(names)
+    ]
+    records.append({"spec": {"table": 2, "name": "diamonds", "rows": 37_758}, "numbers": {"score": -1.0}})
     assert tables.rank_correlation(records)["rank correlation"] == pytest.approx(1)
     assert tables.rank_correlation(records[1:]) == {}
 
@@ -101,3 +133,9 @@ def test_numbers_over_sets_are_means_over_medium_sets_and_need_all_of_them():
     assert found.items() >= tables.in_printed_column(3, printed_scores(3)).items()
     assert set(tables.compare_sets(medium[1:])) == {"mean gain"}
     assert tables.compare_sets([]) == {}
+
+
+def test_a_set_printed_at_two_sizes_has_the_score_of_the_nearer_one():
+    assert table(3).nearest(1_000, "covertype") == table(3).value(10_000, "covertype")
+    assert table(3).nearest(60_000, "covertype") == table(3).value(50_000, "covertype")
+    assert np.isnan(table(3).nearest(10, "made"))

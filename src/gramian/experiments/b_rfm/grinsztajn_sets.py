@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import itemgetter
 
 import numpy as np
 import torch
 from jaxtyping import Float
 from numpy.typing import NDArray
+from sklearn.compose import make_column_transformer
 from sklearn.preprocessing import QuantileTransformer, StandardScaler
 from torch import Tensor
 
@@ -37,11 +39,18 @@ class TabularTask:
     X : array (n, d)
     y : array (n,)
     regression : bool
+    indicators : int
+        Number of columns at the end that are 0 or 1, which are not transformed.
     """
 
     X: NDArray[np.float64]
     y: NDArray[np.float64]
     regression: bool
+    indicators: int = 0
+
+    def __post_init__(self) -> None:
+        if not self.regression and not np.isin(self.y, (0.0, 1.0)).all():
+            raise ValueError(f"the labels of a task with classes must be 0 and 1, got {np.unique(self.y)[:5]}")
 
 
 def read(table: int, name: str) -> TabularTask:
@@ -58,7 +67,8 @@ def read(table: int, name: str) -> TabularTask:
         few, many = (np.flatnonzero(labels == side) for side in np.argsort([np.sum(labels == 0), np.sum(labels == 1)]))
         rows = np.sort(np.concatenate([few, rng.choice(many, len(few), replace=False)]))
         X = X[:, :_NUMERIC] if table == 3 else X
-        return TabularTask(X[rows].astype(np.float64), labels[rows], regression=False)
+        indicators = X.shape[1] - _NUMERIC
+        return TabularTask(X[rows].astype(np.float64), labels[rows], regression=False, indicators=indicators)
     if table == 4 and name == "diamonds":
         data = diamonds()
         columns = [
@@ -71,7 +81,9 @@ def read(table: int, name: str) -> TabularTask:
         return TabularTask(data.X, (data.y > np.median(data.y)).astype(np.float64), regression=False)
     kind = "reg_num" if table == 2 else "clf_num"
     data = grinsztajn(name if name == "bank-marketing" else name.replace("-", "_"), kind)
-    return TabularTask(data.X, data.y.astype(np.float64), regression=table == 2)
+    if table == 2:
+        return TabularTask(data.X, data.y.astype(np.float64), regression=True)
+    return TabularTask(data.X, (data.y == data.y.max()).astype(np.float64), regression=False)
 
 
 def split(n: int, most: int, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
@@ -100,7 +112,7 @@ class Search:
 def search(task: TabularTask, most: int, n_rounds: int, seed: int, *, normal_scores: bool = True) -> Search:
     """Search over bandwidth, ridge and round on one split, with normal scores of the columns as inputs.
 
-    Without `normal_scores`, columns are centred and divided by their standard deviations.
+    Without `normal_scores`, columns are centred and divided by their standard deviations. Indicators stay 0 and 1.
 
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(120, 3))
@@ -112,7 +124,9 @@ def search(task: TabularTask, most: int, n_rounds: int, seed: int, *, normal_sco
     scores = QuantileTransformer(
         n_quantiles=min(1000, len(parts[0])), output_distribution="normal", random_state=0, subsample=None
     )
-    scaler = (scores if normal_scores else StandardScaler()).fit(task.X[parts[0]])
+    numeric = slice(task.X.shape[1] - task.indicators)
+    scaler = make_column_transformer((scores if normal_scores else StandardScaler(), numeric), remainder="passthrough")
+    scaler.fit(task.X[parts[0]])
     dtype = torch.float64 if len(parts[0]) <= _WIDE_ROWS else torch.float32
     X = [torch.as_tensor(scaler.transform(task.X[rows]), dtype=dtype) for rows in parts]
     mean, scale = (task.y[parts[0]].mean(), task.y[parts[0]].std()) if task.regression else (0.5, 0.5)
@@ -133,8 +147,8 @@ def search(task: TabularTask, most: int, n_rounds: int, seed: int, *, normal_sco
                 found.append((valid, test, index, bandwidth, ridge))
                 if index < n_rounds:
                     metric = metric_of(AGOP(machine, torch.Generator().manual_seed(0)))
-    best = max(found)
-    plain = max(entry for entry in found if entry[2] == 0)
+    best = max(found, key=itemgetter(0))
+    plain = max((entry for entry in found if entry[2] == 0), key=itemgetter(0))
     return Search(best[1], plain[1], best[2], best[3], best[4])
 
 

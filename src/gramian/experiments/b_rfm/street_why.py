@@ -1,4 +1,4 @@
-"""Test of an explanation of the large gain from depth on our street numbers: too few epochs."""
+"""Tests of explanations of the large gain from depth on our street numbers: too few epochs, and the rate."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from torch import nn
 
 from gramian.core import threads
 from gramian.experiments.b_rfm.picture_models import NetworkTraining, scores, train_network
-from gramian.experiments.b_rfm.street import BY_DEPTH, StreetTask, street_rows
+from gramian.experiments.b_rfm.street import StreetTask, street_rows
+from gramian.experiments.b_rfm.street_depth import BY_DEPTH
 from gramian.experiments.claims import Null, at_most, positive
 from gramian.experiments.registry import Result, experiment
 from gramian.report import style
@@ -101,4 +102,82 @@ def longer_training(spec: LongerTraining, seed: int) -> Result:
     numbers["fall"] = numbers[f"gain/{first}"] - numbers[f"gain/{last}"]
     for depth in (least, most):
         numbers[f"rise/{depth}"] = numbers[f"nn/{depth}/{last}"] - numbers[f"nn/{depth}/{first}"]
+    return Result(numbers)
+
+
+@dataclass(frozen=True)
+class LowerRates:
+    """Networks of the least and the largest depth of a task, trained with several learning rates."""
+
+    task: StreetTask
+    rates: tuple[float, ...]
+
+
+def _draw_rates(records: Sequence[dict[str, Any]], figure: Figure) -> None:
+    figure.set_size_inches(4.8, 3.2)
+    ax = figure.subplots()
+    spec = records[0]["spec"]
+    depths = spec["task"]["depths"]
+    for depth, colour in zip((depths[0], depths[-1]), (style.BLUE, style.ORANGE), strict=True):
+        values = 100 * np.array([[r["numbers"][f"nn/{depth}/{rate:g}"] for rate in spec["rates"]] for r in records])
+        ax.plot(spec["rates"], values.mean(0), "o-", color=colour, label=f"depth {depth}", markersize=4)
+        ax.plot(spec["rates"], values.T, ".", color=colour, markersize=3, alpha=0.5)
+    ax.set(xscale="log", xlabel="learning rate", ylabel="test accuracy (%)")
+    ax.set_xticks(spec["rates"], [f"{rate:g}" for rate in spec["rates"]])
+    ax.set_xticks([], minor=True)
+    ax.legend(frameon=False, fontsize=8)
+    style.finish(ax, "y")
+
+
+_RATES = LowerRates(BY_DEPTH, (0.3, 0.5, 1.0))
+
+
+@experiment(
+    "b/fig11-rate-why",
+    "B",
+    "Test of an explanation of Fig. 11 on our street numbers: a learning rate that is too high at depth 1",
+    specs={"smoke": (LowerRates(_SMOKE, (0.3, 1.0)),), "small": (_RATES,), "paper": (_RATES,)},
+    seeds={"small": 5, "paper": 5},
+    claims=[
+        positive(
+            "rise/1",
+            "if the rate 1.0 is too high at depth 1, a third of it raises its test accuracy",
+            label="Depth 1: test accuracy with rate 0.3 minus that with rate 1.0",
+            kind="side condition",
+        ),
+        at_most(
+            "best gain",
+            0.03,
+            "the band of b/fig11, which should be reached if the rate is the whole reason",
+            slack=0.02,
+            label="Test accuracy at depth 4 minus depth 1, each with the best of three rates",
+            kind="side condition",
+            null=Null(0.17, "as with the rate 1.0 at both depths, in b/fig11"),
+        ),
+    ],
+    draw=_draw_rates,
+    cost=lambda spec: 2 * len(spec.rates) * spec.task.rows * spec.task.network.epochs * 1.5e-5,
+)
+def lower_rates(spec: LowerRates, seed: int) -> Result:
+    """Train both depths with every rate from the same start; return accuracies, and the gain from depth."""
+    rows, test, rng = street_rows(spec.task, seed)
+    start = rng.get_state()
+    numbers: dict[str, float] = {}
+    least, most = spec.task.depths[0], spec.task.depths[-1]
+    for depth in (least, most):
+        for rate in spec.rates:
+            rng.set_state(start)
+            with threads(1):
+                network = train_network(*rows, replace(spec.task.network, hidden=depth, rate=rate), rng)
+            numbers[f"nn/{depth}/{rate:g}"] = scores(network, *test)
+            numbers[f"train/{depth}/{rate:g}"] = scores(network, rows[0], rows[1].argmax(1))
+    best = {depth: max(numbers[f"nn/{depth}/{rate:g}"] for rate in spec.rates) for depth in (least, most)}
+    low, high = min(spec.rates), max(spec.rates)
+    numbers |= {
+        f"gain/{rate:g}": numbers[f"nn/{most}/{rate:g}"] - numbers[f"nn/{least}/{rate:g}"] for rate in spec.rates
+    }
+    numbers |= {
+        f"rise/{depth}": numbers[f"nn/{depth}/{low:g}"] - numbers[f"nn/{depth}/{high:g}"] for depth in (least, most)
+    }
+    numbers["best gain"] = best[most] - best[least]
     return Result(numbers)

@@ -127,11 +127,15 @@ def compare_sets(records: Sequence[Mapping[str, Any]]) -> dict[str, float]:
 def rank_correlation(records: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     """Return the rank correlation of our scores with the printed ones of Table 2, if all its sets are there."""
     at_hand = _LINEAR[2]
-    ours = {record["spec"]["name"]: record["numbers"]["score"] for record in records if record["spec"]["table"] == 2}
+    ours = {
+        record["spec"]["name"]: record["numbers"]["score"]
+        for record in records
+        if record["spec"]["table"] == 2 and record["spec"]["rows"] <= _MEDIUM_ROWS
+    }
     if not set(ours) >= set(at_hand):
         return {}
-    printed = {name: value for (_, name), value in zip(table(2).rows, table(2).of("RFM"), strict=True)}
-    found = spearmanr([ours[name] for name in at_hand], [printed[name] for name in at_hand])
+    printed = [table(2).nearest(_MEDIUM_ROWS, name) for name in at_hand]
+    found = spearmanr([ours[name] for name in at_hand], printed)
     return {"rank correlation": float(found.statistic)}
 
 
@@ -145,8 +149,7 @@ def _draw(records: Sequence[dict[str, Any]], figure: Figure) -> None:
             values = [record["numbers"][key] for record in found]
             ax.plot(values, [at] * len(values), mark, color=colour, markersize=4)
         printed = table(found[0]["spec"]["table"])
-        values = [v for (_, other), v in zip(printed.rows, printed.of("RFM"), strict=True) if other == name]
-        ax.plot(values, [at] * len(values), "|", color=style.INK, markersize=12)
+        ax.plot(printed.nearest(rows, name), at, "|", color=style.INK, markersize=12)
     ax.plot([], [], "o", color=style.BLUE, label="RFM")
     ax.plot([], [], "s", color=style.GREY, label="Laplace kernel (round 0)")
     ax.plot([], [], "|", color=style.INK, markersize=12, label="printed")
@@ -188,6 +191,7 @@ def _register(which: int, title: str) -> None:
         seeds={"small": 5 if which > 2 else 3, "paper": 3},
         seeds_of=lambda spec, count: 1 if spec.rows > _MEDIUM_ROWS else count,
         claims=[*_claims(which)],
+        version=2 if which in (3, 5) else 1,  # labels of bank-marketing, and indicators of covertype, were read wrongly
         draw=_draw,
         derive=compare_sets,
         setting="the search of the authors' runs of December 2022 in place of the larger one of appendix D",
