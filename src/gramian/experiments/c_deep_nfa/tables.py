@@ -228,27 +228,28 @@ def _cost(spec: TableColumn) -> float:
 
 
 def draw(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
-    """Draw the table as an image, one panel per optimiser: mean over seeds, nan where training failed."""
-    sums: dict[str, list[float]] = {}
+    """Draw the table as images, one per optimiser: the mean over seeds that did not diverge, and how many did."""
+    seeds: dict[str, list[float]] = {}
     for record in records:
         for name, value in record["numbers"].items():
-            sums.setdefault(name, []).append(float("nan") if value is None else float(value))
-    names = [name for name in COLUMNS if any(k.startswith(name + " L") for k in sums)]
+            seeds.setdefault(name, []).append(math.nan if value is None else float(value))
+    names = [name for name in COLUMNS if any(k.startswith(name + " L") for k in seeds)]
     figure.set_size_inches(1.9 * max(1, len(names)) + 1.2, 3.4)
     panels = figure.subplots(1, max(1, len(names)), sharey=True, squeeze=False)[0]
     image = None
     for ax, optimiser in zip(panels, names, strict=False):
         rows = [(noise, depth) for noise in NOISES for depth in DEPTHS]
-        grid = [[_mean(sums.get(cell_name(optimiser, L, decay, s), [])) for decay in DECAYS] for s, L in rows]
-        image = ax.imshow(
-            [[v if v is not None else math.nan for v in row] for row in grid], vmin=0.8, vmax=1, cmap=AMOUNT
-        )
+        grid = [[seeds.get(cell_name(optimiser, L, decay, s), []) for decay in DECAYS] for s, L in rows]
+        means = [[_finite_mean(values) for values in row] for row in grid]
+        image = ax.imshow(means, vmin=0.8, vmax=1, cmap=AMOUNT)
         for i, row in enumerate(grid):
-            for j, value in enumerate(row):
-                if value is not None:
-                    text = "nan" if math.isnan(value) else f"{value:.2f}"
-                    ink = GREY if math.isnan(value) else "white" if value < 0.92 else "black"
-                    ax.text(j, i, text, ha="center", va="center", fontsize=7, color=ink)
+            for j, values in enumerate(row):
+                mean, diverged = means[i][j], sum(map(math.isnan, values))
+                if values:
+                    text = "nan" if math.isnan(mean) else f"{mean:.2f}"
+                    text += f"\n{diverged} nan" if 0 < diverged < len(values) else ""
+                    ink = GREY if math.isnan(mean) else "white" if mean < 0.92 else "black"
+                    ax.text(j, i, text, ha="center", va="center", fontsize=7 if "\n" not in text else 5, color=ink)
         ax.set_xticks(range(len(DECAYS)), [f"{d:g}" for d in DECAYS], fontsize=7, rotation=45)
         ax.set_yticks(range(len(rows)), [f"σ = {s:g}, L = {L}" for s, L in rows], fontsize=7)
         ax.set_title(optimiser, fontsize=9)
@@ -257,8 +258,9 @@ def draw(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
         colour_bar(panels[-1], image, "alignment")
 
 
-def _mean(values: Sequence[float]) -> float | None:
-    return sum(values) / len(values) if values else None
+def _finite_mean(values: Sequence[float]) -> float:
+    finite = [value for value in values if not math.isnan(value)]
+    return sum(finite) / len(finite) if finite else math.nan
 
 
 def _seeds(spec: TableColumn, count: int) -> int:
