@@ -29,7 +29,10 @@ DATA = ("mnist", "cifar10", "cifar100")
 _METHODS = {"plain": "SGD", "whitened": "Gram-whitened SGD", "kept": "Gram matrices kept (control)"}
 _COLOURS = {"plain": style.INK, "whitened": style.BLUE, "kept": style.GREY}
 _DEGRADED = Null(-0.05, "a clear loss, as expected if the Gram matrix did not contain the signal: five points")
-_EXACT = "the exact polar factor in place of Newton–Schulz steps"
+_EXACT = "the exact polar factor in place of ten Newton–Schulz steps"
+JUDGED_RATE = 0.01
+"""The rate of both methods in Fig. 2 and 6: the authors' notebook plots this one of the four that their code runs."""
+_QUARTER_LOST = Null(0.75, "a quarter of the accuracy lost")
 _CLASSES = {"cifar100": 100}  # of the other sets: 10
 _LEARNED = 2
 """Multiple of chance that plain training must reach: two networks that learned nothing are equally good too."""
@@ -95,46 +98,47 @@ def level(curve: Sequence[float]) -> float:
 
 
 def compare_methods(records: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    """Return, for each data set, whitened minus plain accuracy (:func:`level`), each at its best rate, and their ratio.
+    """Return, for each data set, whitened minus plain accuracy (:func:`level`) at the judged rate, and their ratio.
 
     Also the first epoch in which whitened training is as good as the best epoch of plain training (one more than there
-    are epochs if it never is), and the loss of the control. Data sets on which plain training learns nothing are left
-    out.
+    are epochs if it never is), and the loss of the control. At other rates only the ratio is given. Data sets on which
+    plain training learns nothing are left out.
     """
     found: dict[str, float] = {}
-    for data in dict.fromkeys(record["spec"]["data"]["name"] for record in records):
-        best: dict[str, list[float]] = {}
-        for record in records:
-            spec, curve = record["spec"], record["arrays"]["accuracy"]
-            if spec["data"]["name"] == data and level(curve) > level(best.get(spec["method"], [-1.0])):
-                best[spec["method"]] = curve
-        if {"plain", "whitened"} <= set(best):
-            plain, whitened = best["plain"], best["whitened"]
-            if level(plain) < _LEARNED / _CLASSES.get(data, 10):
-                continue
-            reached = [epoch for epoch, value in enumerate(whitened, 1) if value >= max(plain)]
-            found[f"{data}/gap"] = level(whitened) - level(plain)
-            found[f"{data}/ratio"] = level(whitened) / level(plain)
-            found[f"{data}/epochs"] = float(min(reached, default=len(whitened) + 1))
-            if "kept" in best:
-                found[f"{data}/control"] = level(plain) - level(best["kept"])
+    curves = {
+        (spec["data"]["name"], spec["rate"], spec["method"]): record["arrays"]["accuracy"]
+        for record in records
+        for spec in (record["spec"],)
+    }
+    for data, rate in dict.fromkeys((data, rate) for data, rate, _ in curves):
+        plain, whitened, kept = (curves.get((data, rate, method)) for method in ("plain", "whitened", "kept"))
+        if plain is None or whitened is None or level(plain) < _LEARNED / _CLASSES.get(data, 10):
+            continue
+        ratio = level(whitened) / level(plain)
+        if rate != JUDGED_RATE:
+            found[f"{data}/ratio at {rate:g}"] = ratio
+            continue
+        reached = [epoch for epoch, value in enumerate(whitened, 1) if value >= max(plain)]
+        found[f"{data}/gap"] = level(whitened) - level(plain)
+        found[f"{data}/ratio"] = ratio
+        found[f"{data}/epochs"] = float(min(reached, default=len(whitened) + 1))
+        if kept is not None:
+            found[f"{data}/control"] = level(plain) - level(kept)
     return found
 
 
 def draw_accuracies(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
-    """Draw test accuracy by epoch, one column per data set; of each method the rate that is best on average."""
+    """Draw test accuracy by epoch at the judged rate, one column per data set."""
     sets = list(dict.fromkeys(record["spec"]["data"]["name"] for record in records))
     figure.set_size_inches(3.0 * len(sets) + 2.0, 3.0)
     axes = figure.subplots(1, len(sets), squeeze=False)[0]
     for ax, data in zip(axes, sets, strict=True):
         for method, label in _METHODS.items():
-            curves: dict[float, list[list[float]]] = {}
-            for record in records:
-                if record["spec"]["data"]["name"] == data and record["spec"]["method"] == method:
-                    curves.setdefault(record["spec"]["rate"], []).append(record["arrays"]["accuracy"])
-            if curves:
-                best = max((np.array(c) for c in curves.values()), key=lambda c: level(c.mean(0).tolist()))
-                epochs, mean, spread = np.arange(1, best.shape[1] + 1), best.mean(0), best.std(0)
+            wanted = {"method": method, "rate": JUDGED_RATE}
+            chosen = [r for r in records if r["spec"]["data"]["name"] == data and wanted.items() <= r["spec"].items()]
+            if chosen:
+                curves = np.array([record["arrays"]["accuracy"] for record in chosen])
+                epochs, mean, spread = np.arange(1, curves.shape[1] + 1), curves.mean(0), curves.std(0)
                 ax.plot(epochs, mean, color=_COLOURS[method], label=label)
                 ax.fill_between(epochs, mean - spread, mean + spread, color=_COLOURS[method], alpha=0.15, linewidth=0)
         ax.set(title=NAMES[data], xlabel="epoch")
@@ -153,7 +157,6 @@ def _mlp_claims() -> Iterator[Claim]:
             slack=0.01,
             label=f"{NAMES[data]}: test accuracy, whitened minus plain",
             null=_DEGRADED,
-            small_setting="one rate in place of the best of four",
         )
     yield at_least(
         "cifar100/ratio",
@@ -161,8 +164,7 @@ def _mlp_claims() -> Iterator[Claim]:
         "“tracks standard GD with a small gap”: two points of about 20, and at small of an accuracy that is lower",
         slack=0.05,
         label="CIFAR-100: test accuracy, whitened over plain",
-        null=Null(0.75, "a quarter of the accuracy lost"),
-        small_setting="the best of two rates in place of four",
+        null=_QUARTER_LOST,
     )
     yield at_most(
         "cifar10/epochs",
@@ -185,15 +187,30 @@ def _mlp_claims() -> Iterator[Claim]:
 
 def _cnn_claims() -> Iterator[Claim]:
     for data in DATA:
-        for scales, tolerance in ((("small",), 0.02), (("paper",), 0.01)):
+        for scale, tolerance in (("small", 0.02), ("paper", 0.01)):
+            if data == "cifar100" and scale == "small":
+                yield between(
+                    "cifar100/ratio",
+                    0.9,
+                    1.1,
+                    "“negligible difference”: a tenth of an accuracy that is below 0.1 at small, as in e/fig2",
+                    slack=0.05,
+                    label="CIFAR-100: test accuracy, whitened over plain (small)",
+                    scales=("small",),
+                    null=_QUARTER_LOST,
+                )
+                continue
+            ours = "ours, since the authors' code has no MNIST here: " if data == "mnist" else ""
             yield between(
                 f"{data}/gap",
                 -tolerance,
                 tolerance,
-                "“negligible difference”: one point; two at small, where training is short and seeds differ by a point",
+                f"{ours}“negligible difference”: one point; two at small, where training is short and seeds differ by "
+                "a point",
                 slack=0.01,
-                label=f"{NAMES[data]}: test accuracy, whitened minus plain ({scales[0]})",
-                scales=scales,
+                label=f"{NAMES[data]}: test accuracy, whitened minus plain ({scale})",
+                scales=(scale,),
+                kind="side condition" if data == "mnist" else "statement",
                 null=_DEGRADED,
             )
     yield unavailable("svhn/gap", "SVHN cannot be fetched", label="SVHN: test accuracy, whitened minus plain")
@@ -220,7 +237,8 @@ def _mlp_specs(
     )
 
 
-_SMALL_RATES = {"mnist": (0.01,), "cifar10": (0.01,), "cifar100": (0.1, 0.05)}
+# CIFAR-100 at 0.1 and 0.05 is our own control: with few rows and epochs networks learn little at the judged rate.
+_SMALL_RATES = {"mnist": (0.01,), "cifar10": (0.01,), "cifar100": (JUDGED_RATE, 0.1, 0.05)}
 _PAPER_RATES = dict.fromkeys(DATA, (0.1, 0.05, 0.01, 0.005))
 
 
