@@ -1,8 +1,10 @@
 """Fig. 5 and 10: orders over β on made records."""
 
 import pytest
+import torch
 
-from gramian.experiments.e_gram.generation import BETAS, compare_betas, compare_interpolations
+from gramian.experiments.e_gram.generation import BETAS, compare_betas, compare_interpolations, mean_image_error
+from gramian.experiments.e_gram.image_rows import ImageData, image_rows
 
 
 def record(beta, **numbers):
@@ -11,13 +13,35 @@ def record(beta, **numbers):
 
 
 def test_orders_over_beta():
-    records = [record(beta, TL=1 / (1 + beta), error=beta, rise=0.1 / beta) for beta in BETAS]
-    expected = {"mnist/TL/order": -1.0, "mnist/error/order": 1.0, "mnist/rise": 0.1 / 0.05 - 0.1 / 5}
-    assert compare_betas(records) == pytest.approx(expected)
+    records = [record(beta, TL=1 / (1 + beta), error=beta, rise=0.1 / beta, structure=0.1) for beta in BETAS]
+    rise = {"mnist/rise": 0.1 / 0.05 - 0.1 / 5}
+    expected = {"mnist/TL/order": -1.0, "mnist/error/order": 1.0, "mnist/better": 6.0}
+    assert compare_betas(records) == pytest.approx(expected | rise)
     assert compare_betas(records[:3]) == {}
 
 
+def test_networks_that_are_worse_than_the_mean_image_have_no_order():
+    """Only β = 0.05 and 0.1 have learned, and their errors are reversed; the others would hide it."""
+    made = {beta: {"TL": 0.5, "error": beta, "rise": 0.0, "structure": -0.5} for beta in BETAS}
+    made[0.05] |= {"error": 0.2, "structure": 0.1}
+    made[0.1] |= {"error": 0.15, "structure": 0.2}
+    found = compare_betas([record(beta, **numbers) for beta, numbers in made.items()])
+    assert found["mnist/better"] == 2
+    assert found["mnist/error/order"] == -1
+    made[0.1]["structure"] = -0.1
+    assert "mnist/error/order" not in compare_betas([record(beta, **numbers) for beta, numbers in made.items()])
+
+
 def test_order_of_the_interpolation_error_over_linearity():
-    records = [record(beta, TL=1 / (1 + beta), interpolation=beta**2) for beta in BETAS]
-    assert compare_interpolations(records) == pytest.approx({"error/order": 1.0, "error and TL": -1.0})
+    records = [record(beta, TL=1 / (1 + beta), interpolation=beta**2, structure=0.1) for beta in BETAS]
+    assert compare_interpolations(records) == pytest.approx({"error/order": 1.0, "error and TL": -1.0, "better": 6.0})
     assert compare_interpolations([]) == {}
+    worse = [record(beta, TL=1 / (1 + beta), interpolation=beta**2, structure=-0.1) for beta in BETAS]
+    assert compare_interpolations(worse) == {"better": 0.0}
+
+
+def test_the_mean_image_interpolates_with_the_distance_from_the_mixture():
+    rows = image_rows(ImageData("digits", 100, 20), torch.Generator().manual_seed(0))
+    first, second = rows.X_test[:5], rows.X_test[5:10]
+    ends = [float((rows.X.mean(0) - part).square().mean()) for part in (first, second)]
+    assert mean_image_error(rows, first, second, torch.tensor([0.0, 1.0])) == pytest.approx(sum(ends) / 2)
