@@ -40,7 +40,7 @@ def measure_course(spec: LinearityCourse, seed: int) -> dict[str, Any]:
     rows = image_rows(spec.data, rng)
     model = mlp_classifier((rows.X.shape[1], *[spec.width] * spec.hidden, rows.classes), rng)
     if spec.optimizer == "adam":
-        optimizer: torch.optim.Optimizer = torch.optim.Adam(model.parameters(), lr=spec.rate)
+        optimizer: torch.optim.Optimizer = torch.optim.Adam(model.parameters(), lr=spec.rate, fused=True)
     else:
         optimizer = torch.optim.SGD(model.parameters(), lr=spec.rate, momentum=spec.momentum)
     epochs = sorted({round(spec.epochs * i / (spec.points - 1)) for i in range(spec.points)})
@@ -268,9 +268,10 @@ def with_sgd(spec: LinearityCourse, seed: int) -> Result:
     "e/fig9",
     "E",
     "Target linearity and its surrogate with Adam: the pattern of Fig. 4 again",
-    specs=_specs(2000, {"optimizer": "adam", "rate": 1e-3, "width": 128, "epochs": 100}, optimizer="adam", rate=1e-3),
+    specs=_specs(2000, {"optimizer": "adam", "rate": 1e-3, "width": 128, "epochs": 100}, optimizer="adam", rate=5e-4),
     seeds={"small": 5, "paper": 3},
     claims=[*_growth_claims(), _lead("“the results show a consistent pattern for various optimizers”: that of Fig. 4")],
+    small_setting="rate 0.001 in place of the code's 0.0005",
     draw=draw_courses,
     derive=beyond_start,
     cost=estimate_seconds,
