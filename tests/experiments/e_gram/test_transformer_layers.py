@@ -28,6 +28,11 @@ def test_tasks_are_compared_within_a_model():
     derive = papers.find("e/fig11").derive
     records = [record("sst2", 0.1, 1.0), record("pos", 0.3, 0.2), record("ner", 0.4, 0.6)]
     humps = {"minilm/pos/hump": 0.1, "minilm/ner/hump": 0.5}  # 0.2 and 0.6, minus 0.1 of the random model
-    expected = {"minilm/pos/gap over sst2": 0.2, "minilm/ner/gap over sst2": 0.3, "minilm/earlier": 0.8}
+    # The made profiles peak at the second of four layers, in both states and all tasks.
+    expected = {"minilm/pos/gap over sst2": 0.2, "minilm/ner/gap over sst2": 0.3, "minilm/earlier": 0.0}
     assert derive(records) == pytest.approx(expected | humps)
+    records[0]["arrays"]["pretrained"] = [0.1, 0.2, 0.3, 0.4]
+    assert derive(records)["minilm/earlier"] == pytest.approx(2 / 3)
+    records[0]["arrays"]["random"] = [0.1, 0.2, 0.3, 0.4]
+    assert derive(records)["minilm/earlier"] == pytest.approx(0.0)  # a random model does the same
     assert derive(records[:2]) == pytest.approx({"minilm/pos/hump": 0.1})

@@ -20,6 +20,8 @@ from gramian.report import style
 _TASK_NAMES = {"sst2": "SST-2", "pos": "parts of speech", "ner": "named entities"}
 _MODELS = ("minilm", "smollm2")
 _STAND_IN = "a stand-in for BERT-base: another model"
+_IN_PLACE = {"minilm": "all-MiniLM in place of BERT-base", "smollm2": "SmolLM2 in place of BERT-base"}
+_SENTENCES = "6,920 sentences of SST-2 in place of GLUE's 67,349 phrases"
 
 
 @dataclass(frozen=True)
@@ -52,8 +54,21 @@ def _compare_tasks(records: Sequence[Mapping[str, Any]]) -> dict[str, float]:
             sentiment = numbers[f"{model}/sst2/gap"]
             found[f"{model}/pos/gap over sst2"] = numbers[f"{model}/pos/gap"] - sentiment
             found[f"{model}/ner/gap over sst2"] = numbers[f"{model}/ner/gap"] - sentiment
-            found[f"{model}/earlier"] = numbers[f"{model}/sst2/peak"] - numbers[f"{model}/pos/peak"]
+            layers = {r["spec"]["task"]: r["arrays"] for r in records if r["spec"]["model"] == model}
+            ahead = {
+                state: peak(layers["sst2"][state]) - peak(layers["pos"][state]) for state in ("pretrained", "random")
+            }
+            found[f"{model}/earlier"] = ahead["pretrained"] - ahead["random"]
     return found
+
+
+def peak(values: Sequence[float]) -> float:
+    """Return the place of the largest value between 0, the first layer, and 1, the last.
+
+    >>> peak([0.2, 0.5, 0.4])
+    0.5
+    """
+    return float(np.argmax(values) / (len(values) - 1))
 
 
 def hump(values: Sequence[float]) -> float:
@@ -70,8 +85,8 @@ def hump(values: Sequence[float]) -> float:
 def summarise_layers(states: Mapping[str, Sequence[float]]) -> dict[str, float]:
     """Return the numbers of one model and task from its linearity by layer in each state.
 
-    ``lead`` is the lowest lead of the pre-trained over the random model, ``gap`` the mean, ``peak`` the place of the
-    largest value between 0, the first layer, and 1, the last, and ``order`` Kendall's correlation with the layer.
+    ``lead`` is the lowest lead of the pre-trained over the random model, ``gap`` the mean, ``peak`` that of the
+    pre-trained model (:func:`peak`), and ``order`` Kendall's correlation with the layer.
 
     >>> states = {"random": [0.1, 0.1, 0.1], "pretrained": [0.2, 0.5, 0.4]}
     >>> summarise_layers(states)["peak"]
@@ -82,7 +97,7 @@ def summarise_layers(states: Mapping[str, Sequence[float]]) -> dict[str, float]:
     found = {
         "lead": float((known - random).min()),
         "gap": float((known - random).mean()),
-        "peak": float(known.argmax() / (len(known) - 1)),
+        "peak": peak(states["pretrained"]),
         "order": kendall(layers, known),
         "last": float(known[-1]),
     }
@@ -100,17 +115,20 @@ def summarise_layers(states: Mapping[str, Sequence[float]]) -> dict[str, float]:
 
 def _model_claims(model: str) -> Iterator[Claim]:
     name = NAMES[model]
+    sentences = f"{_IN_PLACE[model]}; {_SENTENCES}"
     for task in TASKS:
         yield positive(
             f"{model}/{task}/lead",
             f"“well above the randomly initialized baseline at every layer”; {_STAND_IN}",
             label=f"{name}, {_TASK_NAMES[task]}: lowest lead of the pre-trained over the random model, any layer",
+            setting=sentences if task == "sst2" else "",
         )
     for task in ("pos", "ner"):
         yield positive(
             f"{model}/{task}/gap over sst2",
             f"the gap “is largest for POS and NER …, moderate for sentiment”; {_STAND_IN}",
             label=f"{name}: mean lead of the pre-trained model, {_TASK_NAMES[task]} minus SST-2",
+            setting=sentences,
         )
     yield at_least(
         f"{model}/sst2/order",
@@ -118,6 +136,7 @@ def _model_claims(model: str) -> Iterator[Claim]:
         f"“TL for semantic tasks (sentiment) climbs monotonically toward the top of the network”; {_STAND_IN}",
         slack=0.2,
         label=f"{name}, SST-2, pre-trained: order over layers",
+        setting=sentences,
         null=Null(0.0, "no order"),
     )
     for task in ("pos", "ner"):
@@ -130,7 +149,8 @@ def _model_claims(model: str) -> Iterator[Claim]:
     yield positive(
         f"{model}/earlier",
         f"syntactic information “concentrated low and semantic information high”; {_STAND_IN}",
-        label=f"{name}, pre-trained: layer of the peak, SST-2 minus parts of speech",
+        label=f"{name}: layer of the peak, SST-2 minus parts of speech, pre-trained minus random",
+        setting=sentences,
     )
 
 
@@ -140,16 +160,19 @@ _SMALL_TUNING = "fine-tuning with rate 1e-4 in place of 2e-5"
 def _tuning_claims() -> Iterator[Claim]:
     for task in TASKS:
         label = f"{NAMES['minilm']}, {_TASK_NAMES[task]}"
+        setting = f"{_IN_PLACE['minilm']}; {_SENTENCES}" if task == "sst2" else ""
         yield positive(
             f"minilm/{task}/tuned/rise",
             f"fine-tuning “converts this structure”; the final layer then has the highest linearity; {_STAND_IN}",
             label=f"{label}: last layer after one epoch of fine-tuning minus before",
+            setting=setting,
             small_setting=_SMALL_TUNING,
         )
         yield positive(
             f"minilm/{task}/tuned/above",
             f"“with the pre-trained curve serving as a lower envelope”; {_STAND_IN}",
             label=f"{label}: lowest lead of the tuned over the pre-trained model after one epoch, any layer",
+            setting=setting,
             small_setting=_SMALL_TUNING,
         )
         yield at_least(
@@ -159,6 +182,7 @@ def _tuning_claims() -> Iterator[Claim]:
             f"pair of 15; an epoch at small has too few steps; {_STAND_IN}",
             slack=0.2,
             label=f"{label}: order over layers after one epoch",
+            setting=setting,
             scales=("paper",),
             null=Null(0.0, "no order"),
         )
@@ -167,6 +191,7 @@ def _tuning_claims() -> Iterator[Claim]:
             0.5,
             f"“saturates within a single epoch and barely improves thereafter”: less than half as much; {_STAND_IN}",
             label=f"{label}: rise of epochs 2 and 3 over that of epoch 1",
+            setting=setting,
             scales=("paper",),
             null=Null(2.0, "equal rises in all epochs"),
         )
@@ -226,7 +251,7 @@ _TUNING: dict[str, Any] = {"epochs": 1, "rate": 1e-4, "batch": 16}
     },
     seeds={"small": 5, "paper": 3},
     claims=[*_model_claims("minilm"), *_tuning_claims()],
-    setting="all-MiniLM in place of BERT-base",
+    setting=_IN_PLACE["minilm"],
     draw=_draw,
     derive=_compare_tasks,
     cost=_cost,
@@ -250,7 +275,7 @@ def transformer_layers(spec: TransformerLayers, seed: int) -> Result:
     },
     seeds={"small": 5, "paper": 3},
     claims=[*_model_claims("smollm2")],
-    setting="SmolLM2 in place of BERT-base",
+    setting=_IN_PLACE["smollm2"],
     draw=_draw,
     derive=_compare_tasks,
     cost=_cost,
