@@ -28,7 +28,11 @@ def test_the_summary_of_a_made_up_course():
 
 
 def test_differences_need_both_decays():
-    records = [{"numbers": {"test/0.5": 0.9, "grokked/0.25": 300.0}}]
-    assert grokking.compare_decays(records) == {}
-    records.append({"numbers": {"test/0": 0.1, "grokked/0.75": 100.0}})
-    assert grokking.compare_decays(records) == {"test/0.5 - test/0": pytest.approx(0.8), "earlier": 200.0}
+    gap = [0.1] * 5 + [0.3] * 5
+    arrays = {"test": [0.0] * 2 + [1.0] * 8, "linearity": [[0.0, 0.2, 0.2 + value] for value in gap]}
+    records = [{"spec": {"decay": 0.5}, "numbers": {"test/0.5": 0.9, "grokked/0.25": 300.0}, "arrays": arrays}]
+    widens = {"widens/0.5": pytest.approx(0.2)}
+    assert grokking.compare_decays(records) == widens
+    records.append({"spec": {"decay": 0.5}, "numbers": {"test/0": 0.1, "grokked/0.75": 100.0}, "arrays": arrays})
+    found = {"test/0.5 - test/0": pytest.approx(0.8), "earlier": 200.0}
+    assert grokking.compare_decays(records) == found | widens

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from gramian.core import threads
-from gramian.experiments import Null, Result, at_least, between, experiment, positive
+from gramian.experiments import Null, Result, at_least, at_most, between, experiment, positive
 from gramian.experiments.e_gram.small_nets import layer_inputs, linear_layers, perceptron
 from gramian.theory import best_linear_predictor, surrogate_growth
 
@@ -78,10 +78,18 @@ def _task(spec: GrowthTraining, rng: torch.Generator) -> tuple[Tensor, Tensor]:
             "euler",
             0.0,
             1e-12,
-            "Lemma 3 at the point itself: ∇f(x)ᵀx = f(x) for a network without bias",
+            "Lemma 3 where both points are the same: ∇f(x)ᵀx = f(x) for a network without bias",
             label="ReLU: largest |∇f(x)ᵀx − f(x)| over the largest |f|",
             kind="proved identity",
             null=Null(0.1, "a network that is not homogeneous"),
+        ),
+        at_most(
+            "two points",
+            0.05,
+            "Lemma 3 is a first-order expansion, ∇f(x)ᵀx′ ≈ f(x′): a remainder of second order falls to a hundredth at "
+            "a tenth of the distance",
+            label="ReLU: Σ|∇f(x)ᵀx′ − f(x′)| over pairs, x′ at a tenth of the distance over x′ at the whole distance",
+            null=Null(0.1, "a remainder of first order"),
         ),
         between(
             "first order",
@@ -130,7 +138,22 @@ def _task(spec: GrowthTraining, rng: torch.Generator) -> tuple[Tensor, Tensor]:
             label="ReLU: median of Theorem 3 over the measured growth, hidden layers",
             null=Null(0.0, "no relation"),
         ),
+        at_most(
+            "correlation/start",
+            0.4,
+            "the correlation of predictions and labels is “near zero” at initialisation: that of a random direction of "
+            "ten is about 0.3",
+            slack=0.1,
+            label="ReLU: |fᵀy| / (‖f‖‖y‖) before training",
+            null=Null(0.8, "a network that has learned the linear part of the target"),
+        ),
+        positive(
+            "correlation/rise",
+            "“as training proceeds it grows positive”",
+            label="ReLU: fᵀy / (‖f‖‖y‖), end minus start",
+        ),
     ],
+    version=2,
 )
 def growth_of_the_surrogate(spec: GrowthTraining, seed: int) -> Result:
     """Train networks without bias by gradient descent and compare the growth of S with the theorem at ten times."""
@@ -140,6 +163,7 @@ def growth_of_the_surrogate(spec: GrowthTraining, seed: int) -> Result:
     with threads(1):
         for activation in ("relu", "gelu"):
             model = _network(spec, activation, rng)
+            start = _correlation(model, X, y)
             found = _along_training(model, X, y, spec.steps)
             numbers[f"agree/{activation}"] = _agreement(found)
             ratios = torch.tensor([g.theorem / g.measured for g in _hidden(found)])
@@ -150,6 +174,9 @@ def growth_of_the_surrogate(spec: GrowthTraining, seed: int) -> Result:
                 )
                 numbers["first order"] = float(error / size)
                 numbers["euler"] = _euler(model, X)
+                numbers["two points"] = _two_points(model, X)
+                numbers["correlation/start"] = abs(start)
+                numbers["correlation/rise"] = _correlation(model, X, y) - start
                 H = layer_inputs(model, X)[0][-1].detach()
         layers = (nn.utils.skip_init(nn.Linear, a, b, False, dtype=torch.float64) for a, b in ((spec.d, 8), (8, 1)))
         linear = nn.Sequential(*layers)
@@ -239,9 +266,32 @@ def _along_training(model: nn.Sequential, X: Tensor, y: Tensor, steps: int) -> l
     return found
 
 
-def _euler(model: nn.Sequential, X: Tensor) -> float:
+def _values_and_slopes(model: nn.Sequential, X: Tensor) -> tuple[Tensor, Tensor]:
     with torch.enable_grad():
         points = X.detach().requires_grad_()
         f = model(points)[:, 0]
         (slopes,) = torch.autograd.grad(f.sum(), points)
-    return float(((slopes * X).sum(1) - f).detach().abs().max() / f.detach().abs().max())
+    return f.detach(), slopes
+
+
+def _euler(model: nn.Sequential, X: Tensor) -> float:
+    f, slopes = _values_and_slopes(model, X)
+    return float(((slopes * X).sum(1) - f).abs().max() / f.abs().max())
+
+
+def _two_points(model: nn.Sequential, X: Tensor) -> float:
+    """Return the remainder of Lemma 3 between all pairs at a tenth of their distance over that at the whole one."""
+    _, slopes = _values_and_slopes(model, X)
+    remainders = []
+    for share in (0.1, 1.0):
+        moved = X[:, None] + share * (X[None] - X[:, None])
+        with torch.no_grad():
+            f = model(moved)[..., 0]
+        remainders.append(float((torch.einsum("id,ijd->ij", slopes, moved) - f).abs().sum()))
+    return remainders[0] / remainders[1]
+
+
+@torch.no_grad()
+def _correlation(model: nn.Sequential, X: Tensor, y: Tensor) -> float:
+    f = model(X)[:, 0]
+    return float(f @ y / (f.norm() * y.norm()))

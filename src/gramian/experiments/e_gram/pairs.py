@@ -115,7 +115,7 @@ def trained_codes(spec: CodeTraining, seed: int) -> tuple[Tensor, Tensor, nn.Seq
             1.0,
             "the proposition as it is used: a decoder at least as good interpolates within the bound at every λ",
             label="Trained decoder: largest interpolation error over the bound, λ = ¼, ½, ¾",
-            null=Null(1.4, "the mean image, where TL is ½"),
+            null=Null(1.12, "the mean image, where TL is ½: √(2·⅝) at λ = ¼"),
         ),
     ],
     cost=lambda spec: 1e-4 * spec.rows * spec.epochs,
