@@ -87,7 +87,8 @@ def ruler(verdict: Verdict) -> str:
         return tag("rect", x=x, y=(_HEIGHT - thick) / 2, width=round(width, 1), height=thick, rx=1.5, class_=class_)
 
     middle = _HEIGHT / 2
-    parts = [bar(claim.low - claim.slack, claim.high + claim.slack, 8, "slack"), bar(claim.low, claim.high, 8, "band")]
+    parts = [bar(claim.low - claim.slack, claim.high + claim.slack, 8, "slack")] if claim.slack else []
+    parts.append(bar(claim.low, claim.high, 8, "band"))
     if claim.null is not None:
         parts.append(bar(claim.null.value, claim.null.value, 14, "null"))
     if claim.paper is not None and math.isfinite(claim.paper):
