@@ -21,7 +21,7 @@ def test_the_style_does_not_leak_and_many_points_become_a_png(tmp_path):
     experiment = toy(draw=crowd)
     for spec in experiment.specs["small"]:
         result = walk(spec, 0)
-        rest = {"numbers": result.numbers, "arrays": result.arrays, "error": None}
+        rest = {"numbers": result.numbers, "arrays": result.arrays, "error": None, "seconds": 1.0}
         store.put(ExperimentCell(experiment, spec, 0).head() | rest)
     records = store.of(experiment, "small")
     path = figures.write(experiment, records, tmp_path / "big")
