@@ -143,9 +143,13 @@ def late_growth(records: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     found = {}
     for curves in (record["arrays"]["network"] for record in records if "network" in record["arrays"]):
         share = curves["share"]
-        fitted = next((i for i, train in enumerate(curves["train"]) if train >= _FITTED), len(share) - 1)
-        found["nn/grown late"] = share[-1] - 2 * share[fitted] + share[0]
+        found["nn/grown late"] = share[-1] - 2 * share[_fitted_at(curves["train"])] + share[0]
     return found
+
+
+def _fitted_at(train: Sequence[float]) -> int:
+    """Return the place of the first training accuracy that counts as fitted, or the last place."""
+    return next((i for i, accuracy in enumerate(train) if accuracy >= _FITTED), len(train) - 1)
 
 
 def draw(records: Sequence[dict[str, Any]], figure: Figure) -> None:
@@ -256,12 +260,7 @@ def _network(
             course.append((scores(model, X, y), scores(model, *test_rows), share_on(gram_diagonal(model), mask)))
 
     train_network(X, Y, training, torch.Generator().manual_seed(1000 + seed), watch)
-    fitted = next((i for i, (train, _, _) in enumerate(course) if train >= _FITTED), len(course) - 1)
-    numbers = {
-        "nn/fitted": course[fitted][1],
-        "nn/end": course[-1][1],
-        "nn/grown": course[-1][2] - course[fitted][2],
-    }
     epochs = [float(5 * i) for i in range(len(course))]
     train, test, share = ([row[i] for row in course] for i in range(3))
+    numbers = {"nn/fitted": test[_fitted_at(train)], "nn/end": test[-1]}
     return numbers, {"epoch": epochs, "train": train, "test": test, "share": share}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,18 +28,34 @@ class LongerTraining:
     epochs: tuple[int, ...]
 
 
-def _draw(records: Sequence[dict[str, Any]], figure: Figure) -> None:
+@dataclass(frozen=True)
+class LowerRates:
+    """Networks of the least and the largest depth of a task, trained with several learning rates."""
+
+    task: StreetTask
+    rates: tuple[float, ...]
+
+
+def compare_depths(numbers: Mapping[str, float], task: StreetTask, tried: Sequence[float]) -> dict[str, float]:
+    """Return ``gain``, the test accuracy at the largest depth minus the least, and ``rise``, last minus first tried."""
+    least, most = task.depths[0], task.depths[-1]
+    gains = {f"gain/{x:g}": numbers[f"nn/{most}/{x:g}"] - numbers[f"nn/{least}/{x:g}"] for x in tried}
+    first, last = tried[0], tried[-1]
+    return gains | {f"rise/{d}": numbers[f"nn/{d}/{last:g}"] - numbers[f"nn/{d}/{first:g}"] for d in (least, most)}
+
+
+def _draw(records: Sequence[dict[str, Any]], figure: Figure, field: str, name: str) -> None:
     figure.set_size_inches(4.8, 3.2)
     ax = figure.subplots()
     spec = records[0]["spec"]
-    depths = spec["task"]["depths"]
+    depths, tried = spec["task"]["depths"], spec[field]
     for depth, colour in zip((depths[0], depths[-1]), (style.BLUE, style.ORANGE), strict=True):
         for key, line in (("nn", "o-"), ("train", "s:")):
-            values = 100 * np.array([[r["numbers"][f"{key}/{depth}/{e}"] for e in spec["epochs"]] for r in records])
+            values = 100 * np.array([[r["numbers"][f"{key}/{depth}/{x:g}"] for x in tried] for r in records])
             label = f"depth {depth}, {'test' if key == 'nn' else 'training'}"
-            ax.plot(spec["epochs"], values.mean(0), line, color=colour, label=label, markersize=4)
-    ax.set(xscale="log", xlabel="epochs", ylabel="accuracy (%)")
-    ax.set_xticks(spec["epochs"], [str(e) for e in spec["epochs"]])
+            ax.plot(tried, values.mean(0), line, color=colour, label=label, markersize=4)
+    ax.set(xscale="log", xlabel=name, ylabel="accuracy (%)")
+    ax.set_xticks(tried, [f"{x:g}" for x in tried])
     ax.set_xticks([], minor=True)
     ax.legend(frameon=False, fontsize=8)
     style.finish(ax, "y")
@@ -77,7 +94,7 @@ _SMALL = LongerTraining(BY_DEPTH, (200, 400, 600))
             null=Null(0.17, "as after 200 epochs, in b/fig11"),
         ),
     ],
-    draw=_draw,
+    draw=partial(_draw, field="epochs", name="epochs"),
     cost=lambda spec: 2 * spec.task.rows * max(spec.epochs) * 1.5e-5,
 )
 def longer_training(spec: LongerTraining, seed: int) -> Result:
@@ -85,9 +102,8 @@ def longer_training(spec: LongerTraining, seed: int) -> Result:
     rows, test, rng = street_rows(spec.task, seed)
     X, y = rows[0], rows[1].argmax(1)
     numbers: dict[str, float] = {}
-    least, most = spec.task.depths[0], spec.task.depths[-1]
 
-    for depth in (least, most):
+    for depth in (spec.task.depths[0], spec.task.depths[-1]):
 
         def watch(epoch: int, network: nn.Sequential, depth: int = depth) -> None:
             if epoch in spec.epochs:
@@ -96,37 +112,9 @@ def longer_training(spec: LongerTraining, seed: int) -> Result:
 
         with threads(1):
             train_network(*rows, replace(spec.task.network, hidden=depth, epochs=max(spec.epochs)), rng, watch)
-    for epoch in spec.epochs:
-        numbers[f"gain/{epoch}"] = numbers[f"nn/{most}/{epoch}"] - numbers[f"nn/{least}/{epoch}"]
-    first, last = min(spec.epochs), max(spec.epochs)
-    numbers["fall"] = numbers[f"gain/{first}"] - numbers[f"gain/{last}"]
-    for depth in (least, most):
-        numbers[f"rise/{depth}"] = numbers[f"nn/{depth}/{last}"] - numbers[f"nn/{depth}/{first}"]
+    numbers |= compare_depths(numbers, spec.task, spec.epochs)
+    numbers["fall"] = numbers[f"gain/{spec.epochs[0]}"] - numbers[f"gain/{spec.epochs[-1]}"]
     return Result(numbers)
-
-
-@dataclass(frozen=True)
-class LowerRates:
-    """Networks of the least and the largest depth of a task, trained with several learning rates."""
-
-    task: StreetTask
-    rates: tuple[float, ...]
-
-
-def _draw_rates(records: Sequence[dict[str, Any]], figure: Figure) -> None:
-    figure.set_size_inches(4.8, 3.2)
-    ax = figure.subplots()
-    spec = records[0]["spec"]
-    depths = spec["task"]["depths"]
-    for depth, colour in zip((depths[0], depths[-1]), (style.BLUE, style.ORANGE), strict=True):
-        values = 100 * np.array([[r["numbers"][f"nn/{depth}/{rate:g}"] for rate in spec["rates"]] for r in records])
-        ax.plot(spec["rates"], values.mean(0), "o-", color=colour, label=f"depth {depth}", markersize=4)
-        ax.plot(spec["rates"], values.T, ".", color=colour, markersize=3, alpha=0.5)
-    ax.set(xscale="log", xlabel="learning rate", ylabel="test accuracy (%)")
-    ax.set_xticks(spec["rates"], [f"{rate:g}" for rate in spec["rates"]])
-    ax.set_xticks([], minor=True)
-    ax.legend(frameon=False, fontsize=8)
-    style.finish(ax, "y")
 
 
 _RATES = LowerRates(BY_DEPTH, (0.3, 0.5, 1.0))
@@ -155,7 +143,7 @@ _RATES = LowerRates(BY_DEPTH, (0.3, 0.5, 1.0))
             null=Null(0.17, "as with the rate 1.0 at both depths, in b/fig11"),
         ),
     ],
-    draw=_draw_rates,
+    draw=partial(_draw, field="rates", name="learning rate"),
     cost=lambda spec: 2 * len(spec.rates) * spec.task.rows * spec.task.network.epochs * 1.5e-5,
 )
 def lower_rates(spec: LowerRates, seed: int) -> Result:
@@ -172,12 +160,7 @@ def lower_rates(spec: LowerRates, seed: int) -> Result:
             numbers[f"nn/{depth}/{rate:g}"] = scores(network, *test)
             numbers[f"train/{depth}/{rate:g}"] = scores(network, rows[0], rows[1].argmax(1))
     best = {depth: max(numbers[f"nn/{depth}/{rate:g}"] for rate in spec.rates) for depth in (least, most)}
-    low, high = min(spec.rates), max(spec.rates)
-    numbers |= {
-        f"gain/{rate:g}": numbers[f"nn/{most}/{rate:g}"] - numbers[f"nn/{least}/{rate:g}"] for rate in spec.rates
-    }
-    numbers |= {
-        f"rise/{depth}": numbers[f"nn/{depth}/{low:g}"] - numbers[f"nn/{depth}/{high:g}"] for depth in (least, most)
-    }
+    # From the highest rate to the lowest, as the explanation lowers it.
+    numbers |= compare_depths(numbers, spec.task, sorted(spec.rates, reverse=True))
     numbers["best gain"] = best[most] - best[least]
     return Result(numbers)

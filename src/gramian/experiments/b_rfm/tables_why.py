@@ -13,15 +13,12 @@ from scipy.stats import spearmanr
 from gramian.core import threads
 from gramian.experiments import Null, Result, at_least, experiment, positive
 from gramian.experiments.b_rfm.grinsztajn_sets import TabularTask, read, search
-from gramian.experiments.b_rfm.printed_tables import table
-from gramian.experiments.b_rfm.tables import REGRESSION_SETS
+from gramian.experiments.b_rfm.tables import REGRESSION_SETS, printed_regression_scores
 from gramian.report import style
 
 _OTHER_ROWS = 3_000
 """Rows for validation and tests together."""
 _SPIKED = "pol"
-_PRINTED_ROWS = 10_000
-"""Training rows of the printed scores, or fewer where a set has fewer."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +64,7 @@ def rank_correlations(records: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     ours = {record["spec"]["name"]: record for record in records}
     if not set(ours) >= set(REGRESSION_SETS):
         return {}
-    printed = {name: table(2).nearest(_PRINTED_ROWS, name) for name in REGRESSION_SETS}
+    printed = printed_regression_scores()
     sizes = ours[_SPIKED]["spec"]["sizes"]
 
     def correlation(names: Sequence[str], key: str) -> float:
@@ -87,7 +84,7 @@ def rank_correlations(records: Sequence[Mapping[str, Any]]) -> dict[str, float]:
 def _draw(records: Sequence[dict[str, Any]], figure: Figure) -> None:
     figure.set_size_inches(4.8, 3.8)
     ax = figure.subplots()
-    printed = {name: table(2).nearest(_PRINTED_ROWS, name) for name in REGRESSION_SETS}
+    printed = printed_regression_scores()
     few, many = records[0]["spec"]["sizes"]
     for key, words, colour in (
         (f"normal/{few}", f"normal scores, {few:,} rows", style.GREY),

@@ -232,7 +232,7 @@ def draw(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
     seeds: dict[str, list[float]] = {}
     for record in records:
         for name, value in record["numbers"].items():
-            seeds.setdefault(name, []).append(math.nan if value is None else float(value))
+            seeds.setdefault(name, []).append(value)
     names = [name for name in COLUMNS if any(k.startswith(name + " L") for k in seeds)]
     figure.set_size_inches(1.9 * max(1, len(names)) + 1.2, 3.4)
     panels = figure.subplots(1, max(1, len(names)), sharey=True, squeeze=False)[0]
@@ -244,12 +244,12 @@ def draw(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
         image = ax.imshow(means, vmin=0.8, vmax=1, cmap=AMOUNT)
         for i, row in enumerate(grid):
             for j, values in enumerate(row):
-                mean, diverged = means[i][j], sum(map(math.isnan, values))
                 if values:
-                    text = "nan" if math.isnan(mean) else f"{mean:.2f}"
-                    text += f"\n{diverged} nan" if 0 < diverged < len(values) else ""
+                    mean, diverged = means[i][j], sum(map(math.isnan, values))
+                    some = 0 < diverged < len(values)
+                    text = f"{mean:.2f}\n{diverged} nan" if some else f"{mean:.2f}"
                     ink = GREY if math.isnan(mean) else "white" if mean < 0.92 else "black"
-                    ax.text(j, i, text, ha="center", va="center", fontsize=7 if "\n" not in text else 5, color=ink)
+                    ax.text(j, i, text, ha="center", va="center", fontsize=5 if some else 7, color=ink)
         ax.set_xticks(range(len(DECAYS)), [f"{d:g}" for d in DECAYS], fontsize=7, rotation=45)
         ax.set_yticks(range(len(rows)), [f"σ = {s:g}, L = {L}" for s, L in rows], fontsize=7)
         ax.set_title(optimiser, fontsize=9)

@@ -50,16 +50,12 @@ def _load(path: Path, mmap: bool) -> Any:
     with warnings.catch_warnings():
         # torch asks for a report of a file that is no checkpoint; our error says what the file is.
         warnings.filterwarnings("ignore", message="Detected pickle protocol")
-        return _load_quietly(path, mmap)
-
-
-def _load_quietly(path: Path, mmap: bool) -> Any:
-    try:
-        return torch.load(path, map_location="cpu", weights_only=True, mmap=mmap)
-    except RuntimeError as error:
-        if not mmap or "mmap" not in str(error):
-            raise
-        return torch.load(path, map_location="cpu", weights_only=True)  # a file of before torch 1.6
+        try:
+            return torch.load(path, map_location="cpu", weights_only=True, mmap=mmap)
+        except RuntimeError as error:
+            if not mmap or "mmap" not in str(error):
+                raise
+            return torch.load(path, map_location="cpu", weights_only=True)  # a file of before torch 1.6
 
 
 def _first_line(error: Exception) -> str:
