@@ -55,6 +55,7 @@ def test_every_figure_table_and_theorem_has_an_experiment():
         "c/table1-size-why",
         "c/table1-why",
         "c/table3-nan-why",
+        "c/table3-size-why",
         "c/table3-why",
     }
     assert wanted == {e.id for e in EXPERIMENTS}

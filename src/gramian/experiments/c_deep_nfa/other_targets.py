@@ -24,9 +24,8 @@ from gramian.experiments.c_deep_nfa.setting import (
     alignments,
     network,
     random_target,
-    rule,
+    train_stack,
 )
-from gramian.experiments.stacked import train
 from gramian.report.style import BLUE, GREY, declutter
 
 _RANK, _DECAY = 2, 1e-5
@@ -62,9 +61,9 @@ def random_targets(
 
 
 def train_on(training: StackTraining, X: Float[Tensor, "n d"], Y: Float[Tensor, "count n 1"], seed: int) -> list[float]:
-    """Train one network per target by full batches, and return their alignments."""
+    """Train one network per target, and return their alignments."""
     stack = network(training, seed)
-    train(stack, X, Y, rule(training), epochs=training.epochs, drop_after=training.epochs - training.tail)
+    train_stack(training, stack, X, Y, seed)
     return alignments(stack, 1 / stack.linear)
 
 

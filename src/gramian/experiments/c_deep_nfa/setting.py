@@ -7,7 +7,7 @@ Targets follow Parkinson, Ongie and Willett (2025), which paper C cites: ``f*(x)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -162,6 +162,20 @@ def fit(training: StackTraining, seed: int, moments: int = 0) -> TrainedStack:
 
     main = training.epochs - training.tail
     at = {0, training.epochs} | {round(main * (k + 1) / (moments + 1)) for k in range(moments)}
+    train_stack(training, stack, X, Y, seed, measure, at)
+    return TrainedStack(stack, X, Y, epochs, measured)
+
+
+def train_stack(
+    training: StackTraining,
+    stack: Stack,
+    X: Float[Tensor, "n d"],
+    Y: Float[Tensor, "B n c"],
+    seed: int,
+    watch: Callable[[int, Stack], object] | None = None,
+    watch_at: Collection[int] = (),
+) -> None:
+    """Train the stack in place by the training's optimiser; sgd, sgdm and adam have batches of 64 rows."""
     stochastic = training.optimiser in ("sgd", "sgdm", "adam")
     train(
         stack,
@@ -171,11 +185,10 @@ def fit(training: StackTraining, seed: int, moments: int = 0) -> TrainedStack:
         epochs=training.epochs,
         batch=64 if stochastic else None,
         rng=torch.Generator().manual_seed(seed) if stochastic else None,
-        drop_after=main if training.tail else None,
-        watch=measure,
-        watch_at=at,
+        drop_after=training.epochs - training.tail,
+        watch=watch,
+        watch_at=watch_at,
     )
-    return TrainedStack(stack, X, Y, epochs, measured)
 
 
 def by_decay(panel: tuple[str, object]) -> tuple[str, float]:
