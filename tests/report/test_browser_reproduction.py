@@ -48,6 +48,14 @@ def test_a_figure_is_drawn_when_it_comes_near(open_page, path):
     assert 0 <= box["y"] < 900, "the link leads to the experiment"
 
 
+def test_a_folded_table_is_read_when_it_is_unfolded(open_page, path):
+    opened = open_page(path)
+    assert opened.locator("#b-fig14 details table").count() == 0
+    opened.evaluate("location.hash = 'b-fig14'")
+    opened.locator("#b-fig14 summary", has_text="how it was computed").click()
+    opened.wait_for_selector("#b-fig14 details table")
+
+
 def test_printing_draws_every_figure(open_page, path):
     opened = open_page(path)
     opened.evaluate("window.dispatchEvent(new Event('beforeprint'))")

@@ -1,5 +1,5 @@
 
-// A figure is text until it comes near the window, or until the page is printed.
+// A figure or folded table is text until it comes near the window, or until the page is printed.
 const draw = (box) => { if (box.firstElementChild?.tagName === "SCRIPT") box.innerHTML = box.firstElementChild.textContent; };
 const near = new IntersectionObserver((entries) => {
   for (const entry of entries) if (entry.isIntersecting) { near.unobserve(entry.target); draw(entry.target); }

@@ -82,21 +82,21 @@ def _at_scale(
             picture,
             _claims(verdicts) if verdicts else "",
             *errors,
-            folded(_count(len(rows), "more number"), table(Table(["number", "ours"], rows))) if rows else "",
-            folded("how it was computed", _computation(records)),
+            folded(_count(len(rows), "more number"), _late(table(Table(["number", "ours"], rows)))) if rows else "",
+            folded("how it was computed", _late(_computation(records))),
         )
     )
 
 
-def _late(figure: str) -> str:
-    """Return a figure as text that the page reads when the figure comes near the window.
+def _late(part: str) -> str:
+    """Return a figure or a folded table as text that the page reads when it comes near the window or is unfolded.
 
-    The figures have several times the elements of the rest, and a browser would compute the style of each at the start.
+    They have several times the elements of the rest, and a browser would compute the style of each at the start.
     """
-    size = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', figure)
+    size = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', part)
     style = f"aspect-ratio: {size[1]} / {size[2]}; max-width: {size[1]}pt" if size else None
     return tag(
-        "div", tag("script", figure.replace("</script", "<\\/script"), type="text/html"), class_="late", style=style
+        "div", tag("script", part.replace("</script", "<\\/script"), type="text/html"), class_="late", style=style
     )
 
 
