@@ -101,7 +101,7 @@ def negative_parts(records: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     return {
         f"negative part{end}": max(0.0, -record["numbers"][f"least-eigenvalue{end}"])
         for record in records
-        for end in ("", "/printed")
+        for end in ("", "/printed", "/tanh")
     }
 
 
@@ -187,12 +187,22 @@ def stationarity(spec: Law, seed: int) -> Result:
         _equal(
             "negative part",
             1e-10,
-            "“positive semi-definite when the function k is non-increasing” should be non-decreasing, such as exp(t)",
+            "“positive semi-definite when the function k is non-increasing” should be: when k is a power series with "
+            "non-negative coefficients, such as exp(t); then the matrix k′(xᵢᵀMxⱼ) is positive semi-definite",
             "Negative part of the smallest eigenvalue of FACT·M relative to the largest, k = exp(t)",
             misprint=(
-                "“non-increasing” should be non-decreasing: with k = exp(−t) the matrix has negative eigenvalues"
+                "“non-increasing” should be a power series with non-negative coefficients: with k = exp(−t) the matrix "
+                "has negative eigenvalues"
             ),
             printed_key="negative part/printed",
+        ),
+        at_least(
+            "negative part/tanh",
+            0.01,
+            "a non-decreasing k is not enough: tanh(t) has negative coefficients, and the matrix negative eigenvalues",
+            label="Negative part of the smallest eigenvalue of FACT·M relative to the largest, k = tanh(t)",
+            kind="side condition",
+            null=Null(0.0, "a positive semi-definite matrix"),
         ),
     ],
     derive=negative_parts,
@@ -211,14 +221,14 @@ def closed_forms(spec: Ridge, seed: int) -> Result:
     eye = torch.eye(n, dtype=torch.float64)
     coef, wrong = (torch.linalg.solve(K + ridge * eye, Y) for ridge in (n * lam, lam))
     machine = KernelMachine(operator, coef)
-    slope = kernel.slope(X @ M @ X.mT)
+    products = X @ M @ X.mT
+    slope = kernel.slope(products)
     pairs = coef @ coef.mT
     MX = X @ M
     tau = slope @ slope / n
     second, mean, count = machine.moments()
     gradients = machine.gradient(X)  # (n, c, d)
     by_definition = fact(torch.einsum("nc,ncd->nd", K @ coef - Y, gradients), X, lam)
-    decreasing = _spectrum(-torch.exp(-(X @ M @ X.mT)) * pairs, MX)
     return Result(
         {
             "agop": relative(MX.mT @ (tau * pairs) @ MX, agop_from_moments(second, mean, count)),
@@ -227,7 +237,8 @@ def closed_forms(spec: Ridge, seed: int) -> Result:
             "f2": relative(-(K @ coef - Y) / (n * lam), coef),
             "f2/printed": relative(-(K @ wrong - Y) / (n * lam), wrong),
             "least-eigenvalue": _spectrum(slope * pairs, MX),
-            "least-eigenvalue/printed": decreasing,
+            "least-eigenvalue/printed": _spectrum(-torch.exp(-products) * pairs, MX),
+            "least-eigenvalue/tanh": _spectrum((1 - torch.tanh(products).square()) * pairs, MX),
         }
     )
 
