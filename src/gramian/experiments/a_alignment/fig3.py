@@ -51,7 +51,7 @@ _CHANGED = (
     "with the covariance 11ᵀ + ε₁I as printed one direction has variance d against ε₁ = 0.5 and nothing is reversed; "
     "here the spike is 11ᵀ/d and inputs have unit length"
 )
-_FALLS = "'becomes adversarially unaligned as the balance parameter decreases': a sign"
+_FALLS = "'becomes adversarially unaligned … as the balance parameter decreases': a sign"
 _CLAIMS = (
     at_most(
         "gap", 0.03, _FINITE, slack=0.02, label="|predicted − observed|, mean over γ",
@@ -69,7 +69,7 @@ _CLAIMS = (
         label="gap of the printed formula minus gap of the corrected one",
     ),
     at_least(
-        "drop", 0.1, "'small and large' alignment must differ visibly over γ", slack=0.05,
+        "drop", 0.1, "'interpolates between small and large' alignment, so they differ visibly", slack=0.05,
         label="alignment at γ = 1 minus the minimum over γ", setting=_CHANGED, printed_key="drop_printed",
         null=Null(0.0, "no dependence on γ"),
     ),

@@ -30,17 +30,17 @@ def _fig4_claims() -> list[Claim]:
     for layer in "12":
         claims += [
             at_most(
-                f"double{layer}_early", 0.1, _SEEN + "'not significant early' is read as less than 0.1",
+                f"double{layer}_early", 0.1, _SEEN + "not significant 'for early periods of training' is below 0.1",
                 slack=0.1, label=f"double-centred over centred, layer {layer}, step 10, maximum over scales",
                 null=Null(0.4, "the value at the end of training in layer 2"),
             ),
             at_least(
-                f"double{layer}_end", 0.2, _SEEN + "'relevant over longer training' is read as more than 0.2",
+                f"double{layer}_end", 0.2, _SEEN + "'relevant over longer periods of training' is more than 0.2",
                 slack=0.1, label=f"double-centred over centred, layer {layer}, end of training, smallest scale",
                 null=Null(0.0, "a tangent kernel that does not change"),
             ),
             positive(
-                f"double{layer}_falls", "'when initialisation is large' it matters less: a sign",
+                f"double{layer}_falls", "not significant 'when initialization is large': a sign",
                 label=f"double-centred over centred, layer {layer}, end of training: smallest minus largest scale",
             ),
         ]  # fmt: skip

@@ -42,7 +42,8 @@ class DeepPrediction:
 
 
 _SHAPE = (
-    "'for intermediate α both decrease': a sign, of the mean of the first and last α minus the mean over 1/2 ≤ α ≤ 3/2"
+    "'for intermediate values of α', both decrease: a sign, of the mean of the first and last α minus that over "
+    "1/2 ≤ α ≤ 3/2"
 )
 _NAMES = {"low": "low-rank task", "high": "high-rank task"}
 
@@ -58,15 +59,15 @@ def _claims() -> tuple[Claim, ...]:
                 claims.append(positive(key, _SHAPE, label=text))
         claims += [
             positive(
-                f"{task}_quadratic_closer", "'as width grows the prediction more closely matches': a sign only",
+                f"{task}_quadratic_closer", "'the prediction more closely matches the observed values': a sign",
                 label=f"gap at k = 128 minus at 1,024, quadratic, {_NAMES[task]}",
             ),
             positive(
-                f"{task}_relu_worse", "'to a lesser extent ReLU': a sign only",
+                f"{task}_relu_worse", "'to a lesser extent, ReLU': a sign only",
                 label=f"gap of ReLU (linear φ') minus of quadratic, {_NAMES[task]}",
             ),
             positive(
-                f"{task}_relu_terms", "'additional terms from the nonlinear part of φ' are required': a sign",
+                f"{task}_relu_terms", "additional terms of 'the nonlinear part of ϕ'' 'are required': a sign",
                 label=f"gap of ReLU, linear φ' minus full φ', {_NAMES[task]}",
             ),
         ]  # fmt: skip

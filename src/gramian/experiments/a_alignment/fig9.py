@@ -65,7 +65,7 @@ def _claims() -> tuple[Claim, ...]:
                 null=Null(0.11, "an untrained network"),
             ),
             at_least(
-                f"{data}_lost", 0.2, "'obscures the structure': 0.87 on CelebA, visible on other images",
+                f"{data}_lost", 0.2, "'obscures the low rank structure': 0.87 on CelebA, visible on others",
                 slack=0.1, label=f"{name}, Pearson of diag NFM with diag AGOP minus that with diag WᵀQW", scales=scales,
                 setting=_OTHER, null=Null(-0.03, "an untrained network"),
             ),

@@ -135,7 +135,7 @@ experiment(
         ),
         positive(
             "value after the rank, N=2048 minus N=8192",
-            "'increasingly accurate as N grows': a sign, of the mean over depths",
+            "'increasingly accurate as the number of data points increases': a sign, of the mean over depths",
             label="sixth singular value over the first, N = 2,048 minus N = 8,192, mean over depths",
         ),
     ],

@@ -277,7 +277,7 @@ experiment(
                 1 + 1e-9,
                 "the constant cannot be smaller: X = I, Y = 0 gives equality",
                 label=f"L = {depth}: ratio of both sides for X = I, Y = 0",
-                kind="proved identity",
+                kind="side condition",
                 deterministic=True,
                 null=Null(1.7, "the inequality without its constant"),
             ),

@@ -124,7 +124,7 @@ experiment(
         positive(
             "Gauss: faster minus slower",
             "“the alignment is slower for the Gauss function than the ReLU link function”",
-            label="Fig. 6 against Fig. 3, gdm, λ = 0.001: closed share of the ReLU link minus the Gaussian link",
+            label="Fig. 6 against the ReLU link, gdm, λ = 0.001: closed share of the ReLU link minus the Gaussian link",
         ),
         positive(
             "linear: faster minus slower",

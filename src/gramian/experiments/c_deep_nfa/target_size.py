@@ -7,9 +7,9 @@ have 6.8, 1.3, 5.3, 5.6 and 18. The larger the target, the better the alignment 
 reason would be Lemma 3.1: without weight decay, training keeps ``W_{l+1}ᵀW_{l+1} − W_l W_lᵀ`` as it was at the random
 start, while the weights grow with the target.
 
-Of random targets of rank 20, in Table 3, 5 % are below 29, half below 41 and 95 % below 59; ours have 51, 47, 45, 36 and
-38, and momentum diverges with four layers for the first three only, and for none in print. If a target is too large for
-the step, the alignment by SGD would be better for a smaller one.
+Of random targets of rank 20, in Table 3, 5 % are below 29, half below 41 and 95 % below 59; ours have 51, 47, 45, 36
+and 38, and momentum diverges with four layers for the first three only, and for none in print. If a target is too large
+for the step, the alignment by SGD would be better for a smaller one.
 """
 
 from __future__ import annotations

@@ -133,9 +133,9 @@ _DEPTHS = (2, 3, 4, 5)
             ),
             between(
                 f"best/{depth}",
-                1 / depth - 0.07,
-                1 / depth + 0.07,
-                "the next exponents on the grid are 0.05 to 0.25 away",
+                1 / depth - 0.02,
+                1 / depth + 0.02,
+                "the next exponents on the grid are 0.05 to 0.25 away, so that this is the point 1/L itself",
                 label=f"L = {depth}: the power of AGOP with the largest cosine",
                 null=Null(0.125, "an untrained network"),
             ),
