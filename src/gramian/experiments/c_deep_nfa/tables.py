@@ -266,11 +266,11 @@ def _finite_mean(values: Sequence[float]) -> float:
 def _seeds(spec: TableColumn, count: int) -> int:
     """Return the number of random targets: at the paper's size five for full batches, where one takes minutes.
 
-    SGD has five in Table 1 and three in Table 3, where the first one is far from the print.
+    SGD has five as well in Tables 1 and 3, where the first one is far from the print.
     """
     if spec.epochs <= PAPER_EPOCHS:
         return count
-    targets = {"gd": 5, "gdm": 5, "sgd": {2: 5, 5: count, 20: 3}[spec.rank]}
+    targets = {"gd": 5, "gdm": 5, "sgd": count if spec.rank == 5 else 5}
     return targets.get(spec.optimiser, count)
 
 
