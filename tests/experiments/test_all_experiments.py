@@ -83,6 +83,7 @@ _TUNED = ("rate", "rates", "momentum", "batch", "weight_decay", "fraction")
 """Fields of specs that are settings of the paper; the others are sizes, or conditions that an experiment compares."""
 _UNTOUCHED = {
     "b/fig3": "/rfm$",
+    "c/fig1": "^alignment before$",
     "c/fig3": r"\bgdm?:",
     "c/rates": "^Gauss",
     "c/table1": "^gdm?:",
