@@ -2,7 +2,7 @@
 
 import pytest
 
-from gramian.experiments.c_deep_nfa.curves import Curves, derive
+from gramian.experiments.c_deep_nfa.curves import Curves, derive, gained
 from gramian.experiments.c_deep_nfa.curves import run as curves
 
 
@@ -24,3 +24,12 @@ def test_the_closed_share_of_untrained_networks_is_zero_at_every_depth():
     found = derive([{"spec": spec, "arrays": closed}])
     assert found["relu sgd: closed share, shallow minus deep"] == pytest.approx(0.0)
     assert found["relu sgd: closed share"] == pytest.approx(0.5)
+
+
+def test_the_share_explained_by_momentum_is_a_difference_and_zero_without_training():
+    """The share without momentum alone is small for networks that are not trained at all."""
+    names = [f"gauss {name} λ=0.001 L={depth} explained" for name in ("gd", "gdm") for depth in (2, 5)]
+    found = gained([{"numbers": dict(zip(names[:2], (0.1, 0.2), strict=True))}, {"numbers": {names[2]: 0.8}}])
+    assert found == pytest.approx({"gauss gd λ=0.001 L=2: explained by momentum": 0.7})
+    spec = Curves(("gd", "gdm"), (0.0, 0.0), (4, 4), (1e-3,), (2, 5), link="gauss", tail=1)
+    assert set(gained([{"numbers": curves(spec, 0).numbers}]).values()) == {0.0}

@@ -85,6 +85,7 @@ def _claims(second_row: bool) -> tuple[Claim, ...]:
     claims += [
         at_least(
             "both_uc2_range", 0.3, sensitive, null=none, setting=changed, printed_key="uc2_range",
+            kind="statement" if second_row else "side condition",
             label="final UC-NFA of layer 2, range over scales of both hidden layers",
         ),
         at_least(

@@ -51,7 +51,10 @@ _CHANGED = (
     "with the covariance 11ᵀ + ε₁I as printed one direction has variance d against ε₁ = 0.5 and nothing is reversed; "
     "here the spike is 11ᵀ/d and inputs have unit length"
 )
-_FALLS = "'becomes adversarially unaligned … as the balance parameter decreases': a sign"
+_FALLS = (
+    "'XᵀX becomes adversarially unaligned to XᵀYX as the balance parameter decreases', read as the alignment of the "
+    "figure: a sign"
+)
 _CLAIMS = (
     at_most(
         "gap", 0.03, _FINITE, slack=0.02, label="|predicted − observed|, mean over γ",

@@ -67,7 +67,8 @@ def _claims() -> tuple[Claim, ...]:
                 label=f"gap of ReLU (linear φ') minus of quadratic, {_NAMES[task]}",
             ),
             positive(
-                f"{task}_relu_terms", "additional terms of 'the nonlinear part of ϕ'' 'are required': a sign",
+                f"{task}_relu_terms",
+                "“additional terms corresponding to the nonlinear part of ϕ′ … are required”: a sign",
                 label=f"gap of ReLU, linear φ' minus full φ', {_NAMES[task]}",
             ),
         ]  # fmt: skip

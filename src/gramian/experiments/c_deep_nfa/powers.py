@@ -97,6 +97,20 @@ def draw(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
 _GRID = "the grid of powers has a step of 0.1; the curves are flat near their maximum"
 
 
+def nearer(records: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """Return how much nearer to 1 the best power is with the most decay than with the least, unbalanced start."""
+    found = {}
+    for record in records:
+        spec, numbers = record["spec"], record["numbers"]
+        if not spec["balanced"]:
+            least, most = (
+                numbers[f"unbalanced λ={decay:g}: distance of the best power from 1"]
+                for decay in (min(spec["decays"]), max(spec["decays"]))
+            )
+            found["unbalanced: distance of the best power from 1, least minus most decay"] = least - most
+    return found
+
+
 def claims_of_decay() -> list[Claim]:
     """Claims for an unbalanced start: weight decay aligns."""
     aligns = positive(
@@ -111,26 +125,28 @@ def claims_of_decay() -> list[Claim]:
         slack=0.02,
         label="unbalanced start, λ = 0.01, L = 5: alignment with the power 1/L",
         scales=("paper",),
+        kind="side condition",
         null=Null(0.909, "an untrained network"),
     )
     return [aligns, ends]
 
 
 def claim_of_power() -> Claim:
-    """Claim of figure 2 for an unbalanced start: with enough weight decay the theorem's power is best."""
-    return at_most(
-        "unbalanced λ=0.01: distance of the best power from 1",
-        0.1,
-        f"'as long as … λ is sufficiently large', the alignment is 'also maximal' at 1; {_GRID}",
-        slack=0.1,
-        label="unbalanced start, λ = 0.01: |best Lα − 1|, mean over depths",
+    """Claim of figure 2 for an unbalanced start: with much weight decay the best power is nearer to the theorem's.
+
+    The distance itself cannot be judged: that of untrained networks is 0.075, less than a step of the grid.
+    """
+    return positive(
+        "unbalanced: distance of the best power from 1, least minus most decay",
+        "the alignment is 'also maximal' at 1 'as long as … λ is sufficiently large': a sign, since untrained networks "
+        "have a maximum near 1 as well",
+        label="unbalanced start: |best Lα − 1|, mean over depths, λ = 1e-5 minus λ = 0.01",
         scales=("paper",),
-        null=Null(0.31, "the same networks after 240 epochs, mean over five seeds"),
     )
 
 
 def claims_of_adam() -> list[Claim]:
-    """Claims for Adam: the row of Table 2 that figure 5 shows."""
+    """Claims for Adam: the row of Table 2 that figure 5 shows; c/table2 judges these numbers."""
     return [
         at_least(
             f"unbalanced λ={decay:g} L={depth} alignment",
@@ -139,6 +155,7 @@ def claims_of_adam() -> list[Claim]:
             slack=0.02,
             label=f"unbalanced start, λ = {decay:g}, L = {depth}: alignment with the power 1/L",
             scales=("paper",),
+            kind="side condition",
             null=Null(0.939, "an untrained network"),
         )
         for decay in (1e-3, 1e-2)
@@ -204,6 +221,7 @@ experiment(
     claims=[*claims(), *claims_of_decay(), claim_of_power()],
     seeds={"smoke": 1, "small": 5, "paper": 1},
     draw=draw,
+    derive=nearer,
     cost=_cost,
 )(run)
 

@@ -206,6 +206,7 @@ def stationarity(spec: Law, seed: int) -> Result:
         ),
     ],
     derive=negative_parts,
+    version=2,
 )
 def closed_forms(spec: Ridge, seed: int) -> Result:
     """Compute the matrices of a kernel ridge regression by definition and by the paper's sums."""
