@@ -93,6 +93,8 @@ search.addEventListener("keydown", (event) => {
 });
 function follow() {
   const card = document.getElementById(location.hash.slice(1));
+  // After a reload the browser would go back to a place that late figures have moved since.
+  history.scrollRestoration = card ? "manual" : "auto";
   if (!card) return;
   if (card.hidden) {
     search.value = paper.value = "";

@@ -23,7 +23,7 @@ Images = dict[tuple[str, str], Path | str | None]
 
 
 def section(found: Findings, images: Images) -> str:
-    """Return the section of an experiment: the largest scale open, smaller ones folded.
+    """Return the section of an experiment: the largest scale open with the notes below its figure, smaller ones folded.
 
     Parameters
     ----------
@@ -38,17 +38,20 @@ def section(found: Findings, images: Images) -> str:
         tag("h3", tag("span", text(experiment.id), class_="id") + " " + text(experiment.title) + " " + link),
         tag("p", pills(count(found.best)), class_="pills") if experiment.claims else "",
     ]
+    words = experiment.read_notes()
+    notes = tag("div", prose(words), class_="notes") if words else ""
     for place, scale in enumerate(found.scales):
         records = found.records[scale]
-        body = _at_scale(experiment, scale, records, found.verdicts[scale], images.get((experiment.id, scale)))
+        picture = _picture(experiment, scale, images.get((experiment.id, scale)))
+        numbers = _numbers(experiment, records, found.verdicts[scale])
         title = f"scale {scale}: {_work(records)}"
-        parts.append(folded(title, body) if place else tag("p", text(title), class_="work") + body)
+        if place:
+            parts.append(folded(title, picture + numbers))
+        else:
+            parts += [tag("p", text(title), class_="work"), picture, notes, numbers]
     if not found.records:
-        parts.append(tag("p", "Not run yet.", class_="work"))
         missing = [verdict for verdict in found.best if verdict.claim.missing]
-        parts.append(_claims(missing) if missing else "")
-    notes = experiment.read_notes()
-    parts.insert(2, tag("div", prose(notes), class_="notes") if notes else "")
+        parts += [tag("p", "Not run yet.", class_="work"), notes, _claims(missing) if missing else ""]
     return tag(
         "section",
         "".join(parts),
@@ -59,18 +62,17 @@ def section(found: Findings, images: Images) -> str:
     )
 
 
-def _at_scale(
-    experiment: Experiment, scale: str, records: Sequence[Record], verdicts: Sequence[Verdict], image: Path | str | None
-) -> str:
+def _picture(experiment: Experiment, scale: str, image: Path | str | None) -> str:
     alt = f"{experiment.title}, redrawn from our records at scale {scale}"
-    picture = ""
     if isinstance(image, Path) and image.suffix == ".svg":
-        picture = _late(drawn(image.read_text(encoding="utf-8"), alt))
-    elif isinstance(image, Path):
+        return _late(drawn(image.read_text(encoding="utf-8"), alt))
+    if isinstance(image, Path):
         source = f"data:image/png;base64,{b64encode(image.read_bytes()).decode()}"
-        picture = tag("figure", tag("img", alt=alt, src=source, loading="lazy"))
-    elif image:
-        picture = tag("p", f"The figure cannot be drawn from these records: {text(image)}", class_="why")
+        return tag("figure", tag("img", alt=alt, src=source, loading="lazy"))
+    return tag("p", f"The figure cannot be drawn from these records: {text(image)}", class_="why") if image else ""
+
+
+def _numbers(experiment: Experiment, records: Sequence[Record], verdicts: Sequence[Verdict]) -> str:
     errors = [
         tag("p", f"{_what(record)}, seed {record['seed']}: {tag('code', text(record['error']))}", class_="why bad")
         for record in records
@@ -79,7 +81,6 @@ def _at_scale(
     rows = [[key, format_estimate(ours)] for key, ours in other_numbers(experiment, records).items()]
     return "".join(
         (
-            picture,
             _claims(verdicts) if verdicts else "",
             *errors,
             folded(_count(len(rows), "more number"), _late(table(Table(["number", "ours"], rows)))) if rows else "",
