@@ -141,9 +141,22 @@ def test_linearity_bound_is_the_formula_and_attained_by_one_eigenvalue():
     G = normal(5, 3, seed=2)
     values = torch.linalg.eigvalsh(G @ G.mT + 0.4 * torch.eye(5, dtype=F64))
     a, b, size = float(values[0]), float(values[-1]), float(Y.square().sum())
-    kappa = (a**2 + b**2) ** 2 / (4 * a**2 * b**2)
-    expected = 1 - 0.16 * kappa * size**2 / (surrogate(G, Y) + 0.4 * size) ** 2
+    expected = 1 - 0.16 * (a + b) ** 2 / (4 * a**2 * b) * size / (surrogate(G, Y) + 0.4 * size)
     assert linearity_bound(G, Y, 0.4) == pytest.approx(expected, rel=1e-10)
+
+
+@pytest.mark.parametrize("share", [1.0, 1e-2, 1e-4])
+def test_linearity_bound_is_nearly_attained_where_kantorovich_is_an_equality(share):
+    """Columns with equal weight on the extreme eigenvectors: the error is (a² + b²)/(b(a + b)) of what is allowed."""
+    Q = torch.linalg.qr(torch.cat([torch.ones(6, 1, dtype=F64), normal(6, 5)], 1))[0]
+    b = 2.0
+    a = share * b
+    G = Q[:, [1, 2]] * torch.tensor([(a - a / 2) ** 0.5, (b - a / 2) ** 0.5], dtype=F64)
+    G = torch.cat([G, Q[:, [0, 3, 4, 5]] * (a / 2) ** 0.5], 1)  # A = GGᵀ + a/2 has the eigenvalues a and b
+    Y = torch.stack([Q[:, 1] + Q[:, 2], 3 * Q[:, 1] - 3 * Q[:, 2]], 1)  # centred, since Q[:, 0] is constant
+    found = (1 - target_linearity(G, Y, a / 2, center=False)) / (1 - linearity_bound(G, Y, a / 2))
+    assert found == pytest.approx((a**2 + b**2) / (b * (a + b)), rel=1e-8)
+    assert found <= 1 + 1e-12
 
 
 def test_linearity_bound_explains_its_mistakes():

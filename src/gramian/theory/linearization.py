@@ -96,13 +96,14 @@ def surrogate_growth(
 
 
 def linearity_bound(G: Float[Tensor, "n m"], Y: Float[Tensor, "n c"], ridge: float) -> float:
-    """Lower bound of the target linearity by the surrogate (Theorem 2):
+    """Lower bound of the target linearity by the inverse of the surrogate (Theorem 2):
 
-    ``TL_γ ≥ 1 − γ² κ ‖Y‖⁴ / (S + γ‖Y‖²)²``, ``S = tr(YᵀGGᵀY)``, ``κ = (a² + b²)²/(4a²b²)`` for the eigenvalues of
+    ``TL_γ ≥ 1 − γ² κ ‖Y‖² / (S + γ‖Y‖²)``, ``S = tr(YᵀGGᵀY)``, ``κ = (a + b)²/(4a²b)`` for the eigenvalues of
     ``A = GGᵀ + γI`` in [a, b]. Columns of Y are centred inside.
 
-    By Woodbury the error is ``γ²‖A⁻¹Y‖²``; Kantorovich bounds ``‖A⁻¹Y‖²‖AY‖² ≤ κ‖Y‖⁴`` and Cauchy–Schwarz
-    ``‖AY‖² ≥ tr(YᵀAY)²/‖Y‖²``: a larger surrogate raises the bound. With G the features it bounds their linearity.
+    By Woodbury the error is ``γ² tr(YᵀA⁻²Y)``. Lemma 2 of the paper bounds it in two steps: ``A⁻² ≤ A⁻¹/a``, and
+    Kantorovich's ``tr(YᵀA⁻¹Y) tr(YᵀAY) ≤ (a + b)²/(4ab) ‖Y‖⁴``, where ``tr(YᵀAY) = S + γ‖Y‖²``: a larger surrogate
+    raises the bound. With G the features it bounds their linearity.
 
     >>> round(linearity_bound(torch.eye(2), torch.tensor([[1.0], [-1.0]]), ridge=1.0), 6)
     0.75
@@ -116,6 +117,6 @@ def linearity_bound(G: Float[Tensor, "n m"], Y: Float[Tensor, "n c"], ridge: flo
     values = torch.linalg.svdvals(G).square()
     low = float(values.min()) if G.shape[1] >= G.shape[0] else 0.0
     a, b = low + ridge, float(values.max()) + ridge
-    kappa = (a * a + b * b) ** 2 / (4 * a * a * b * b)
+    kappa = (a + b) ** 2 / (4 * a * a * b)
     S = float((G.mT @ Y).square().sum())
-    return 1 - ridge**2 * kappa * size**2 / (S + ridge * size) ** 2
+    return 1 - ridge**2 * kappa * size / (S + ridge * size)

@@ -166,6 +166,22 @@ def scores(
         return accuracy_of(torch.cat([predict(part) for part in X.split(block)]), labels)
 
 
+def refit_accuracy(
+    kept: Bool[Tensor, " d"],
+    rows: tuple[Float[Tensor, "n d"], Float[Tensor, "n c"]],
+    test: tuple[Float[Tensor, "m d"], Int[Tensor, " m"]],
+    ridge: float,
+) -> float:
+    """Test accuracy of a Laplace kernel that is trained on some of the columns only.
+
+    >>> X, y = torch.eye(2, dtype=torch.float64), torch.arange(2)
+    >>> refit_accuracy(torch.tensor([True, False]), (X, X), (X, y), 1e-3)
+    1.0
+    """
+    machine = ridge_fit(rows[0][:, kept].contiguous(), rows[1], ridge)
+    return scores(predictor(machine), test[0][:, kept].contiguous(), test[1])
+
+
 def shown(diagonal: Float[Tensor, " d"]) -> Float[Tensor, " d"]:
     """A diagonal as the paper's figures show it: scaled from its smallest entry (0) to its largest (1).
 

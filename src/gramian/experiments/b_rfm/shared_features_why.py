@@ -50,14 +50,15 @@ _AS_BEFORE = Null(0.64, "as after 500 epochs, in b/fig2")
     "b/fig2-why",
     "B",
     "Explanation of Fig. 2, deer against horse: the diagonals agree more after more epochs, and without the start",
-    specs={"smoke": (LongerPair(_SMOKE, (5, 10)),), "small": (_SMALL,), "paper": (_SMALL,)},
-    seeds={"small": 5, "paper": 5},
+    specs={"smoke": (LongerPair(_SMOKE, (5, 10)),), "small": (_SMALL,), "paper": ()},
+    seeds={"small": 5},
     claims=[
         positive(
             "rise",
             "if 2,500 steps are too few, three times as many raise the correlation",
             label="Pearson of the diagonals of W₁ᵀW₁ and M: after 1,500 epochs minus after 500",
             kind="side condition",
+            scales=("small",),
         ),
         at_least(
             "diagonal/1500",
@@ -66,6 +67,7 @@ _AS_BEFORE = Null(0.64, "as after 500 epochs, in b/fig2")
             slack=0.1,
             label="Pearson of the diagonals of W₁ᵀW₁ and M after 1,500 epochs",
             kind="side condition",
+            scales=("small",),
             null=_AS_BEFORE,
         ),
         positive(
@@ -73,6 +75,7 @@ _AS_BEFORE = Null(0.64, "as after 500 epochs, in b/fig2")
             "if the random start hides what was learned, the change of W₁ agrees more with M than W₁ does",
             label="After 500 epochs, Pearson with diag M: the change ΔW₁ᵀΔW₁ minus W₁ᵀW₁",
             kind="side condition",
+            scales=("small",),
         ),
         at_least(
             "moved/500",
@@ -81,9 +84,11 @@ _AS_BEFORE = Null(0.64, "as after 500 epochs, in b/fig2")
             slack=0.1,
             label="Pearson of the diagonals of ΔW₁ᵀΔW₁ and M after 500 epochs",
             kind="side condition",
+            scales=("small",),
             null=_AS_BEFORE,
         ),
     ],
+    version=2,  # correlations of diagonals have a sign
     draw=_draw,
     cost=lambda spec: 2 + 2 * spec.task.rows * max(spec.epochs) * 2e-5,
 )
@@ -103,8 +108,8 @@ def longer_pair(spec: LongerPair, seed: int) -> Result:
                 start.append(W.clone())
             if epoch in spec.epochs:
                 change = W - start[0]
-                numbers[f"diagonal/{epoch}"] = abs(pearson(W.square().sum(0), target))
-                numbers[f"moved/{epoch}"] = abs(pearson(change.square().sum(0), target))
+                numbers[f"diagonal/{epoch}"] = pearson(W.square().sum(0), target)
+                numbers[f"moved/{epoch}"] = pearson(change.square().sum(0), target)
                 numbers[f"change/{epoch}"] = float(change.norm() / start[0].norm())
 
         train_network(X, Y, replace(spec.task.network, epochs=max(spec.epochs)), rng, watch)

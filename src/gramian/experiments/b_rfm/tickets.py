@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float
 from matplotlib.figure import Figure
 from torch import Tensor
 
@@ -16,14 +15,13 @@ from gramian.core import threads
 from gramian.datasets import unit_rows
 from gramian.experiments.b_rfm.grokking import Marked, marked_rows
 from gramian.experiments.b_rfm.picture_data import tensors, two_classes
-from gramian.experiments.b_rfm.picture_models import learn, predictor, ridge_fit, scores
-from gramian.experiments.b_rfm.shared_features import NAMES, STAND_IN
+from gramian.experiments.b_rfm.picture_models import learn, predictor, refit_accuracy, scores
+from gramian.experiments.b_rfm.shared_features import NAMES, RIDGE, STAND_IN, THRESHOLD
 from gramian.experiments.claims import Claim, Null, at_least, at_most, positive, unavailable
 from gramian.experiments.registry import Result, experiment
 from gramian.report import style
 from gramian.rfm.training.thresholded import select_columns
 
-RIDGE, THRESHOLD = 1e-3, 0.05
 _CELEBA = {
     "glasses": (0.0142, 0.9092, 0.9406),
     "mustache": (0.0166, 0.8815, 0.9132),
@@ -65,16 +63,6 @@ def ticket_rows(spec: Ticket, seed: int) -> tuple[tuple[Tensor, Tensor], tuple[T
         parts.append((torch.from_numpy(unit_rows(X.numpy())), Y, y))
     (X, Y, _), (X_test, _, y_test) = parts
     return (X, Y), (X_test, y_test), None
-
-
-def refit_accuracy(
-    kept: Bool[Tensor, " d"],
-    rows: tuple[Float[Tensor, "n d"], Float[Tensor, "n c"]],
-    test: tuple[Float[Tensor, "m d"], Tensor],
-) -> float:
-    """Return the test accuracy of a Laplace kernel that is trained on some of the columns only."""
-    machine = ridge_fit(rows[0][:, kept].contiguous(), rows[1], RIDGE)
-    return scores(predictor(machine), test[0][:, kept].contiguous(), test[1])
 
 
 def _claims() -> tuple[Claim, ...]:
@@ -181,8 +169,8 @@ def tickets(spec: Ticket, seed: int) -> Result:
         numbers = {
             "laplace": scores(predictor(plain), *test),
             "rfm": scores(predictor(machine), *test),
-            "accuracy": refit_accuracy(kept, rows, test),
-            "random": refit_accuracy(kept[order], rows, test),
+            "accuracy": refit_accuracy(kept, rows, test, RIDGE),
+            "random": refit_accuracy(kept[order], rows, test, RIDGE),
             "kept": float(kept.double().mean()),
         }
     numbers["gain"] = numbers["accuracy"] - numbers["rfm"]

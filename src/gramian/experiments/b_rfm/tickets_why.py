@@ -16,7 +16,7 @@ from gramian.datasets.composed import WHITE
 from gramian.experiments.b_rfm.grokking import PLANE, TRUCK
 from gramian.experiments.b_rfm.picture_data import tensors, two_classes
 from gramian.experiments.b_rfm.picture_models import learn
-from gramian.experiments.b_rfm.tickets import RIDGE, THRESHOLD
+from gramian.experiments.b_rfm.shared_features import RIDGE, THRESHOLD
 from gramian.experiments.claims import Null, at_least, between
 from gramian.experiments.registry import Result, experiment
 from gramian.report import style
@@ -74,7 +74,6 @@ def _draw(records: Sequence[dict[str, Any]], figure: Figure) -> None:
                 "a mark decides alone, so that its columns and hardly any others are kept",
                 label=f"Columns kept over columns of a square mark of {size} × {size} pixels",
                 kind="side condition",
-                scales=("small",),
                 null=Null(null, "28 % kept whatever decides, the mean of the four pairs of b/fig6"),
             )
             for size, null in ((5, 25.8), (10, 6.5))
