@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from gramian.experiments.b_rfm.grokking import Marked, as_picture, late_growth, marked_rows
+from gramian.experiments.b_rfm.grokking import Marked, as_picture, marked_rows, rises
 
 
 @pytest.mark.parametrize(("path", "counts"), [("text", [40, 8]), ("code", [8, 40])])
@@ -27,7 +27,26 @@ def test_a_large_diagonal_is_drawn_small_and_keeps_its_largest_entry():
     assert np.argwhere(picture == 99).tolist() == [[25, 30]]
 
 
-def test_late_growth_is_growth_after_the_fit_minus_growth_before():
-    network = {"train": [0.5, 0.99, 1.0], "share": [0.1, 0.3, 0.8]}
-    assert late_growth([{"arrays": {"network": network}}])["nn/grown late"] == pytest.approx(0.5 - 0.2)
-    assert late_growth([{"arrays": {}}]) == {}
+def record(**network):
+    arrays = {"test": [0.5, 0.9, 1.0]} | ({"network": network} if network else {})
+    return {"spec": {"path": "text"}, "arrays": arrays}
+
+
+CURVES = {"epoch": [0.0, 5.0, 15.0], "test": [0.5, 0.8, 0.95], "share": [0.10, 0.11, 0.14]}
+
+
+def test_growth_is_per_epoch_and_the_rise_is_that_after_the_fit():
+    """A point in 5 epochs before and 3 points in 10 epochs after the fit: 20 and 30 points per 100 epochs."""
+    found = rises([record(train=[0.5, 0.99, 1.0], **CURVES)])
+    assert found == pytest.approx({"text/rise": 0.5, "nn/rise": 0.15, "nn/grown faster": 10.0})
+
+
+@pytest.mark.parametrize("train", [[0.5, 0.9, 0.98], [0.5, 0.9, 1.0], [1.0, 1.0, 1.0]])
+def test_a_network_without_a_stage_before_or_after_the_fit_has_no_numbers(train):
+    assert rises([record(train=train, **CURVES)]) == {"text/rise": 0.5}
+    assert rises([record()]) == {"text/rise": 0.5}
+
+
+def test_a_constant_has_no_rise():
+    constant = CURVES | {"test": [0.5, 0.5, 0.5], "train": [0.5, 1.0, 1.0]}
+    assert rises([record(**constant)])["nn/rise"] == 0

@@ -30,6 +30,30 @@ def test_the_gradient_outer_product_of_one_network_equals_autograd():
     assert p.distance(p.relu_gop(W, torch.outer(a, a)), G.mT @ G / len(G)) < 0.03
 
 
+def test_new_inputs_and_output_weights_give_the_gram_matrix_and_weights_of_one_sign_do_not():
+    W = weights()
+    rng = torch.Generator().manual_seed(4)
+    limit = W.mT @ W / 5
+    assert p.distance(p.fresh_gop(W, 200_000, rng), limit) < 0.02
+    assert p.distance(p.relu_gop(W, torch.ones(5, 5, dtype=torch.float64)), limit) > 0.3
+
+
+def test_off_diagonal_entries_of_the_activations_enter_the_sampled_check(monkeypatch):
+    spec = p.ShallowRelu(3, 4, (10, 100), 2_000)
+    right = p.shallow(spec, 0).numbers["sampled"]
+    monkeypatch.setattr(p, "both_active", lambda W: 0.5 * torch.eye(len(W), dtype=W.dtype))
+    assert p.shallow(spec, 0).numbers["sampled"] > 5 * right
+
+
+def test_the_trajectory_is_that_of_the_training_loop_and_another_rate_leaves_it(monkeypatch):
+    rng = torch.Generator().manual_seed(0)
+    X, y, A = (torch.randn(*shape, generator=rng, dtype=torch.float64) for shape in ((9, 3), (9,), (40,)))
+    assert p.trajectory_distance(X, y, A, 0.02, 6) < 1e-12
+    right = p.regression_iterate
+    monkeypatch.setattr(p, "regression_iterate", lambda X, y, step, *rest: right(X, y, 1.01 * step, *rest))
+    assert p.trajectory_distance(X, y, A, 0.02, 6) > 1e-3
+
+
 def test_training_changes_the_weights_and_lowers_the_loss():
     spec = p.ShallowRelu(4, 8)
     pairs = p.shallow_weights(spec, torch.Generator().manual_seed(0))

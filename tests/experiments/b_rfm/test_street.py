@@ -1,12 +1,14 @@
 """Fig. 3 and 11: gradients of networks, and shares of a diagonal."""
 
+import math
+
 import pytest
 import torch
 from torch.autograd.functional import jacobian
 
 from gramian.experiments.b_rfm.picture_models import bias_free
 from gramian.experiments.b_rfm.street import centre_columns, over_network
-from gramian.experiments.b_rfm.street_depth import beyond_both, centred_agop_diagonal, top_share
+from gramian.experiments.b_rfm.street_depth import beyond_both, centred_agop_diagonal, comparisons, top_share
 
 
 def test_the_centred_agop_is_the_covariance_of_jacobians():
@@ -33,6 +35,13 @@ def test_features_must_do_more_than_the_plain_kernel():
     numbers = {"ntk on features/1": 0.7, "nn/1": 0.4, "ntk/1": 0.6}
     found = beyond_both([{"spec": {"depths": [1]}, "numbers": numbers}])
     assert found == {"ntk on features/beyond both/1": pytest.approx(0.1)}
+
+
+@pytest.mark.parametrize(("least", "gain"), [(0.5, 0.02), (0.1, math.inf)])
+def test_networks_that_are_no_better_than_a_constant_do_not_show_that_depth_does_not_help(least, gain):
+    numbers = {"nn/1": least, "nn/2": least + 0.02, "depth/nn": 0.02}
+    numbers |= {f"{key}/{depth}": 0.4 for key in ("ntk", "ntk on features") for depth in (1, 2)}
+    assert comparisons([{"spec": {"depths": [1, 2]}, "numbers": numbers}])["depth/nn/learned"] == gain
 
 
 def test_the_machine_on_features_is_compared_with_the_network():

@@ -3,27 +3,30 @@
 import pytest
 import torch
 
-from gramian.experiments.b_rfm.picture_models import predictor, ridge_fit, scores
-from gramian.experiments.b_rfm.tickets import RIDGE, Ticket, gains, refit_accuracy, ticket_rows
+from gramian.experiments.b_rfm.picture_models import predictor, refit_accuracy, ridge_fit, scores
+from gramian.experiments.b_rfm.shared_features import RIDGE
+from gramian.experiments.b_rfm.tickets import Ticket, gains, ticket_rows
 
 
 def test_a_refit_on_all_columns_is_the_plain_kernel_and_on_useless_ones_is_chance():
     rows, test, known = ticket_rows(Ticket("made", (0, 4), 20, 15, 16), seed=0)
     assert known is None
     all_columns = torch.ones(rows[0].shape[1], dtype=torch.bool)
-    assert refit_accuracy(all_columns, rows, test) == scores(predictor(ridge_fit(*rows, RIDGE)), *test) == 1.0
+    assert refit_accuracy(all_columns, rows, test, RIDGE) == scores(predictor(ridge_fit(*rows, RIDGE)), *test) == 1.0
     corner = torch.zeros(16, 16, 3, dtype=torch.bool)
     corner[:2, :2] = True
-    assert refit_accuracy(corner.flatten(), rows, test) < 0.9
+    assert refit_accuracy(corner.flatten(), rows, test, RIDGE) < 0.9
 
 
 def test_the_known_columns_of_the_star_decide_alone():
     rows, test, known = ticket_rows(Ticket("made", None, 40, 10, 16), seed=0)
-    assert refit_accuracy(known, rows, test) == 1.0
+    assert refit_accuracy(known, rows, test, RIDGE) == 1.0
 
 
-@pytest.mark.parametrize(("random", "gain"), [(0.6, 0.1), (0.9, -0.1)])
-def test_random_pixels_that_do_better_leave_no_gain(random, gain):
-    numbers = {"made/accuracy": 0.8, "made/rfm": 0.7, "made/random": random}
+@pytest.mark.parametrize(
+    ("random", "laplace", "gain"), [(0.6, 0.6, 0.1), (0.9, 0.6, -0.1), (0.6, 0.85, -0.05), (0.9, 0.85, -0.1)]
+)
+def test_random_or_all_pixels_that_do_better_leave_no_gain(random, laplace, gain):
+    numbers = {"made/accuracy": 0.8, "made/rfm": 0.7, "made/random": random, "made/laplace": laplace}
     found = gains([{"numbers": numbers, "arrays": {"task": "made"}}])
     assert found == pytest.approx({"made/gain over both": gain})

@@ -1,4 +1,4 @@
-"""Explanation of Fig. 4d on small sets: within a data set, the gain of RFM over the Laplace kernel grows with rows."""
+"""Test of an explanation of Fig. 4d on small sets: the gain of RFM over the Laplace kernel by rows of one data set."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ _SETS = tuple(RowsOfSet(name, _SIZES) for name in LARGE_SETS)
 @experiment(
     "b/fig4-why",
     "B",
-    "Explanation of Fig. 4d on sets of at most 1,100 rows: within a larger set the gain of RFM grows with its rows",
+    "Test of an explanation of Fig. 4d on sets of at most 1,100 rows: the gain of RFM with more rows of a larger set",
     specs={"smoke": (RowsOfSet("digits (scikit-learn)", (30, 60)),), "small": _SETS, "paper": ()},
     seeds={"smoke": 1, "small": 1},
     version=2,  # the same test rows for all numbers of training rows

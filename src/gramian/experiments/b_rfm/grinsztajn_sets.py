@@ -14,7 +14,7 @@ from sklearn.preprocessing import QuantileTransformer, StandardScaler
 from torch import Tensor
 
 from gramian.datasets import covertype, diamonds, grinsztajn
-from gramian.experiments.b_rfm.low_rank_fits import AGOP
+from gramian.experiments.b_rfm.low_rank_fits import AGOP, r2
 from gramian.kernels import Identity, KernelOperator, Laplace, Metric
 from gramian.rfm import KernelMachine
 from gramian.rfm.training.rounds import metric_of
@@ -154,7 +154,5 @@ def search(task: TabularTask, most: int, n_rounds: int, seed: int, *, normal_sco
 
 def score(machine: KernelMachine, X: Float[Tensor, "m d"], y: NDArray[np.float64], regression: bool) -> float:
     """Return R², or the share of right signs."""
-    out = machine.predict(X, batch_invariant=False)[:, 0].double().numpy()
-    if not regression:
-        return float(np.mean((out > 0) == (y > 0)))
-    return 1 - float(np.sum((out - y) ** 2) / np.sum((y - y.mean()) ** 2))
+    out, Y = machine.predict(X, batch_invariant=False), torch.from_numpy(y)[:, None]
+    return r2(out, Y) if regression else float(((out > 0) == (Y > 0)).double().mean())

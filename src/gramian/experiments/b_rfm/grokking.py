@@ -25,7 +25,7 @@ from gramian.experiments.b_rfm.picture_models import (
     shown,
     train_network,
 )
-from gramian.experiments.claims import Claim, Null, at_least, at_most, positive, unavailable
+from gramian.experiments.claims import Claim, Kind, Null, at_least, positive, unavailable
 from gramian.experiments.registry import Result, experiment
 from gramian.features import Agop
 from gramian.report import style
@@ -35,6 +35,7 @@ _SIDE_SHOWN = 48
 
 _FITTED = 0.99
 """Training accuracy from which the network counts as fitted."""
+_POINTS_PER_100_EPOCHS = 1e4
 
 
 @dataclass(frozen=True)
@@ -93,25 +94,30 @@ def _claims() -> tuple[Claim, ...]:
         unavailable("stl/rfm/no ridge", stl, paper=1.0, label="STL-10, RFM without ridge: test accuracy of round 1"),
     ]
     chance = Null(0.5, "chance on a balanced test set")
-    for path, name in (("text", "text"), ("code", "published code")):
+    paths: tuple[tuple[str, str, Kind], ...] = (
+        ("text", "text", "statement"),
+        ("code", "published code", "side condition"),  # no sentence is about a white block and exchanged classes
+    )
+    for path, name, kind in paths:
         claims += [
             at_least(
                 f"{path}/train", 0.99, "“training accuracy is always 100 %”, in all rounds; 1 % is four of 442 rows",
                 label=f"RFM as in the {name}: smallest training accuracy of a round",
-                null=Null(0.905, "the larger class everywhere"),
+                null=Null(0.905, "the larger class everywhere"), kind=kind,
             ),
-            at_most(
-                f"{path}/start", 0.65, "55.8 % on STL-10, “only”: near chance; other pictures may differ by 10 points",
-                slack=0.05, label=f"RFM as in the {name}: test accuracy of round 0", null=Null(1.0, "no delay"),
+            at_least(
+                f"{path}/rise", 0.44, "“a drastic rise in test accuracy from 55.8 % to 100 %”: 44 points", slack=0.2,
+                label=f"RFM as in the {name}: test accuracy of the last round minus that of round 0",
+                null=Null(0.0, "no rise, as of a constant"), kind=kind,
             ),
             at_least(
                 f"{path}/end", 0.99, "“rises to 100 %”: 99 % on other pictures", slack=0.02,
-                label=f"RFM as in the {name}: test accuracy of the last round", null=chance,
+                label=f"RFM as in the {name}: test accuracy of the last round", null=chance, kind=kind,
             ),
             at_least(
                 f"{path}/share", 0.8, "“the RFM subsets the star pixels”: most of the trace of M", slack=0.1,
                 label=f"RFM as in the {name}: the mark's share of tr M, last round",
-                null=Null(0.003, "the identity, at 96 × 96 pixels"),
+                null=Null(0.003, "the identity, at 96 × 96 pixels"), kind=kind,
             ),
         ]  # fmt: skip
     claims += [
@@ -120,31 +126,48 @@ def _claims() -> tuple[Claim, ...]:
             "“without regularization, the RFM gets 100% test accuracy within 1 iteration”", slack=0.02,
             label="RFM without ridge: test accuracy of round 1", null=chance,
         ),
-        at_most(
-            "nn/fitted", 0.9, "80 % on STL-10 when the training rows are fitted; the rise must be visible",
-            slack=0.05, label="Network: test accuracy when training accuracy first reaches 99 %",
-            null=Null(1.0, "no delay"),
+        at_least(
+            "nn/rise", 0.19, "“the test accuracy rises drastically from 80 % to 99.38 %”: 19 points", slack=0.09,
+            label="Network: test accuracy at the end minus that when training accuracy first reaches 99 %",
+            null=Null(0.0, "no rise, as of a constant"),
         ),
         at_least(
             "nn/end", 0.98, "99.38 % on STL-10; other pictures, and 400 test rows at the scale small", slack=0.02,
             label="Network: test accuracy at the end", null=chance,
         ),
         positive(
-            "nn/grown late", "“the network learns the feature corresponding to the star during this stage”: more of it "
+            "nn/grown faster", "“the network learns the feature corresponding to the star during this stage”: faster "
             "than before",
-            label="Network: growth of the star's share of tr W₁ᵀW₁ after 99 % training accuracy minus that until then",
+            label="Network: points per 100 epochs by which the star's share of tr W₁ᵀW₁ grows once the training "
+            "accuracy is 99 %, minus those by which it grows before",
         ),
     ]  # fmt: skip
     return tuple(claims)
 
 
-def late_growth(records: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    """Return how much more the star's share of tr W₁ᵀW₁ grows after 99 % training accuracy than until then."""
+def rises(records: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """Return the rise of the test accuracy over rounds and, of the network, after 99 % training accuracy.
+
+    ``nn/grown faster`` is the growth of the star's share of tr W₁ᵀW₁ in points per 100 epochs after 99 % training
+    accuracy minus that before. A network that does not reach 99 %, or only in its last epoch, has no numbers.
+    """
     found = {}
-    for curves in (record["arrays"]["network"] for record in records if "network" in record["arrays"]):
-        share = curves["share"]
-        found["nn/grown late"] = share[-1] - 2 * share[_fitted_at(curves["train"])] + share[0]
+    for record in records:
+        test = record["arrays"]["test"]
+        found[f"{record['spec']['path']}/rise"] = test[-1] - test[0]
+        if "network" in record["arrays"]:
+            found |= _network_rise(record["arrays"]["network"])
     return found
+
+
+def _network_rise(curves: Mapping[str, Sequence[float]]) -> dict[str, float]:
+    epoch, train, test, share = (curves[key] for key in ("epoch", "train", "test", "share"))
+    fitted = _fitted_at(train)
+    if train[fitted] < _FITTED or not 0 < fitted < len(train) - 1:
+        return {}
+    before = (share[fitted] - share[0]) / (epoch[fitted] - epoch[0])
+    after = (share[-1] - share[fitted]) / (epoch[-1] - epoch[fitted])
+    return {"nn/rise": test[-1] - test[fitted], "nn/grown faster": _POINTS_PER_100_EPOCHS * (after - before)}
 
 
 def _fitted_at(train: Sequence[float]) -> int:
@@ -209,7 +232,7 @@ _PAPER = NetworkTraining(width=1024, optimizer="adam", rate=1e-4, batch=None, ep
     seeds={"small": 5, "paper": 5},
     claims=_claims(),
     draw=draw,
-    derive=late_growth,
+    derive=rises,
     setting="planes and trucks of CIFAR-10 in place of STL-10",
     cost=lambda spec: 0.02 * spec.side**2 + (0.0002 * spec.network.epochs * spec.side**2 if spec.network else 0),
 )

@@ -18,7 +18,7 @@ from gramian.rfm.training.rounds import metric_of
 from gramian.solvers import Direct, RidgeSystem
 
 LAPLACE = Laplace(10.0)
-"""The kernel of all machines of paper B."""
+"""The kernel of all machines of paper B, pictures included; ``k(x, z) = exp(−‖x − z‖/10)``."""
 AGOP = Agop(scale=None)
 """The update of paper B: the mean gradient outer product, not rescaled."""
 

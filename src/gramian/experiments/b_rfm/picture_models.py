@@ -16,13 +16,11 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from gramian.core import resolve_memory
+from gramian.experiments.b_rfm.low_rank_fits import LAPLACE
 from gramian.features import Agop, Update
-from gramian.kernels import Kernel, KernelOperator, Laplace, Metric
+from gramian.kernels import Kernel, KernelOperator, Metric
 from gramian.rfm import Candidate, FixedParams, KernelMachine, Rows, rounds
 from gramian.solvers import Direct, RidgeSystem
-
-LAPLACE = Laplace(bandwidth=10.0)
-"""The kernel of all figures with pictures; ``k(x, z) = exp(−‖x − z‖/10)``."""
 
 
 @dataclass(frozen=True)

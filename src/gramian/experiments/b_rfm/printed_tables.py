@@ -1,4 +1,4 @@
-"""Tables 2 to 5 of paper B as printed: test scores of seven to nine methods on the sets of Grinsztajn et al."""
+"""Tables 2 to 5 of paper B as printed: test scores of seven or eight methods on the sets of Grinsztajn et al."""
 
 from __future__ import annotations
 

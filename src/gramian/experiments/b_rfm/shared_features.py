@@ -105,7 +105,7 @@ def matched_and_crossed(
 def unsigned_pearson(u: Float[Tensor, " d"], v: Float[Tensor, " d"]) -> float:
     """Return the absolute Pearson correlation of two eigenvectors, whose signs are arbitrary.
 
-    >>> unsigned_pearson(torch.tensor([1.0, 2.0]), torch.tensor([-1.0, -2.0]))
+    >>> round(unsigned_pearson(torch.tensor([1.0, 2.0]), torch.tensor([-1.0, -2.0])), 6)
     1.0
     """
     return abs(pearson(u, v))

@@ -218,7 +218,6 @@ def simplicity(spec: Halves, seed: int) -> Result:
                 f"{key}/photo shuffled": photo,
                 f"{key}/digit shuffled": digit,
                 f"{key}/without photo": photo - whole,
-                f"{key}/without digit": digit,
             }
             if seed == 0:
                 grid = shown(diagonal).reshape(spec.side, 2 * spec.side, 3).mean(2)

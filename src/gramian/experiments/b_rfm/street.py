@@ -26,7 +26,7 @@ from gramian.experiments.b_rfm.picture_models import (
     shown,
     train_network,
 )
-from gramian.experiments.claims import Null, at_least, positive
+from gramian.experiments.claims import Null, at_least
 from gramian.experiments.registry import Result, experiment
 from gramian.features import Agop
 from gramian.kernels import NTK
@@ -155,16 +155,22 @@ UNIFORM = Null(0.5, "all columns alike, as in an untrained network")
             small_setting=SMALL_RATE,
             null=Null(0.0, "no gap"),
         ),
-        positive(
+        at_least(
             "beyond ntk/rfm",
-            "“far outperform previous kernel methods”, the NTK among them; about 5 points in Fig. 3c",
+            0.05,
+            "“a 5 % increase in test accuracy over NTKs” (Fig. 3)",
+            slack=0.02,
             label="RFM (NTK): test accuracy minus that of the NTK",
+            null=Null(0.0, "no increase"),
         ),
-        positive(
+        at_least(
             "beyond ntk/nn",
-            "“far outperform previous kernel methods”, the NTK among them",
+            0.05,
+            "“a 5 % increase in test accuracy over NTKs” (Fig. 3)",
+            slack=0.02,
             label="Network: test accuracy minus that of the NTK",
             small_setting=SMALL_RATE,
+            null=Null(0.0, "no increase"),
         ),
         at_least(
             "over network",

@@ -106,15 +106,16 @@ _SETS = tuple(ScaledColumns(name, (500, 1_000)) for name in REGRESSION_SETS)
 @experiment(
     "b/table2-why",
     "B",
-    "Explanation of Table 2 with 1,000 rows: one set is far too low, for normal scores spoil its columns",
-    specs={"smoke": (MadeColumns("made", (40, 80), 1),), "small": _SETS, "paper": _SETS},
-    seeds={"small": 3, "paper": 3},
+    "Explanation of Table 2 with 1,000 rows: one set is far too low, because normal scores distort its columns",
+    specs={"smoke": (MadeColumns("made", (40, 80), 1),), "small": _SETS, "paper": ()},
+    seeds={"small": 3},
     claims=[
         positive(
             "rank/rise",
             "if too few rows are the reason, the order comes nearer to the printed one with twice as many",
             label="Rank correlation over 15 sets, normal scores: 1,000 rows minus 500",
             kind="side condition",
+            scales=("small",),
         ),
         at_least(
             "rank/without pol",
@@ -122,6 +123,7 @@ _SETS = tuple(ScaledColumns(name, (500, 1_000)) for name in REGRESSION_SETS)
             "the band of b/table2; in its records pol alone has 144 of 184 in the sum of squared differences of ranks",
             label="Rank correlation over the 14 sets without pol, normal scores, 1,000 rows",
             kind="side condition",
+            scales=("small",),
             null=Null(0.7, "as with pol, in b/table2"),
         ),
         at_least(
@@ -130,6 +132,7 @@ _SETS = tuple(ScaledColumns(name, (500, 1_000)) for name in REGRESSION_SETS)
             "half of what 0.61 is below the printed 0.99; a trial with seed 100 gave 0.37",
             label="pol, 1,000 rows: R² with columns of unit variance minus that with normal scores",
             kind="side condition",
+            scales=("small",),
             null=Null(0.0, "the scaling of columns does not matter"),
         ),
         at_least(
@@ -139,6 +142,7 @@ _SETS = tuple(ScaledColumns(name, (500, 1_000)) for name in REGRESSION_SETS)
             slack=0.1,
             label="Rank correlation over 15 sets, columns of unit variance, 1,000 rows",
             kind="side condition",
+            scales=("small",),
             null=Null(0.7, "as with normal scores, in b/table2"),
         ),
     ],
