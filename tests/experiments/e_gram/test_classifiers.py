@@ -10,10 +10,10 @@ from gramian.experiments.e_gram.classifiers import (
     accuracy,
     cnn_classifier,
     layer_linearity,
-    mlp_classifier,
     train_classifier,
     whitened_sgd,
 )
+from gramian.experiments.e_gram.small_nets import perceptron
 
 
 def data(seed=0, n=40, d=6, classes=3):
@@ -23,7 +23,7 @@ def data(seed=0, n=40, d=6, classes=3):
 
 def test_training_is_plain_sgd_with_momentum():
     X, y, _ = data()
-    net, twin = (mlp_classifier((6, 5, 3), torch.Generator().manual_seed(1)) for _ in range(2))
+    net, twin = (perceptron((6, 5, 3), "gelu", torch.Generator().manual_seed(1)) for _ in range(2))
     order = torch.Generator().manual_seed(2)
     sgd = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
     seen = []
@@ -47,7 +47,7 @@ def test_training_is_plain_sgd_with_momentum():
 def test_linearity_and_surrogate_are_those_of_the_definition():
     """Least squares by lstsq and the n × n Gram matrix, in float64."""
     X, y, rng = data(n=60)
-    net = mlp_classifier((6, 5, 4, 3), rng).double()
+    net = perceptron((6, 5, 4, 3), "gelu", rng).double()
     linearity, surrogates = layer_linearity(net, X.double(), y, 3)
     Y = nn.functional.one_hot(y, 3).double()
     Y = Y - Y.mean(0)
@@ -89,7 +89,7 @@ def test_the_cnn_has_three_convolutions_and_two_poolings(kernel):
 
 
 def test_accuracy_counts_the_largest_output():
-    net = mlp_classifier((2, 2), torch.Generator())[0]
+    net = perceptron((2, 2), "gelu", torch.Generator())[0]
     with torch.no_grad():
         net.weight.copy_(torch.eye(2))
         net.bias.zero_()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from gramian.experiments.e_gram.trends import kendall, straightness
+from gramian.experiments.e_gram.trends import fits_better, kendall, straightness
 
 
 def test_trends_equal_those_of_scipy():
@@ -14,3 +14,13 @@ def test_trends_equal_those_of_scipy():
     assert kendall(x, x**3) == 1.0
     assert kendall(x, -x) == -1.0
     assert kendall([1, 2, 3], [5, 5, 5]) == 0.0
+
+
+def test_a_falling_or_peaked_curve_does_not_fit():
+    x = np.arange(1.0, 20)
+    assert fits_better(np.log(x), x, np.log(x), np.log(x)) > 0
+    assert fits_better(np.log(x), x, -np.log(x), -np.log(x)) < -1.8
+    assert fits_better(np.log(x), x, -x, -x) < -1.5  # nearer to a line in x, which is negative too
+    peak = -((x - 6) ** 2)
+    assert fits_better(np.log(x), x, peak, peak) < 0
+    assert fits_better(x, np.log(x), x, 2 * x) == pytest.approx(0.1, abs=0.02)

@@ -4,8 +4,9 @@ import pytest
 import torch
 from torch import nn
 
-from gramian.experiments.e_gram.classifiers import gram_kept_sgd, mlp_classifier
+from gramian.experiments.e_gram.classifiers import gram_kept_sgd
 from gramian.experiments.e_gram.image_rows import ImageData
+from gramian.experiments.e_gram.small_nets import perceptron
 from gramian.experiments.e_gram.whitening import WhitenedTraining, accuracies, compare_methods
 
 
@@ -56,7 +57,7 @@ def test_a_run_that_diverges_counts_with_chance():
 
 def test_the_control_changes_weights_and_no_gram_matrix():
     rng = torch.Generator().manual_seed(0)
-    net = mlp_classifier((5, 7, 3), rng).double()
+    net = perceptron((5, 7, 3), "gelu", rng).double()
     before = [p.detach().clone() for p in net.parameters() if p.ndim > 1]
     steps = gram_kept_sgd(net, 0.5, 0.9)
     X, y = torch.randn(20, 5, generator=rng, dtype=torch.float64), torch.randint(3, (20,), generator=rng)

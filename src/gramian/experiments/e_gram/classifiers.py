@@ -1,4 +1,6 @@
-"""Classifiers of paper E: fully connected and convolutional networks, and their training by cross-entropy.
+"""Classifiers of paper E: convolutional networks, and the training of classifiers by cross-entropy.
+
+Fully connected networks are those of ``small_nets``.
 
 Training uses one thread on every computer, since sums divided among threads round differently.
 """
@@ -7,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from itertools import pairwise
 from typing import Literal
 
 import torch
@@ -21,22 +22,6 @@ from gramian.optim import GramWhitened, nearest_with_gram
 
 _ROWS = 4096
 """Rows of one forward pass while a network is measured."""
-
-
-def mlp_classifier(sizes: tuple[int, ...], rng: torch.Generator) -> nn.Sequential:
-    """Make a fully connected network with GELU, and torch's initialisation ``U(±1/√fan-in)`` drawn from ``rng``.
-
-    >>> mlp_classifier((4, 8, 2), torch.Generator().manual_seed(0))
-    Sequential(
-      (0): Linear(in_features=4, out_features=8, bias=True)
-      (1): GELU(approximate='none')
-      (2): Linear(in_features=8, out_features=2, bias=True)
-    )
-    """
-    modules: list[nn.Module] = []
-    for fan_in, fan_out in pairwise(sizes):
-        modules += [_drawn(nn.utils.skip_init(nn.Linear, fan_in, fan_out), rng), nn.GELU()]
-    return nn.Sequential(*modules[:-1])
 
 
 def cnn_classifier(
@@ -77,7 +62,8 @@ def _drawn(layer: nn.Module, rng: torch.Generator) -> nn.Module:
 def whitened_sgd(model: nn.Module, rate: float, momentum: float, method: Literal["svd", "newton-schulz"]) -> Optimizer:
     """Make SGD whose steps are whitened for every weight matrix and convolution, the last layer's included.
 
-    >>> net = mlp_classifier((4, 8, 2), torch.Generator().manual_seed(0))
+    >>> from gramian.experiments.e_gram.small_nets import perceptron
+    >>> net = perceptron((4, 8, 2), "gelu", torch.Generator().manual_seed(0))
     >>> whitened_sgd(net, 0.1, 0.9, "svd")
     GramWhitened(...whitened=2)
     """
@@ -90,7 +76,8 @@ def gram_kept_sgd(model: nn.Module, rate: float, momentum: float) -> Optimizer:
 
     SGD moves ``W₁ → W₂``; the weight becomes the matrix nearest to W₂ among those with the Gram matrix ``W₁ᵀW₁``.
 
-    >>> net = mlp_classifier((4, 8, 2), torch.Generator().manual_seed(0))
+    >>> from gramian.experiments.e_gram.small_nets import perceptron
+    >>> net = perceptron((4, 8, 2), "gelu", torch.Generator().manual_seed(0))
     >>> gram_kept_sgd(net, 0.1, 0.9).param_groups[0]["lr"]
     0.1
     """
@@ -126,8 +113,9 @@ def train_classifier(
 
     ``watch`` is called with the number of finished epochs, 0 before the first.
 
+    >>> from gramian.experiments.e_gram.small_nets import perceptron
     >>> rng = torch.Generator().manual_seed(0)
-    >>> net = mlp_classifier((2, 8, 2), rng)
+    >>> net = perceptron((2, 8, 2), "gelu", rng)
     >>> X = torch.randn(64, 2, generator=rng)
     >>> sgd = torch.optim.SGD(net.parameters(), lr=0.5)
     >>> train_classifier(net, X, (X[:, 0] > 0).long(), sgd, epochs=20, batch=16, rng=rng)
@@ -162,8 +150,9 @@ def layer_linearity(
     As in the authors' code: the targets are one-hot with centred columns, the features H are not centred and γ = 0; the
     surrogate is the mean over classes of ``diag(YᵀGY)``, ``G = ZZᵀ`` with the linearised ``Z = HWᵀ`` of the next layer.
 
+    >>> from gramian.experiments.e_gram.small_nets import perceptron
     >>> rng = torch.Generator().manual_seed(0)
-    >>> net = mlp_classifier((3, 8, 8, 2), rng)
+    >>> net = perceptron((3, 8, 8, 2), "gelu", rng)
     >>> linearity, surrogates = layer_linearity(net, torch.randn(50, 3, generator=rng), torch.arange(50) % 2, 2)
     >>> len(linearity), len(surrogates)
     (2, 2)

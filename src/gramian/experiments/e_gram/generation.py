@@ -24,7 +24,7 @@ from gramian.experiments.e_gram.vae import (
 from gramian.report import style
 
 BETAS = (0.05, 0.1, 0.5, 1.0, 5.0, 10.0)
-_LOW = (0.05, 0.1)
+_LOW, _HIGH = (0.05, 0.1), (1.0, 5.0, 10.0)
 _DIGITS = (2, 8)
 """Classes between which Fig. 5 interpolates."""
 _COLOURS = (style.BLUE, style.SKY, style.GREEN, style.ORANGE, style.PURPLE, style.GREY)
@@ -153,21 +153,24 @@ def _beta_claims() -> Iterator[Claim]:
                 label=f"{name}, β = {beta:g}: order of target linearity over epochs, from the first",
                 null=_NO_ORDER,
             )
+        for beta in _HIGH:
+            yield at_least(
+                f"{data}/{beta:g}/rise",
+                -0.01,
+                "“moderate to high values (1.0, 5.0, 10.0) maintain relatively stable or slightly increasing TL”: a "
+                "fall by at most a hundredth",
+                label=f"{name}, β = {beta:g}: increase of target linearity after the first measurement",
+                scales=scales,
+                null=Null(-0.027, "MNIST, β = 0.05, at small: neither stable nor increasing"),
+            )
         yield positive(
             f"{data}/rise",
-            "moderate to high values of β “maintain relatively stable or slightly increasing TL”",
-            label=f"{name}: increase of target linearity after the first epochs, β = 0.05 minus β = 5",
+            "ours: linearity “steadily increases” for low β and is “relatively stable” for high ones, so that it rises "
+            "more for low ones",
+            label=f"{name}: increase of target linearity after the first measurement, β = 0.05 minus β = 5",
             scales=scales,
+            kind="side condition",
         )
-    yield at_most(
-        "cifar10/10/structure",
-        0.2,
-        "high values of β, whose range the export has lost, “produce nearly uniform gray images with minimal "
-        "structure”; judged at the largest",
-        slack=0.1,
-        label="CIFAR-10, β = 10: share of the pixels' variance that the reconstruction explains",
-        null=Null(0.6, "β = 0.05"),
-    )
 
 
 def estimate_seconds(spec: VAETraining) -> float:
@@ -229,8 +232,22 @@ def mean_image_error(rows: ImageRows, first: Tensor, second: Tensor, weights: Te
     return float(np.mean([float((mean - ((1 - w) * first + w * second)).square().mean()) for w in weights]))
 
 
+def ends_and_middle(curve: Sequence[float]) -> tuple[float, float]:
+    """Return the mean of the two ends of a curve, and of its middle: one value, or two if their number is even.
+
+    >>> ends_and_middle([1.0, 5.0, 7.0, 3.0])
+    (2.0, 6.0)
+    """
+    last = len(curve) - 1
+    return (curve[0] + curve[-1]) / 2, (curve[last // 2] + curve[-(-last // 2)]) / 2
+
+
 def compare_interpolations(records: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    """Return the order of the interpolation error over β and over target linearity, as in :func:`compare_betas`."""
+    """Return orders over target linearity and over β, of the networks that beat the mean image (:func:`compare_betas`).
+
+    At its ends an interpolation is a reconstruction. In the middle it is not, but even a linear decoder has a lower
+    error there: its two residuals average out. So the middle is compared over β, and not with the ends.
+    """
     data = records[0]["spec"]["data"]["name"] if records else ""
     linearity, error = (_by_beta(records, data, key) for key in ("TL", "interpolation"))
     if set(linearity) != set(BETAS):
@@ -238,9 +255,13 @@ def compare_interpolations(records: Sequence[Mapping[str, Any]]) -> dict[str, fl
     learned = better_than_mean(records, data)
     found = {"better": float(len(learned))}
     if len(learned) > 1:
-        errors = [error[beta] for beta in learned]
+        curves = {record["spec"]["beta"]: record["arrays"]["interpolation"] for record in records}
+        parts = [ends_and_middle(curves[beta]) for beta in learned]
+        TL, errors = [linearity[beta] for beta in learned], [error[beta] for beta in learned]
         found["error/order"] = kendall(learned, errors)
-        found["error and TL"] = kendall([linearity[beta] for beta in learned], errors)
+        found["error and TL"] = kendall(TL, errors)
+        found["ends and TL"] = kendall(TL, [ends for ends, _ in parts])
+        found["middle and TL"] = kendall(TL, [middle for _, middle in parts])
     return found
 
 
@@ -265,7 +286,7 @@ def _draw_interpolations(records: Sequence[Mapping[str, Any]], figure: Figure) -
 @experiment(
     "e/fig5",
     "E",
-    "Interpolation in the latent space of a β-VAE is the more linear, the higher its target linearity",
+    "Interpolation in the latent space of a β-VAE: its error at the ends and in the middle, and target linearity",
     specs={
         "smoke": _specs({ImageData("digits", 200, 100): 4}, (0.05, 10.0), width=16, latent=4, rate=1e-3, points=3),
         "small": _specs({_small("mnist"): 12}, **_SMALL | {"points": 2}),
@@ -274,10 +295,27 @@ def _draw_interpolations(records: Sequence[Mapping[str, Any]], figure: Figure) -
     seeds={"small": 5, "paper": 3},
     claims=[
         negative(
-            "error and TL",
-            "Proposition 3: high target linearity is a sufficient condition for linear interpolation",
-            label="order of the interpolation error over target linearity, of the β that beat the mean image",
+            "middle and TL",
+            "“whenever … the latent code admits high TL with respect to the inputs, the decoder can interpolate "
+            "linearly”: the higher TL, the nearer is the picture half-way to the mixture; entered after the number was "
+            "known",
+            label="order over target linearity of the error half-way between two pictures, of the β that beat the mean "
+            "image",
             scales=("paper",),
+        ),
+        negative(
+            "ends and TL",
+            "ours: at the ends nothing is interpolated, so that this order is that of reconstruction errors",
+            label="order over target linearity of the error at the two ends, of the β that beat the mean image",
+            scales=("paper",),
+            kind="side condition",
+        ),
+        negative(
+            "error and TL",
+            "ours: the mean over mixing weights follows the ends, and says nothing about the linearity of the path",
+            label="order over target linearity of the mean interpolation error, of the β that beat the mean image",
+            scales=("paper",),
+            kind="side condition",
         ),
         at_least(
             "error/order",

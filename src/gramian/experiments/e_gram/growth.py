@@ -213,7 +213,7 @@ def growth_of_the_surrogate(spec: GrowthTraining, seed: int) -> Result:
         positive(
             "agree/3 - agree/0",
             "the error of the formula grows with the distance between samples",
-            label="The same minus the share without an offset",
+            label="Share of measurements in which Theorem 3 has the sign of the growth, offset 3 minus no offset",
             kind="side condition",
         ),
     ],

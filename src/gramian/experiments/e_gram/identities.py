@@ -167,7 +167,7 @@ def _identity(key: str, label: str, most: float = 1e-12) -> Claim:
             0.1,
             "ours: with a skip connection ∇ₕℓ must be taken at the input of the layer; the total gradient at the "
             "hidden state also has the way around it",
-            label="The same with the total gradient at the hidden state",
+            label="One weight used twice: relative distance of both sides, total gradient at the hidden state",
             kind="side condition",
             null=Null(0.0, "an identity there too"),
         ),

@@ -13,8 +13,9 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from gramian.experiments import Null, Result, at_least, at_most, experiment, negative, positive
-from gramian.experiments.e_gram.classifiers import accuracy, layer_linearity, mlp_classifier, train_classifier
+from gramian.experiments.e_gram.classifiers import accuracy, layer_linearity, train_classifier
 from gramian.experiments.e_gram.image_rows import ImageData, image_rows
+from gramian.experiments.e_gram.small_nets import perceptron
 from gramian.experiments.e_gram.trends import kendall
 from gramian.report import style
 
@@ -242,7 +243,7 @@ def random_labels(spec: RandomLabels, seed: int) -> Result:
     """Train on images of which a share has random labels, and measure every hidden state along the way."""
     rng = torch.Generator().manual_seed(seed)
     rows = image_rows(spec.data, rng)
-    model = mlp_classifier((rows.X.shape[1], *[spec.width] * spec.hidden, rows.classes), rng)
+    model = perceptron((rows.X.shape[1], *[spec.width] * spec.hidden, rows.classes), "gelu", rng)
     y = randomised(rows.y, spec.share, rows.classes, rng)
     optimizer = torch.optim.SGD(model.parameters(), lr=spec.rate, momentum=spec.momentum)
     epochs = sorted({round(spec.epochs * i / (spec.points - 1)) for i in range(spec.points)})

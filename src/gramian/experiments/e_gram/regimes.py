@@ -99,7 +99,6 @@ def compare_widths(records: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     return {key: numbers[a] - numbers[b] for key, (a, b) in wanted.items() if a in numbers and b in numbers}
 
 
-_RICH = (32, 128)
 _FIXED = Null(1.0, "features that stay as they are")
 _BOTH, _PAPER = ("small", "paper"), ("paper",)
 
@@ -139,17 +138,21 @@ def _claims() -> Iterator[Claim]:
     yield at_most(
         "largest gap/1024",
         0.15,
-        "“stays near zero throughout training”; in the authors' picture 4.3 of about 60",
+        "ours, after “stays near zero throughout training”: random features of 1,024 columns do so with 1,000 rows, at "
+        "0.004 to 0.043 before any training",
         label="Width 1024: largest ‖y − f*‖/‖y‖ in training",
-        null=Null(0.8, "width 32 at the start"),
+        kind="side condition",
+        null=Null(0.8, "width 32 at the start, which has fewer features than rows"),
         scales=_PAPER,
     )
     yield at_most(
         "share/1024",
         0.15,
-        "‖ŷ − f*‖ “alone drives the decrease”: the other term has at most a seventh of it",
+        "ours, after ‖ŷ − f*‖ “alone drives the decrease”: a term that is near zero from the start cannot decrease, "
+        "with random features neither",
         label="Width 1024: decrease of ‖y − f*‖ over the decrease of ‖y − ŷ‖",
-        null=Null(0.5, "half of it"),
+        kind="side condition",
+        null=Null(0.5, "both terms decrease by as much; random features that do not move have 0 and pass"),
         scales=_PAPER,
     )
     for width in (32, 128, 512):

@@ -52,8 +52,10 @@ class RollCourse:
     shift: Float[Tensor, "2 2"]
 
 
-def unroll(spec: RollTraining, seed: int) -> RollCourse:
+def unroll(spec: RollTraining, seed: int, *, frozen: bool = False) -> RollCourse:
     """Train by full-batch gradient descent on the mean squared error, the first layer without bias.
+
+    With ``frozen`` the weights stay as they are drawn, and only the virtual points move: our control.
 
     >>> course = unroll(RollTraining(20, width=4, steps=3), seed=0)
     >>> len(course.virtual), bool((course.virtual[0] == course.X).all())
@@ -73,7 +75,8 @@ def unroll(spec: RollTraining, seed: int) -> RollCourse:
             loss = nn.functional.mse_loss(model(points)[:, 0], y)
             optimizer.zero_grad()
             loss.backward()
-            optimizer.step()
+            if not frozen:
+                optimizer.step()
             gradient = points.grad
             assert gradient is not None
             virtual.append(virtual[-1] - spec.virtual_rate * spec.n * gradient)
@@ -81,6 +84,11 @@ def unroll(spec: RollTraining, seed: int) -> RollCourse:
             # gradients of the mean loss: the sum over rows counts as one sample
             shift += vcs_from_moments(gradient.mT @ X, None, samples=1, step=spec.rate)
     return RollCourse(X, y, virtual, grams, shift)
+
+
+def linearity_by_frame(course: RollCourse) -> list[float]:
+    """Return the target linearity of the virtual points, with an intercept, at every frame of the figure."""
+    return [target_linearity(course.virtual[frame], course.y[:, None], ridge=0.0) for frame in FRAMES]
 
 
 def _scaled(points: Float[Tensor, "n 2"]) -> Float[Tensor, "n 2"]:
@@ -123,29 +131,27 @@ def _draw(records: Sequence[dict[str, Any]], figure: Figure) -> None:
     seeds={"small": 10, "paper": 10},
     claims=[
         positive(
-            "rise",
-            "“progressively unrolls Swiss roll data into a linear form”",
-            label="Rise of the target linearity of the virtual points from step 0 to step 50",
-        ),
-        positive(
-            "least rise",
-            "“progressively”: from each of the six frames of the figure to the next",
-            label="Smallest rise of the target linearity from one frame to the next",
+            "beyond frozen",
+            "“progressively unrolls Swiss roll data into a linear form”, beyond the virtual points of the untrained "
+            "network, which unroll too",
+            label="Target linearity of the virtual points at step 50, trained minus frozen weights",
         ),
         at_least(
             "end",
             0.9,
-            "“a linear form”: nine tenths of the variance at step 50",
+            "“a linear form”: nine tenths of the variance at step 50; ours, since frozen weights come near it too",
             slack=0.1,
             label="Target linearity of the virtual points at step 50",
-            null=Null(0.2, "the roll itself, about"),
+            kind="side condition",
+            null=Null(0.062, "the roll itself, mean of ten seeds (0.045 to 0.086)"),
         ),
         at_least(
             "cosine",
             0.95,
-            "Theorem 1 over 100 steps: the Gram matrix adapts “with the virtual unrolling”",
+            "Theorem 1 over 100 steps, up to the terms of order η²",
             slack=0.03,
             label="Cosine of the summed virtual covariance shift and the change of W₁ᵀW₁",
+            kind="proved identity",
             null=Null(0.0, "unrelated matrices"),
         ),
         at_least(
@@ -158,18 +164,21 @@ def _draw(records: Sequence[dict[str, Any]], figure: Figure) -> None:
         ),
     ],
     draw=_draw,
+    version=2,
 )
 def swiss(spec: RollTraining, seed: int) -> Result:
     """Train; return the target linearity of the virtual points (with an intercept), and the frames of the figure."""
     course = unroll(spec, seed)
-    linearity = [target_linearity(points, course.y[:, None], ridge=0.0) for points in course.virtual]
-    shown = [linearity[frame] for frame in FRAMES]
+    shown, frozen = (linearity_by_frame(found) for found in (course, unroll(spec, seed, frozen=True)))
+    least = [float(np.diff(values).min()) for values in (shown, frozen)]
     numbers = {
-        "rise": shown[-1] - shown[0],
-        "least rise": float(np.diff(shown).min()),
+        "beyond frozen": shown[-1] - frozen[-1],
+        "least rise beyond frozen": least[0] - least[1],
         "start": shown[0],
         "end": shown[-1],
-        "last": linearity[-1],
+        "end/frozen": frozen[-1],
+        "least rise": least[0],
+        "least rise/frozen": least[1],
         "cosine": cosine(course.shift, course.grams[-1] - course.grams[0]),
         "moved": float((course.grams[-1] - course.grams[0]).norm() / course.grams[0].norm()),
     }

@@ -24,3 +24,23 @@ def straightness(x: ArrayLike, y: ArrayLike) -> float:
     1.0
     """
     return float(np.corrcoef(np.asarray(x, dtype=float), np.asarray(y, dtype=float))[0, 1] ** 2)
+
+
+def fits_better(x: ArrayLike, other: ArrayLike, y: ArrayLike, z: ArrayLike, least: float = 0.9) -> float:
+    """Return a number that is positive if y rises with x nearly on a line, and nearer to one than z with ``other``.
+
+    A fit is :func:`straightness` with the sign of the slope, so that a falling curve has a negative one. The number is
+    the smaller of the first fit minus ``least`` and the first fit minus the second.
+
+    >>> round(fits_better([0, 1, 2], [1, 10, 100], [0, 1, 2], [0, 1, 2]), 4)
+    0.1
+    >>> fits_better([0, 1, 2], [1, 10, 100], [2, 1, 0], [2, 1, 0]) < -1
+    True
+    """
+    first, second = (_signed(a, b) for a, b in ((x, y), (other, z)))
+    return min(first - least, first - second)
+
+
+def _signed(x: ArrayLike, y: ArrayLike) -> float:
+    slope = np.polyfit(np.asarray(x, dtype=float), np.asarray(y, dtype=float), 1)[0]
+    return float(np.sign(slope)) * straightness(x, y)

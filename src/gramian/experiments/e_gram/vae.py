@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from gramian.core import threads
-from gramian.experiments.e_gram.classifiers import mlp_classifier
+from gramian.experiments.e_gram.small_nets import perceptron
 from gramian.nets import target_linearity
 
 
@@ -24,8 +24,8 @@ class BetaVAE(nn.Module):
 
     def __init__(self, pixels: int, width: int, latent: int, rng: torch.Generator):
         super().__init__()
-        self.encoder = mlp_classifier((pixels, width, width, 2 * latent), rng)
-        self.decoder = mlp_classifier((latent, width, width, pixels), rng)
+        self.encoder = perceptron((pixels, width, width, 2 * latent), "gelu", rng)
+        self.decoder = perceptron((latent, width, width, pixels), "gelu", rng)
 
     def encode(self, X: Float[Tensor, "n d"]) -> tuple[Float[Tensor, "n k"], Float[Tensor, "n k"]]:
         """Return mean and logarithm of the variance of the latent vectors."""

@@ -18,11 +18,11 @@ from gramian.experiments.e_gram.classifiers import (
     accuracy,
     cnn_classifier,
     gram_kept_sgd,
-    mlp_classifier,
     train_classifier,
     whitened_sgd,
 )
 from gramian.experiments.e_gram.image_rows import NAMES, ImageData, image_rows
+from gramian.experiments.e_gram.small_nets import perceptron
 from gramian.report import style
 
 DATA = ("mnist", "cifar10", "cifar100")
@@ -72,7 +72,7 @@ def accuracies(spec: WhitenedTraining, seed: int) -> list[float]:
     if spec.network == "cnn":
         model = cnn_classifier(rows.shape, spec.width, rows.classes, rng, spec.kernel)
     else:
-        model = mlp_classifier((rows.X.shape[1], spec.width, spec.width, rows.classes), rng)
+        model = perceptron((rows.X.shape[1], spec.width, spec.width, rows.classes), "gelu", rng)
     found: list[float] = []
 
     def watch(epoch: int) -> None:
