@@ -163,6 +163,7 @@ def _draw_transition(records: Sequence[dict[str, Any]], figure: Figure) -> None:
     colours = [style.ORANGE if i in records[0]["arrays"]["support"] else style.GREY for i in range(len(diagonal))]
     right.bar(np.arange(len(diagonal)), diagonal, color=colours)
     right.set(xlabel="column (the support in orange)", ylabel="diagonal of the last M")
+    right.xaxis.get_major_locator().set_params(integer=True)
     style.declutter(right, "y")
 
 

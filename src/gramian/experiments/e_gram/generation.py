@@ -13,7 +13,7 @@ from torch import Tensor
 
 from gramian.experiments import Claim, Null, Result, at_least, at_most, experiment, negative, positive
 from gramian.experiments.e_gram.image_rows import NAMES, ImageData, ImageRows, image_rows
-from gramian.experiments.e_gram.trends import kendall
+from gramian.experiments.e_gram.trends import kendall, measured_epochs
 from gramian.experiments.e_gram.vae import (
     BetaVAE,
     interpolation_error,
@@ -51,7 +51,7 @@ def train_and_measure(spec: VAETraining, seed: int) -> tuple[BetaVAE, ImageRows,
     rng = torch.Generator().manual_seed(seed)
     rows = image_rows(spec.data, rng)
     vae = BetaVAE(rows.X.shape[1], spec.width, spec.latent, rng)
-    epochs = sorted({round(spec.epochs * i / (spec.points - 1)) for i in range(spec.points)})
+    epochs = measured_epochs(spec.epochs, spec.points)
     found: dict[str, Any] = {"epochs": epochs, "linearity": [], "error": []}
 
     def watch(epoch: int) -> None:

@@ -14,7 +14,7 @@ from gramian.experiments import Claim, Null, Result, at_least, between, experime
 from gramian.experiments.e_gram.classifiers import accuracy, layer_linearity, train_classifier
 from gramian.experiments.e_gram.image_rows import NAMES, ImageData, image_rows
 from gramian.experiments.e_gram.small_nets import perceptron
-from gramian.experiments.e_gram.trends import fits_better, kendall, straightness
+from gramian.experiments.e_gram.trends import fits_better, kendall, measured_epochs, straightness
 from gramian.report import style
 
 DATA = ("cifar10", "cifar100")
@@ -44,7 +44,7 @@ def measure_course(spec: LinearityCourse, seed: int) -> dict[str, Any]:
         optimizer: torch.optim.Optimizer = torch.optim.Adam(model.parameters(), lr=spec.rate, fused=True)
     else:
         optimizer = torch.optim.SGD(model.parameters(), lr=spec.rate, momentum=spec.momentum)
-    epochs = sorted({round(spec.epochs * i / (spec.points - 1)) for i in range(spec.points)})
+    epochs = measured_epochs(spec.epochs, spec.points)
     found: dict[str, Any] = {"epochs": epochs, "linearity": [], "surrogate": [], "train": [], "test": []}
 
     def watch(epoch: int) -> None:

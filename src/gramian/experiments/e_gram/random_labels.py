@@ -16,7 +16,7 @@ from gramian.experiments import Null, Result, at_least, at_most, experiment, neg
 from gramian.experiments.e_gram.classifiers import accuracy, layer_linearity, train_classifier
 from gramian.experiments.e_gram.image_rows import ImageData, image_rows
 from gramian.experiments.e_gram.small_nets import perceptron
-from gramian.experiments.e_gram.trends import kendall
+from gramian.experiments.e_gram.trends import kendall, measured_epochs
 from gramian.report import style
 
 SHARES = (0.0, 0.25, 0.5, 0.75, 0.9, 1.0)
@@ -246,7 +246,7 @@ def random_labels(spec: RandomLabels, seed: int) -> Result:
     model = perceptron((rows.X.shape[1], *[spec.width] * spec.hidden, rows.classes), "gelu", rng)
     y = randomised(rows.y, spec.share, rows.classes, rng)
     optimizer = torch.optim.SGD(model.parameters(), lr=spec.rate, momentum=spec.momentum)
-    epochs = sorted({round(spec.epochs * i / (spec.points - 1)) for i in range(spec.points)})
+    epochs = measured_epochs(spec.epochs, spec.points)
     arrays: dict[str, Any] = {"epochs": epochs, "linearity": [], "train": [], "test": []}
 
     def watch(epoch: int) -> None:

@@ -1,9 +1,18 @@
-"""Order and shape of short curves: Kendall's rank correlation, and the fit of a straight line."""
+"""Order and shape of short curves: Kendall's rank correlation, the fit of a straight line, and where to measure."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
+
+
+def measured_epochs(last: int, points: int) -> list[int]:
+    """Return whole epochs from 0 to the last at equal distances, at most ``points`` of them.
+
+    >>> measured_epochs(10, 5), measured_epochs(2, 5)
+    ([0, 2, 5, 8, 10], [0, 1, 2])
+    """
+    return sorted({round(last * i / (points - 1)) for i in range(points)})
 
 
 def kendall(x: ArrayLike, y: ArrayLike) -> float:
