@@ -292,7 +292,7 @@ _STEPS = (1, 2, 5, 20)
     seeds={"small": 5, "paper": 5},
     version=2,  # the trajectory
     claims=[
-        # BᵀB and ∇f∇fᵀ differ by the factor ‖A‖²/k at every t, so that one t says all.
+        # ∇f∇fᵀ is ‖A‖²/k times BᵀB at every t, so that one t says all.
         *_wide_claims(_STEPS[-1:], _WIDTHS, 0.02),
         between(
             "trajectory",

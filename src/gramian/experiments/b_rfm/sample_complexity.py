@@ -130,7 +130,7 @@ def _claims() -> Iterator[Claim]:
             -0.15,
             0.15,
             "O(rᵖ) rows, whatever the number of columns: no slope, with the noise of counts near C(r + p, p)",
-            label=f"degree {degree}: the same slope after the transformation by M^½",
+            label=f"degree {degree}: slope of the rows that R² = 0.9 needs against C(d + p, p), inputs M^½x",
             kind="proved identity",
             null=Null(1.0, "a number of rows that grows with the monomials of all columns"),
         )

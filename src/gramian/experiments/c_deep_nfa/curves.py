@@ -264,8 +264,8 @@ def _gauss_claims() -> Iterator[Claim]:
             yield at_least(
                 f"gauss {plain} λ=0.001 L={depth}: explained by momentum",
                 0.3,
-                "'for both GD and SGD, momentum is required to successfully learn the target function': a third of the "
-                "variance is explained with momentum only",
+                "'for both GD and SGD, momentum is required to successfully learn the target function': three tenths "
+                "of the variance are explained with momentum only",
                 slack=0.1,
                 label=f"{plain}, L = {depth}, λ = 0.001: share of variance explained with momentum minus without",
                 scales=scales,

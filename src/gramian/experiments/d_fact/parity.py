@@ -197,7 +197,7 @@ def _draw_transition(records: Sequence[dict[str, Any]], figure: Figure) -> None:
         at_least(
             "jump",
             0.15,
-            "“phase transition”: one round covers at least a third of the way from chance to 100 %",
+            "“phase transition”: one round covers at least 30 % of the way from chance to 100 %",
             label="Largest increase of accuracy in one round",
             null=Null(0.1, "equal increases in all five rounds"),
         ),

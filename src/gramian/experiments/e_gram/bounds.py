@@ -138,8 +138,8 @@ _FAILURE = Null(0.1, "an inequality that fails by a tenth")
             "lemma 2/share",
             1.0 - 1e-9,
             1.0 + 1e-9,
-            "at that y the two sides of Lemma 2 have the ratio (a² + b²)/(b(a + b)), which is near 1 for a ≪ b: its "
-            "constant cannot be smaller",
+            "at that y the two sides of Lemma 2 have the ratio (a² + b²)/(b(a + b)), which is near 1 for a ≪ b: no "
+            "smaller constant holds for all a < b",
             label="(yᵀAy)(yᵀA⁻²y)/(κ‖y‖⁴), κ = (a + b)²/(4a²b), over (a² + b²)/(b(a + b)), for that y",
             kind="proved identity",
             null=Null(0.5, "a constant twice too large"),

@@ -246,7 +246,7 @@ def compare_interpolations(records: Sequence[Mapping[str, Any]]) -> dict[str, fl
     """Return orders over target linearity and over β, of the networks that beat the mean image (:func:`compare_betas`).
 
     At its ends an interpolation is a reconstruction. In the middle it is not, but even a linear decoder has a lower
-    error there: its two residuals average out. So the middle is compared over β, and not with the ends.
+    error there: its two residuals average out. So the middle is compared between networks, and not with the ends.
     """
     data = records[0]["spec"]["data"]["name"] if records else ""
     linearity, error = (_by_beta(records, data, key) for key in ("TL", "interpolation"))

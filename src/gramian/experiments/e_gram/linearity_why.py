@@ -161,7 +161,7 @@ _FIG_4 = {"cifar10": {"TL/epochs": -0.14}, "cifar100": {"TL/epochs": -0.54, "tra
 @experiment(
     "e/fig4-rate-why",
     "E",
-    "Explanation of Fig. 4 at the paper's size, training that does not memorise: steps a quarter as large",
+    "Explanation of Fig. 4 at the paper's size, where networks do not memorise: steps a quarter as large",
     specs={
         "smoke": (LinearityCourse(ImageData("digits", 200, 50), momentum=0.8, width=16, epochs=6, points=7),),
         "small": (),
