@@ -45,15 +45,6 @@ def test_off_diagonal_entries_of_the_activations_enter_the_sampled_check(monkeyp
     assert p.shallow(spec, 0).numbers["sampled"] > 5 * right
 
 
-def test_the_trajectory_is_that_of_the_training_loop_and_another_rate_leaves_it(monkeypatch):
-    rng = torch.Generator().manual_seed(0)
-    X, y, A = (torch.randn(*shape, generator=rng, dtype=torch.float64) for shape in ((9, 3), (9,), (40,)))
-    assert p.trajectory_distance(X, y, A, 0.02, 6) < 1e-12
-    right = p.regression_iterate
-    monkeypatch.setattr(p, "regression_iterate", lambda X, y, step, *rest: right(X, y, 1.01 * step, *rest))
-    assert p.trajectory_distance(X, y, A, 0.02, 6) > 1e-3
-
-
 def test_training_changes_the_weights_and_lowers_the_loss():
     spec = p.ShallowRelu(4, 8)
     pairs = p.shallow_weights(spec, torch.Generator().manual_seed(0))

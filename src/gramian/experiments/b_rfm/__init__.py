@@ -25,6 +25,7 @@ from gramian.experiments.b_rfm import (
     theorem1,
     tickets,
     tickets_why,
+    wide_linear,
 )
 
 __all__ = [
@@ -52,4 +53,5 @@ __all__ = [
     "theorem1",
     "tickets",
     "tickets_why",
+    "wide_linear",
 ]

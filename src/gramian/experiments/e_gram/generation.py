@@ -1,4 +1,4 @@
-"""Fig. 10: target linearity of the latent space of a β-VAE. Fig. 5: interpolation in that space."""
+"""Fig. 10: target linearity of the latent space of a β-VAE."""
 
 from __future__ import annotations
 
@@ -9,14 +9,12 @@ from typing import Any
 import numpy as np
 import torch
 from matplotlib.figure import Figure
-from torch import Tensor
 
-from gramian.experiments import Claim, Null, Result, at_least, at_most, experiment, negative, positive
+from gramian.experiments import Claim, Null, Result, at_least, at_most, experiment, positive
 from gramian.experiments.e_gram.image_rows import NAMES, ImageData, ImageRows, image_rows
 from gramian.experiments.e_gram.trends import kendall, measured_epochs
 from gramian.experiments.e_gram.vae import (
     BetaVAE,
-    interpolation_error,
     latent_linearity,
     reconstruction_error,
     train_vae,
@@ -25,10 +23,8 @@ from gramian.report import style
 
 BETAS = (0.05, 0.1, 0.5, 1.0, 5.0, 10.0)
 _LOW, _HIGH = (0.05, 0.1), (1.0, 5.0, 10.0)
-_DIGITS = (2, 8)
-"""Classes between which Fig. 5 interpolates."""
-_COLOURS = (style.BLUE, style.SKY, style.GREEN, style.ORANGE, style.PURPLE, style.GREY)
-_NO_ORDER = Null(0.0, "no order")
+COLOURS = (style.BLUE, style.SKY, style.GREEN, style.ORANGE, style.PURPLE, style.GREY)
+NO_ORDER = Null(0.0, "no order")
 
 
 @dataclass(frozen=True)
@@ -63,7 +59,7 @@ def train_and_measure(spec: VAETraining, seed: int) -> tuple[BetaVAE, ImageRows,
     return vae, rows, found
 
 
-def _by_beta(records: Sequence[Mapping[str, Any]], data: str, key: str) -> dict[float, float]:
+def by_beta(records: Sequence[Mapping[str, Any]], data: str, key: str) -> dict[float, float]:
     """Return a number of one data set by β."""
     of_set = {r["spec"]["beta"]: r["numbers"] for r in records if r["spec"]["data"]["name"] == data}
     return {beta: of_set[beta][f"{data}/{beta:g}/{key}"] for beta in sorted(of_set)}
@@ -71,7 +67,7 @@ def _by_beta(records: Sequence[Mapping[str, Any]], data: str, key: str) -> dict[
 
 def better_than_mean(records: Sequence[Mapping[str, Any]], data: str) -> list[float]:
     """Return the β whose error is below that of the mean image: the others have not learned, whatever their order."""
-    return [beta for beta, structure in _by_beta(records, data, "structure").items() if structure > 0]
+    return [beta for beta, structure in by_beta(records, data, "structure").items() if structure > 0]
 
 
 def compare_betas(records: Sequence[Mapping[str, Any]]) -> dict[str, float]:
@@ -81,7 +77,7 @@ def compare_betas(records: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     """
     found: dict[str, float] = {}
     for data in dict.fromkeys(record["spec"]["data"]["name"] for record in records):
-        linearity, error, rise = (_by_beta(records, data, key) for key in ("TL", "error", "rise"))
+        linearity, error, rise = (by_beta(records, data, key) for key in ("TL", "error", "rise"))
         if set(linearity) == set(BETAS):
             learned = better_than_mean(records, data)
             found[f"{data}/better"] = float(len(learned))
@@ -98,7 +94,7 @@ def _draw_betas(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
     figure.set_size_inches(3.4 * len(sets) + 1.2, 5.2)
     axes = figure.subplots(2, len(sets), squeeze=False, sharex="col")
     for at, data in enumerate(sets):
-        for beta, colour in zip(betas, _COLOURS, strict=False):
+        for beta, colour in zip(betas, COLOURS, strict=False):
             chosen = [r["arrays"] for r in records if r["spec"]["data"]["name"] == data and r["spec"]["beta"] == beta]
             for row, key in enumerate(("linearity", "error")):
                 mean = np.mean([arrays[key] for arrays in chosen], axis=0)
@@ -125,7 +121,7 @@ def _beta_claims() -> Iterator[Claim]:
             slack=0.2,
             label=f"{name}: order of target linearity over the β that beat the mean image",
             scales=scales,
-            null=_NO_ORDER,
+            null=NO_ORDER,
         )
         yield at_least(
             f"{data}/error/order",
@@ -134,7 +130,7 @@ def _beta_claims() -> Iterator[Claim]:
             slack=0.2,
             label=f"{name}: order of the reconstruction error over the β that beat the mean image",
             scales=scales,
-            null=_NO_ORDER,
+            null=NO_ORDER,
         )
         yield at_least(
             f"{data}/better",
@@ -151,7 +147,7 @@ def _beta_claims() -> Iterator[Claim]:
                 "“for low β values (0.05, 0.1), TL steadily increases throughout training”: one pair in ten reversed",
                 slack=0.2,
                 label=f"{name}, β = {beta:g}: order of target linearity over epochs, from the first",
-                null=_NO_ORDER,
+                null=NO_ORDER,
             )
         for beta in _HIGH:
             yield at_least(
@@ -182,15 +178,19 @@ def estimate_seconds(spec: VAETraining) -> float:
     return 6 * weights * rows * spec.epochs / 3e10 + spec.points * measurement
 
 
-def _specs(data: Mapping[ImageData, int], betas: Sequence[float] = BETAS, **more: Any) -> tuple[VAETraining, ...]:
+def training_specs(
+    data: Mapping[ImageData, int], betas: Sequence[float] = BETAS, **more: Any
+) -> tuple[VAETraining, ...]:
+    """Return a training for every β on each set of images, with its number of epochs."""
     return tuple(VAETraining(images, beta, epochs=epochs, **more) for images, epochs in data.items() for beta in betas)
 
 
-_SMALL: dict[str, Any] = {"width": 128, "rate": 1e-3, "measured": 2000}
-_SMALL_RATE = "rate 0.001 in place of 0.0001"
+SMALL: dict[str, Any] = {"width": 128, "rate": 1e-3, "measured": 2000}
+SMALL_RATE = "rate 0.001 in place of 0.0001"
 
 
-def _small(name: str) -> ImageData:
+def small_images(name: str) -> ImageData:
+    """Return the images of the scale small: 3,000 rows, averaged over squares of 2 × 2 pixels."""
     return ImageData(name, 3000, 1000, pool=2)
 
 
@@ -199,13 +199,15 @@ def _small(name: str) -> ImageData:
     "E",
     "β-VAE: target linearity of the latent space falls and the reconstruction error rises with β",
     specs={
-        "smoke": _specs({ImageData("digits", 200, 50): 4}, (0.05, 10.0), width=16, latent=4, rate=1e-3, points=3),
-        "small": _specs({_small("mnist"): 12, _small("cifar10"): 12}, **_SMALL),
-        "paper": _specs({ImageData("mnist"): 10, ImageData("cifar10"): 30}),
+        "smoke": training_specs(
+            {ImageData("digits", 200, 50): 4}, (0.05, 10.0), width=16, latent=4, rate=1e-3, points=3
+        ),
+        "small": training_specs({small_images("mnist"): 12, small_images("cifar10"): 12}, **SMALL),
+        "paper": training_specs({ImageData("mnist"): 10, ImageData("cifar10"): 30}),
     },
     seeds={"small": 5, "paper": 3},
     claims=[*_beta_claims()],
-    small_setting=_SMALL_RATE,
+    small_setting=SMALL_RATE,
     draw=_draw_betas,
     derive=compare_betas,
     cost=estimate_seconds,
@@ -224,134 +226,3 @@ def latent_space(spec: VAETraining, seed: int) -> Result:
         "structure": 1 - found["error"][-1] / variance,
     }
     return Result({f"{spec.data.name}/{spec.beta:g}/{key}": float(value) for key, value in numbers.items()}, found)
-
-
-def mean_image_error(rows: ImageRows, first: Tensor, second: Tensor, weights: Tensor) -> float:
-    """Return the mean squared error between the mean image and mixtures of pictures: interpolation by a constant."""
-    mean = rows.X.mean(0)
-    return float(np.mean([float((mean - ((1 - w) * first + w * second)).square().mean()) for w in weights]))
-
-
-def ends_and_middle(curve: Sequence[float]) -> tuple[float, float]:
-    """Return the mean of the two ends of a curve, and of its middle: one value, or two if their number is even.
-
-    >>> ends_and_middle([1.0, 5.0, 7.0, 3.0])
-    (2.0, 6.0)
-    """
-    last = len(curve) - 1
-    return (curve[0] + curve[-1]) / 2, (curve[last // 2] + curve[-(-last // 2)]) / 2
-
-
-def compare_interpolations(records: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    """Return orders over target linearity and over β, of the networks that beat the mean image (:func:`compare_betas`).
-
-    At its ends an interpolation is a reconstruction. In the middle it is not, but even a linear decoder has a lower
-    error there: its two residuals average out. So the middle is compared between networks, and not with the ends.
-    """
-    data = records[0]["spec"]["data"]["name"] if records else ""
-    linearity, error = (_by_beta(records, data, key) for key in ("TL", "interpolation"))
-    if set(linearity) != set(BETAS):
-        return {}
-    learned = better_than_mean(records, data)
-    found = {"better": float(len(learned))}
-    if len(learned) > 1:
-        curves = {record["spec"]["beta"]: record["arrays"]["interpolation"] for record in records}
-        parts = [ends_and_middle(curves[beta]) for beta in learned]
-        TL, errors = [linearity[beta] for beta in learned], [error[beta] for beta in learned]
-        found["error/order"] = kendall(learned, errors)
-        found["error and TL"] = kendall(TL, errors)
-        found["ends and TL"] = kendall(TL, [ends for ends, _ in parts])
-        found["middle and TL"] = kendall(TL, [middle for _, middle in parts])
-    return found
-
-
-def _draw_interpolations(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
-    figure.set_size_inches(8.2, 3.0)
-    left, right = figure.subplots(1, 2)
-    betas = sorted({record["spec"]["beta"] for record in records})
-    for beta, colour in zip(betas, _COLOURS, strict=False):
-        chosen = [record["arrays"] for record in records if record["spec"]["beta"] == beta]
-        mean = np.mean([arrays["interpolation"] for arrays in chosen], axis=0)
-        left.plot(chosen[0]["weights"], mean, color=colour, label=f"β = {beta:g}")
-        points = np.array([[arrays["linearity"][-1], np.mean(arrays["interpolation"])] for arrays in chosen])
-        right.plot(points[:, 0], points[:, 1], "o", color=colour, markersize=4)
-    left.set(xlabel="mixing weight", ylabel="error of the interpolation", title="from 2 to 8")
-    left.legend(loc="center left", bbox_to_anchor=(1, 0.5))
-    right.set(xlabel="target linearity of μ(x)", ylabel="mean error of the interpolation")
-    for ax in (left, right):
-        ax.set_ylim(bottom=0)
-        style.declutter(ax, "y")
-
-
-@experiment(
-    "e/fig5",
-    "E",
-    "Interpolation in the latent space of a β-VAE: its error at the ends and in the middle, and target linearity",
-    specs={
-        "smoke": _specs({ImageData("digits", 200, 100): 4}, (0.05, 10.0), width=16, latent=4, rate=1e-3, points=3),
-        "small": _specs({_small("mnist"): 12}, **_SMALL | {"points": 2}),
-        "paper": _specs({ImageData("mnist"): 10}, points=2),
-    },
-    seeds={"small": 5, "paper": 3},
-    claims=[
-        negative(
-            "middle and TL",
-            "“whenever … the latent code admits high TL with respect to the inputs, the decoder can interpolate "
-            "linearly”: the higher TL, the nearer is the picture half-way to the mixture; entered after the number was "
-            "known",
-            label="order over target linearity of the error half-way between two pictures, of the β that beat the mean "
-            "image",
-            scales=("paper",),
-        ),
-        negative(
-            "ends and TL",
-            "ours: at the ends nothing is interpolated, so that this order is that of reconstruction errors",
-            label="order over target linearity of the error at the two ends, of the β that beat the mean image",
-            scales=("paper",),
-            kind="side condition",
-        ),
-        negative(
-            "error and TL",
-            "ours: the mean over mixing weights follows the ends, and says nothing about the linearity of the path",
-            label="order over target linearity of the mean interpolation error, of the β that beat the mean image",
-            scales=("paper",),
-            kind="side condition",
-        ),
-        at_least(
-            "error/order",
-            0.6,
-            "ours: target linearity falls with β (B.6), so the error rises; three of 15 pairs reversed: 0.6",
-            slack=0.2,
-            label="order of the interpolation error over the β that beat the mean image",
-            scales=("paper",),
-            null=_NO_ORDER,
-            kind="side condition",
-        ),
-        at_least(
-            "better",
-            5,
-            "ours: as in e/fig10, an order over β compares networks that have learned",
-            label="number of the six β whose interpolation error is below that of the mean image",
-            scales=("paper",),
-            kind="side condition",
-            null=Null(0.0, "networks that have learned nothing but the mean image"),
-        ),
-    ],
-    version=2,
-    small_setting=_SMALL_RATE,
-    draw=_draw_interpolations,
-    derive=compare_interpolations,
-    cost=estimate_seconds,
-)
-def interpolation(spec: VAETraining, seed: int) -> Result:
-    """Train a β-VAE, and interpolate between test pictures of two classes."""
-    vae, rows, found = train_and_measure(spec, seed)
-    first, second = (rows.X_test[rows.y_test == digit] for digit in _DIGITS)
-    pairs = min(len(first), len(second))
-    weights = torch.linspace(0, 1, 10)
-    errors = interpolation_error(vae, first[:pairs], second[:pairs], weights)
-    error = float(np.mean(errors))
-    structure = 1 - error / mean_image_error(rows, first[:pairs], second[:pairs], weights)
-    numbers = {"TL": found["linearity"][-1], "interpolation": error, "structure": structure}
-    arrays = {"weights": weights.tolist(), "interpolation": errors, "linearity": found["linearity"]}
-    return Result({f"{spec.data.name}/{spec.beta:g}/{key}": value for key, value in numbers.items()}, arrays)
