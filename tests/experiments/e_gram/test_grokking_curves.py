@@ -44,14 +44,14 @@ def test_a_rise_is_sharp_if_it_is_faster_while_the_network_groks():
     for second in (steady, sharp):
         record = made_record(0.25, second.tolist(), [0.5] * 21, 0)
         record["arrays"]["test"] = test
-        found.append(sharpness(curves_of(record)))
+        found.append(sharpness(curves_of(record["arrays"])))
     assert found[0] == pytest.approx(0.0, abs=0.01)
     assert found[1] > 0.2
-    assert sharpness(curves_of(made_record(0.25, steady.tolist(), [0.5] * 21, 0))) is None
+    assert sharpness(curves_of(made_record(0.25, steady.tolist(), [0.5] * 21, 0)["arrays"])) is None
 
 
 def test_a_correlation_needs_six_measurements_and_is_never_nan():
     last, second = np.linspace(0, 1, 21) ** 2, np.linspace(0, 1, 21)
-    assert following(curves_of(made_record(0.5, second, last, 5))) is None
-    assert following(curves_of(made_record(0.5, last, last, 12))) is None  # a gap that stays 0
-    assert following(curves_of(made_record(0.5, second, last, 12))) is not None
+    assert following(curves_of(made_record(0.5, second, last, 5)["arrays"])) is None
+    assert following(curves_of(made_record(0.5, last, last, 12)["arrays"])) is None  # a gap that stays 0
+    assert following(curves_of(made_record(0.5, second, last, 12)["arrays"])) is not None

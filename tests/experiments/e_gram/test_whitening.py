@@ -6,6 +6,7 @@ from torch import nn
 
 from gramian.experiments.e_gram.classifiers import gram_kept_sgd
 from gramian.experiments.e_gram.image_rows import ImageData
+from gramian.experiments.e_gram.nearest_gram import gram_error, plain_step, ten_steps
 from gramian.experiments.e_gram.small_nets import perceptron
 from gramian.experiments.e_gram.whitening import WhitenedTraining, accuracies, compare_methods
 
@@ -35,17 +36,8 @@ def test_ten_newton_schulz_steps_miss_the_gram_matrix_of_a_square_layer_only():
     rng = torch.Generator().manual_seed(0)
     misses = {}
     for columns in (256, 784):
-        W = (2 * torch.rand(256, columns, generator=rng, dtype=torch.float64) - 1) / columns**0.5
-        step = torch.randn(256, columns, generator=rng, dtype=torch.float64)
-        W_new = W + 1e-3 * step * W.norm() / step.norm()
-        factor = W @ W_new.mT
-        factor = factor / factor.norm()
-        for _ in range(10):
-            square = factor.mT @ factor
-            factor = factor @ (15 * torch.eye(256, dtype=torch.float64) - 10 * square + 3 * square @ square) / 8
-        whitened = factor @ W_new
-        wanted = W_new.mT @ W_new
-        misses[columns] = float((whitened.mT @ whitened - wanted).norm() / (wanted - W.mT @ W).norm())
+        W, W_new = plain_step((256, columns), 1e-3, rng)
+        misses[columns] = gram_error(ten_steps(W @ W_new.mT) @ W_new, W, W_new)
     assert misses[256] > 2
     assert misses[784] < 1e-6
 

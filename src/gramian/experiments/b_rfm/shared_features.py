@@ -34,7 +34,7 @@ from gramian.rfm.training.thresholded import select_columns
 
 RIDGE = 1e-3
 THRESHOLD = 0.05
-"""Columns are kept whose entry of diag M, scaled from the smallest (0) to the largest (1), exceeds this."""
+"""Columns are selected whose entry of diag M, scaled from the smallest (0) to the largest (1), exceeds this."""
 NAMES = {
     "mnist": {(3, 8): "3 against 8", (4, 9): "4 against 9"},
     "cifar10": {(1, 9): "automobile against truck", (4, 7): "deer against horse"},

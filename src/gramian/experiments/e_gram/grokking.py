@@ -15,7 +15,7 @@ from gramian.core import threads
 from gramian.datasets import modular_arithmetic
 from gramian.experiments import Claim, Null, Result, at_least, experiment, negative, positive
 from gramian.experiments.e_gram.classifiers import accuracy
-from gramian.experiments.e_gram.grokking_curves import GENERALISED, MEMORISED, compare_decays, first, smooth
+from gramian.experiments.e_gram.grokking_curves import GENERALISED, compare_decays, curves_of, smooth
 from gramian.experiments.e_gram.small_nets import layer_inputs, perceptron, short
 from gramian.nets import target_linearity
 from gramian.report import style
@@ -82,15 +82,13 @@ def train(spec: ModularTraining, seed: int) -> GrokkingCourse:
 
 def summary(course: GrokkingCourse) -> dict[str, float]:
     """Return the numbers of a course between memorisation (training 99 %) and grokking (test 90 %, or the end)."""
-    train, test = np.asarray(course.train), np.asarray(course.test)
-    second, last = (smooth(np.asarray(course.linearity)[:, layer]) for layer in (-2, -1))
-    gap, error = last - second, smooth(train - test)
-    start, end = first(train, MEMORISED), first(test, GENERALISED)
+    curves = curves_of(vars(course))
+    second, last, gap, start, end = curves.second, curves.last, curves.gap, curves.start, curves.end
     fifth = len(last) // 5
     late, before = last[-fifth:].mean(), last[-2 * fifth : -fifth].mean()
     between = slice(start, end + 1)
     found = {
-        "test": float(test[-fifth:].mean()),
+        "test": float(np.mean(course.test[-fifth:])),
         "delay": float(course.epochs[end] - course.epochs[start]),
         "grokked": float(course.epochs[end]),
         "rise/last": float(last[end] - last[start]),
@@ -99,7 +97,7 @@ def summary(course: GrokkingCourse) -> dict[str, float]:
         "late": float(abs(late - before) / (last.max() - last[0])),
     }
     if end > start + 1:
-        found["follow"] = float(np.corrcoef(gap[between], error[between])[0, 1])
+        found["follow"] = float(np.corrcoef(gap[between], curves.error[between])[0, 1])
     return found
 
 

@@ -38,10 +38,15 @@ def first(values: Float[np.ndarray, " t"], least: float) -> int:
 
 @dataclass(frozen=True)
 class GrokkingCurves:
-    """Smoothed curves of a record, and the first measurements after memorisation and at both ends of grokking."""
+    """Smoothed curves: TL of layer 2 and of the last one, their gap, and the generalisation error.
+
+    ``start``, ``onset`` and ``end`` are the places of the first measurements after memorisation and at both ends of
+    grokking.
+    """
 
     second: Float[np.ndarray, " t"]
     last: Float[np.ndarray, " t"]
+    gap: Float[np.ndarray, " t"]
     error: Float[np.ndarray, " t"]
     epochs: Sequence[int]
     start: int
@@ -50,15 +55,16 @@ class GrokkingCurves:
     generalised: bool
 
 
-def curves_of(record: Mapping[str, Any]) -> GrokkingCurves:
-    """Return the curves of a record's arrays, smoothed as in :func:`summary`."""
-    arrays = record["arrays"]
-    train, test, linearity = (np.asarray(arrays[key]) for key in ("train", "test", "linearity"))
+def curves_of(course: Mapping[str, Any]) -> GrokkingCurves:
+    """Return the smoothed curves of a course: epochs, accuracies of training and test rows, and TL by layer."""
+    train, test, linearity = (np.asarray(course[key]) for key in ("train", "test", "linearity"))
+    second, last = (smooth(linearity[:, layer]) for layer in (-2, -1))
     return GrokkingCurves(
-        smooth(linearity[:, -2]),
-        smooth(linearity[:, -1]),
+        second,
+        last,
+        last - second,
         smooth(train - test),
-        arrays["epochs"],
+        course["epochs"],
         first(train, MEMORISED),
         first(test, _ONSET),
         first(test, GENERALISED),
@@ -86,7 +92,7 @@ def following(curves: GrokkingCurves) -> float | None:
     None for fewer than six points.
     """
     between = slice(curves.start, curves.end + 1)
-    gap, error = (curves.last - curves.second)[between], curves.error[between]
+    gap, error = curves.gap[between], curves.error[between]
     if len(gap) < _FEWEST or gap.std() == 0 or error.std() == 0:
         return None
     return float(np.corrcoef(gap, error)[0, 1])
@@ -100,10 +106,10 @@ def compare_decays(records: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     :func:`following`.
     """
     numbers = {key: value for record in records for key, value in record["numbers"].items()}
-    by_decay = {record["spec"]["decay"]: curves_of(record) for record in records}
+    by_decay = {record["spec"]["decay"]: curves_of(record["arrays"]) for record in records}
     found = {}
     for decay, curves in by_decay.items():
-        gap = curves.last - curves.second
+        gap = curves.gap
         found[f"widens/{decay:g}"] = float(gap[-(len(gap) // 5) :].mean() - gap[curves.end])
         correlation = following(curves)
         if correlation is not None:

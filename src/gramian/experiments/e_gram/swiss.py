@@ -173,7 +173,6 @@ def swiss(spec: RollTraining, seed: int) -> Result:
     least = [float(np.diff(values).min()) for values in (shown, frozen)]
     numbers = {
         "beyond frozen": shown[-1] - frozen[-1],
-        "least rise beyond frozen": least[0] - least[1],
         "start": shown[0],
         "end": shown[-1],
         "end/frozen": frozen[-1],
