@@ -26,7 +26,7 @@ def test_few_and_many_training_rows_have_the_same_validation_and_test_rows(monke
             seen.append(rows[:, 0].tolist())
             return torch.zeros(len(rows), 2)
 
-    monkeypatch.setattr(fig4_why, "rfm_rounds", lambda X, Y, ridge, rounds: [Machine()])
+    monkeypatch.setattr(fig4_why, "learn", lambda X, Y, ridge, rounds: [Machine()])
     X = torch.arange(100.0)[:, None]
     for n in (20, 60):
         fig4_why.errors(X, (X[:, 0] % 2).long(), n, 60)

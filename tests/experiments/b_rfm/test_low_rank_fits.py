@@ -1,33 +1,15 @@
-"""Fits of kernel machines and networks for targets of low rank."""
+"""Networks for targets of low rank."""
 
 import pytest
 import torch
 
 from gramian.experiments.b_rfm import low_rank_fits as f
 from gramian.experiments.stacked import Descent
-from gramian.kernels import as_metric
 
 
 def rows(n=30, d=3, seed=0):
     X = torch.randn(n, d, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
     return X, (X[:, 0] * X[:, 1])[:, None]
-
-
-def test_a_fit_with_a_metric_is_a_fit_to_transformed_rows():
-    X, Y = rows()
-    F = torch.randn(3, 3, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
-    new = rows(5, seed=2)[0]
-    ours = f.fit(f.LAPLACE, X, Y, 1e-3, as_metric(F @ F.mT)).predict(new)
-    K = torch.exp(-torch.cdist(X @ F, X @ F) / 10) + 1e-3 * torch.eye(30, dtype=torch.float64)
-    naive = torch.exp(-torch.cdist(new @ F, X @ F) / 10) @ torch.linalg.solve(K, Y)
-    torch.testing.assert_close(ours, naive)
-
-
-def test_the_metric_of_a_round_is_the_mean_gradient_outer_product_of_the_round_before():
-    X, Y = rows()
-    first, second = f.rfm_rounds(X, Y, 1e-2, 1)
-    G = first.gradient(X)[:, 0]
-    torch.testing.assert_close(second.matrix(), G.mT @ G / len(G))
 
 
 def test_a_network_is_trained_from_a_small_first_layer():

@@ -4,7 +4,8 @@ import pytest
 import torch
 
 from gramian.core import pearson
-from gramian.experiments.b_rfm.picture_models import NetworkTraining, bias_free, learn, train_network
+from gramian.experiments.b_rfm.machines import learn
+from gramian.experiments.b_rfm.picture_models import NetworkTraining, bias_free, train_network
 from gramian.experiments.b_rfm.shared_features import PairTasks, on_sphere
 from gramian.experiments.b_rfm.shared_features_why import LongerPair, longer_pair
 from gramian.features import Agop

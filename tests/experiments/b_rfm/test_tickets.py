@@ -3,7 +3,8 @@
 import pytest
 import torch
 
-from gramian.experiments.b_rfm.picture_models import predictor, refit_accuracy, ridge_fit, scores
+from gramian.experiments.b_rfm.machines import ridge_fit
+from gramian.experiments.b_rfm.picture_models import predictor, refit_accuracy, scores
 from gramian.experiments.b_rfm.shared_features import RIDGE
 from gramian.experiments.b_rfm.tickets import Ticket, gains, ticket_rows
 

@@ -2,8 +2,8 @@
 
 import torch
 
+from gramian.experiments.b_rfm.machines import learn
 from gramian.experiments.b_rfm.picture_data import tensors, two_classes
-from gramian.experiments.b_rfm.picture_models import learn
 from gramian.experiments.b_rfm.tickets_why import MarkSizes, mark_sizes
 
 

@@ -15,7 +15,8 @@ from torch import Tensor
 
 from gramian.core import threads
 from gramian.experiments import Claim, Null, Result, experiment, number, positive
-from gramian.experiments.b_rfm.low_rank_fits import LAPLACE, first_gram, fit, network, r2, share
+from gramian.experiments.b_rfm.low_rank_fits import first_gram, network, r2, share
+from gramian.experiments.b_rfm.machines import ridge_fit
 from gramian.experiments.stacked import Descent
 from gramian.kernels import NTK, as_metric
 from gramian.report import style
@@ -91,16 +92,20 @@ def measure(spec: DepthSweep, seed: int) -> Result:
     numbers: dict[str, float] = {}
     diagonals = []
     with threads(1):
-        numbers["r2/laplace"] = r2(fit(LAPLACE, X, Y).predict(X_test, batch_invariant=False), Y_test)
+        numbers["r2/laplace"] = r2(ridge_fit(X, Y).predict(X_test, batch_invariant=False), Y_test)
         for depth in spec.depths:
-            numbers[f"r2/ntk/{depth}"] = r2(fit(NTK(depth), X, Y).predict(X_test, batch_invariant=False), Y_test)
+            ntk = ridge_fit(X, Y, kernel=NTK(depth))
+            numbers[f"r2/ntk/{depth}"] = r2(ntk.predict(X_test, batch_invariant=False), Y_test)
             hidden = (spec.width,) * depth
             for prefix, batch in (("full/", None), ("", spec.batch)):
                 rule = Descent(spec.rate)
                 stack = network(X, Y, hidden, rule, epochs=spec.epochs, seed=seed, first_std=1e-3, batch=batch)
                 gram = first_gram(stack)
                 M = as_metric(gram)
-                machines = {"ntk+w": fit(NTK(depth), X, Y, metric=M), "laplace+w": fit(LAPLACE, X, Y, metric=M)}
+                machines = {
+                    "ntk+w": ridge_fit(X, Y, kernel=NTK(depth), metric=M),
+                    "laplace+w": ridge_fit(X, Y, metric=M),
+                }
                 numbers[f"{prefix}r2/nn/{depth}"] = r2(stack.outputs(X_test.float())[0], Y_test)
                 numbers[f"{prefix}train/{depth}"] = r2(stack.outputs(X.float())[0], Y)
                 numbers[f"{prefix}share/{depth}"] = share(gram, relevant)

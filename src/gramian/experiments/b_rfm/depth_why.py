@@ -12,7 +12,8 @@ from matplotlib.figure import Figure
 from gramian.core import threads
 from gramian.experiments import Result, experiment, positive
 from gramian.experiments.b_rfm.depth import DepthSweep, depth_rows
-from gramian.experiments.b_rfm.low_rank_fits import LAPLACE, first_gram, fit, network, r2, share
+from gramian.experiments.b_rfm.low_rank_fits import first_gram, network, r2, share
+from gramian.experiments.b_rfm.machines import ridge_fit
 from gramian.experiments.stacked import Descent, Stack
 from gramian.kernels import as_metric
 from gramian.report import style
@@ -84,7 +85,7 @@ def along_training(spec: AlongTraining, seed: int) -> Result:
 
     def watch(epoch: int, stack: Stack) -> None:
         gram = first_gram(stack)
-        machine = fit(LAPLACE, X, Y, metric=as_metric(gram))
+        machine = ridge_fit(X, Y, metric=as_metric(gram))
         numbers[f"nn/{epoch}"] = r2(stack.outputs(X_test.float())[0], Y_test)
         numbers[f"train/{epoch}"] = r2(stack.outputs(X.float())[0], Y)
         numbers[f"laplace+w/{epoch}"] = r2(machine.predict(X_test, batch_invariant=False), Y_test)

@@ -15,7 +15,7 @@ from torch import Tensor
 from gramian.core import threads
 from gramian.datasets import uci
 from gramian.experiments import Result, experiment, positive
-from gramian.experiments.b_rfm.low_rank_fits import rfm_rounds
+from gramian.experiments.b_rfm.machines import learn
 from gramian.experiments.uci_sets import LARGE_SETS
 from gramian.report import style
 
@@ -45,7 +45,7 @@ def errors(X: Tensor, labels: Tensor, n: int, largest: int) -> dict[str, float]:
     rows, valid, test = slice(0, n), slice(len(X) - m - v, len(X) - m), slice(len(X) - m, len(X))
     found = []
     for ridge in _RIDGES:
-        for index, machine in enumerate(rfm_rounds(X[rows], Y[rows], ridge, _ROUNDS)):
+        for index, machine in enumerate(learn(X[rows], Y[rows], ridge, _ROUNDS)):
             wrong = [
                 float((machine.predict(X[part], batch_invariant=False).argmax(1) != labels[part]).double().mean())
                 for part in (valid, test)

@@ -14,11 +14,11 @@ from sklearn.preprocessing import QuantileTransformer, StandardScaler
 from torch import Tensor
 
 from gramian.datasets import covertype, diamonds, grinsztajn
-from gramian.experiments.b_rfm.low_rank_fits import AGOP, r2
-from gramian.kernels import Identity, KernelOperator, Laplace, Metric
+from gramian.experiments.b_rfm.low_rank_fits import r2
+from gramian.experiments.b_rfm.machines import learn
+from gramian.kernels import Laplace
 from gramian.rfm import KernelMachine
-from gramian.rfm.training.rounds import metric_of
-from gramian.solvers import Direct, RidgeSystem, Workspace
+from gramian.solvers import Workspace
 
 BANDWIDTHS = (10.0, 20.0)
 RIDGES = (1e-2, 1e-3)
@@ -136,17 +136,10 @@ def search(task: TabularTask, most: int, n_rounds: int, seed: int, *, normal_sco
     found: list[tuple[float, float, int, float, float]] = []
     for bandwidth in BANDWIDTHS:
         for ridge in RIDGES:
-            metric: Metric | None = Identity(X[0].shape[1])
-            for index in range(n_rounds + 1):
-                if metric is None:
-                    break
-                system = RidgeSystem(KernelOperator(Laplace(bandwidth), X[0], metric), Y, ridge)
-                solution = Direct().solve(system, workspace=workspace)
-                machine = KernelMachine(solution.operator, solution.coef)
+            machines = learn(X[0], Y, ridge, n_rounds, kernel=Laplace(bandwidth), workspace=workspace)
+            for index, machine in enumerate(machines):
                 valid, test = (score(machine, X[i], y[i], task.regression) for i in (1, 2))
                 found.append((valid, test, index, bandwidth, ridge))
-                if index < n_rounds:
-                    metric = metric_of(AGOP(machine, torch.Generator().manual_seed(0)))
     best = max(found, key=itemgetter(0))
     plain = max((entry for entry in found if entry[2] == 0), key=itemgetter(0))
     return Search(best[1], plain[1], best[2], best[3], best[4])

@@ -14,11 +14,11 @@ from torch import Tensor, nn
 from gramian.core import threads
 from gramian.datasets import mark_class, marked_pixels
 from gramian.datasets.composed import STAR, WHITE, YELLOW
+from gramian.experiments.b_rfm.machines import learn
 from gramian.experiments.b_rfm.picture_data import tensors, two_classes
 from gramian.experiments.b_rfm.picture_models import (
     NetworkTraining,
     gram_diagonal,
-    learn,
     predictor,
     scores,
     share_on,

@@ -14,16 +14,8 @@ from torch import Tensor
 from gramian.core import cosine, threads
 from gramian.datasets import hermite_index, low_rank_product
 from gramian.experiments import Claim, Null, Result, at_least, experiment, number, positive
-from gramian.experiments.b_rfm.low_rank_fits import (
-    first_gram,
-    fit,
-    hermite_network,
-    r2,
-    rfm_rounds,
-    share,
-    sign_network,
-    split_rows,
-)
+from gramian.experiments.b_rfm.low_rank_fits import first_gram, hermite_network, r2, share, sign_network, split_rows
+from gramian.experiments.b_rfm.machines import learn, ridge_fit
 from gramian.kernels import NTK
 from gramian.report import style
 
@@ -67,8 +59,8 @@ def _kernels(
     X: Tensor, Y: Tensor, tests: Sequence[tuple[Tensor, Tensor]], n_rounds: int
 ) -> tuple[list[dict[str, float]], Tensor]:
     """Return R² of RFM, Laplace kernel and NTK without a ridge, for each set of test rows, and the last M."""
-    laplace, *_, rfm = rfm_rounds(X, Y, 0.0, n_rounds)
-    machines = {"rfm": rfm, "laplace": laplace, "ntk": fit(NTK(1), X, Y)}
+    laplace, *_, rfm = learn(X, Y, 0.0, n_rounds)
+    machines = {"rfm": rfm, "laplace": laplace, "ntk": ridge_fit(X, Y, kernel=NTK(1))}
     scores = [
         {name: r2(machine.predict(X_test, batch_invariant=False), Y_test) for name, machine in machines.items()}
         for X_test, Y_test in tests

@@ -1,8 +1,8 @@
-"""Kernel machines and networks that the experiments on targets of low rank fit."""
+"""Networks that the experiments on targets of low rank fit, and scores of fits."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 
 import torch
 from jaxtyping import Float
@@ -11,50 +11,6 @@ from torch import Tensor
 from gramian.datasets import Dataset
 from gramian.experiments.stacked import Adam, Descent, Stack
 from gramian.experiments.stacked import train as train_stack
-from gramian.features import Agop, Update
-from gramian.kernels import Identity, Kernel, KernelOperator, Laplace, Metric
-from gramian.rfm import KernelMachine
-from gramian.rfm.training.rounds import metric_of
-from gramian.solvers import Direct, RidgeSystem
-
-LAPLACE = Laplace(10.0)
-"""The kernel of all machines of paper B, pictures included; ``k(x, z) = exp(−‖x − z‖/10)``."""
-AGOP = Agop(scale=None)
-"""The update of paper B: the mean gradient outer product, not rescaled."""
-
-
-def fit(
-    kernel: Kernel, X: Float[Tensor, "n d"], Y: Float[Tensor, "n c"], ridge: float = 0.0, metric: Metric | None = None
-) -> KernelMachine:
-    """Fit kernel ridge regression, ``(K + λI)α = Y``; without a metric M = I.
-
-    >>> X = torch.tensor([[0.0], [1.0]], dtype=torch.float64)
-    >>> fit(LAPLACE, X, X).predict(X).flatten().round(decimals=6).tolist()
-    [0.0, 1.0]
-    """
-    metric = Identity(X.shape[1]) if metric is None else metric
-    solution = Direct().solve(RidgeSystem(KernelOperator(kernel, X, metric), Y, ridge))
-    return KernelMachine(solution.operator, solution.coef)
-
-
-def rfm_rounds(
-    X: Float[Tensor, "n d"], Y: Float[Tensor, "n c"], ridge: float, n_rounds: int, update: Update = AGOP
-) -> Iterator[KernelMachine]:
-    """Yield the machines of rounds 0 … ``n_rounds`` of a recursive feature machine with the Laplace kernel.
-
-    >>> X = torch.eye(3, dtype=torch.float64)
-    >>> len(list(rfm_rounds(X, X[:, :1], 1e-3, 2)))
-    3
-    """
-    metric: Metric | None = Identity(X.shape[1])
-    rng = torch.Generator().manual_seed(0)
-    for index in range(n_rounds + 1):
-        if metric is None:
-            return
-        machine = fit(LAPLACE, X, Y, ridge, metric)
-        yield machine
-        if index < n_rounds:
-            metric = metric_of(update(machine, rng))
 
 
 def split_rows(data: Dataset, n: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:

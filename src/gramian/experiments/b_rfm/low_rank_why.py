@@ -12,15 +12,8 @@ from matplotlib.figure import Figure
 from gramian.core import threads
 from gramian.datasets import hermite_index, low_rank_product
 from gramian.experiments import Null, Result, at_least, at_most, experiment, positive
-from gramian.experiments.b_rfm.low_rank_fits import (
-    first_gram,
-    fit,
-    hermite_network,
-    r2,
-    share,
-    sign_network,
-    split_rows,
-)
+from gramian.experiments.b_rfm.low_rank_fits import first_gram, hermite_network, r2, share, sign_network, split_rows
+from gramian.experiments.b_rfm.machines import ridge_fit
 from gramian.kernels import NTK
 from gramian.report import style
 
@@ -108,7 +101,7 @@ def more_rows(spec: NoisyRows, seed: int) -> Result:
     X, Y, X_test, Y_test = split_rows(low_rank_product(spec.n + spec.test, spec.d, spec.noise, seed), spec.n)
     with threads(1):
         stack = sign_network(X, Y, spec.width, spec.epochs, seed)
-        ntk = r2(fit(NTK(1), X, Y).predict(X_test, batch_invariant=False), Y_test)
+        ntk = r2(ridge_fit(X, Y, kernel=NTK(1)).predict(X_test, batch_invariant=False), Y_test)
         found = {
             "share": share(first_gram(stack), 2),
             "train": r2(stack.outputs(X.float())[0], Y),

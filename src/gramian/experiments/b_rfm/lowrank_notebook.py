@@ -11,7 +11,8 @@ from matplotlib.figure import Figure
 from gramian.core import threads
 from gramian.datasets import gated_product
 from gramian.experiments import Null, Result, between, experiment
-from gramian.experiments.b_rfm.low_rank_fits import rfm_rounds, split_rows
+from gramian.experiments.b_rfm.low_rank_fits import split_rows
+from gramian.experiments.b_rfm.machines import learn
 from gramian.report import style
 
 
@@ -82,7 +83,7 @@ def notebook(spec: GatedNotebook, seed: int) -> Result:
     X, Y, X_test, Y_test = split_rows(gated_product(2 * spec.n, spec.d, 0.5, seed), spec.n)
     numbers = {}
     with threads(1):
-        for t, machine in enumerate(rfm_rounds(X, Y, spec.ridge, spec.rounds)):
+        for t, machine in enumerate(learn(X, Y, spec.ridge, spec.rounds)):
             error = machine.predict(X_test, batch_invariant=False) - Y_test
             numbers[f"round/{t}"] = float(error.square().mean())
     return Result(numbers)

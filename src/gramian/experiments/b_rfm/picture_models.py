@@ -1,13 +1,13 @@
-"""Models of paper B's pictures: ReLU networks without biases, and rounds of a kernel machine with unscaled AGOP.
+"""Networks of paper B's pictures, ReLU layers without biases, and the accuracies of networks and kernel machines.
 
-As in the authors' published code, networks have no biases and torch's initialisation, M is the plain average of
-gradient outer products, and targets are one-hot rows that are not centred.
+As in the authors' published code, networks have torch's initialisation, and targets are one-hot rows that are not
+centred.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -15,12 +15,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from gramian.core import resolve_memory
-from gramian.experiments.b_rfm.low_rank_fits import LAPLACE
-from gramian.features import Agop, Update
-from gramian.kernels import Kernel, KernelOperator, Metric
-from gramian.rfm import Candidate, FixedParams, KernelMachine, Rows, rounds
-from gramian.solvers import Direct, RidgeSystem
+from gramian.experiments.b_rfm.machines import ridge_fit
+from gramian.rfm import KernelMachine
 
 
 @dataclass(frozen=True)
@@ -106,45 +102,6 @@ def first_weight(model: nn.Sequential) -> Float[Tensor, "k d"]:
 def gram_diagonal(model: nn.Sequential) -> Float[Tensor, " d"]:
     """The diagonal of ``W₁ᵀW₁``: the squared norm of each pixel's weights."""
     return first_weight(model).double().square().sum(0)
-
-
-def learn(
-    X: Float[Tensor, "n d"],
-    Y: Float[Tensor, "n c"],
-    ridge: float,
-    n_rounds: int,
-    update: Update | None = None,
-    kernel: Kernel = LAPLACE,
-) -> Iterator[KernelMachine]:
-    """Yield the kernel machines of rounds 0 … ``n_rounds``; round 0 has ``M = I``. The ridge is λ in ``K + λI``.
-
-    >>> X = torch.eye(4, dtype=torch.float64)
-    >>> machines = list(learn(X, X[:, :2], 1e-3, 1))
-    >>> len(machines), machines[1].metric.diagonal().shape
-    (2, torch.Size([4]))
-    """
-    update = Agop(scale=None) if update is None else update
-    candidate = Candidate(kernel, update, Direct(), Direct(), n_rounds, resolve_memory(None, X.device), seed=0)
-    for _, machine in rounds(candidate, Rows(X, Y), FixedParams(ridge)):
-        yield machine
-
-
-def ridge_fit(
-    X: Float[Tensor, "n d"],
-    Y: Float[Tensor, "n c"],
-    ridge: float,
-    kernel: Kernel = LAPLACE,
-    metric: Metric | None = None,
-) -> KernelMachine:
-    """Kernel ridge regression with a given feature matrix.
-
-    >>> X = torch.eye(3, dtype=torch.float64)
-    >>> bool(torch.allclose(ridge_fit(X, X, 1e-9).predict(X), X, atol=1e-6))
-    True
-    """
-    operator = KernelOperator(kernel, X, metric) if metric is not None else KernelOperator(kernel, X)
-    solution = Direct().solve(RidgeSystem(operator, Y, ridge))
-    return KernelMachine(solution.operator, solution.coef)
 
 
 def accuracy_of(outputs: Float[Tensor, "n c"], labels: Int[Tensor, " n"]) -> float:

@@ -15,11 +15,11 @@ from torch import Tensor
 
 from gramian.core import pearson, psd_eigh, threads
 from gramian.datasets import unit_rows
+from gramian.experiments.b_rfm.machines import learn
 from gramian.experiments.b_rfm.picture_data import read, tensors, two_classes
 from gramian.experiments.b_rfm.picture_models import (
     NetworkTraining,
     gram,
-    learn,
     predictor,
     refit_accuracy,
     scores,

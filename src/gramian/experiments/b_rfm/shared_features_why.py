@@ -12,7 +12,8 @@ from matplotlib.figure import Figure
 from torch import nn
 
 from gramian.core import pearson, threads
-from gramian.experiments.b_rfm.picture_models import NetworkTraining, first_weight, learn, train_network
+from gramian.experiments.b_rfm.machines import learn
+from gramian.experiments.b_rfm.picture_models import NetworkTraining, first_weight, train_network
 from gramian.experiments.b_rfm.shared_features import RIDGE, SMALL_NETWORK, PairTasks, on_sphere
 from gramian.experiments.claims import Null, at_least, positive
 from gramian.experiments.registry import Result, experiment

@@ -14,11 +14,11 @@ from torch import Tensor, nn
 
 from gramian.core import pearson, threads
 from gramian.datasets import pair_by_class, resized
+from gramian.experiments.b_rfm.machines import learn
 from gramian.experiments.b_rfm.picture_data import read, tensors
 from gramian.experiments.b_rfm.picture_models import (
     NetworkTraining,
     gram_diagonal,
-    learn,
     predictor,
     scores,
     share_on,

@@ -14,13 +14,12 @@ from torch import Tensor
 
 from gramian.core import threads
 from gramian.datasets import resized, street_numbers
+from gramian.experiments.b_rfm.machines import learn, ridge_fit
 from gramian.experiments.b_rfm.picture_data import read, tensors
 from gramian.experiments.b_rfm.picture_models import (
     NetworkTraining,
     gram_diagonal,
-    learn,
     predictor,
-    ridge_fit,
     scores,
     share_on,
     shown,

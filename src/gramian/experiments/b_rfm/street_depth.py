@@ -13,12 +13,12 @@ from matplotlib.figure import Figure
 from torch import Tensor, nn
 
 from gramian.core import pearson, threads
+from gramian.experiments.b_rfm.machines import ridge_fit
 from gramian.experiments.b_rfm.picture_models import (
     NetworkTraining,
     gram,
     gram_diagonal,
     predictor,
-    ridge_fit,
     scores,
     share_on,
     shown,
@@ -43,7 +43,7 @@ from gramian.experiments.registry import Result, experiment
 from gramian.kernels import NTK, as_metric
 from gramian.report import style
 
-_CONSTANT = 0.2
+CONSTANT = 0.2
 """Accuracy that a constant does not exceed: that of the most frequent of ten digits, on SVHN too."""
 BY_DEPTH = StreetTask("mnist", 1500, 1000, 16, 5, 20_000, (1, 2, 3, 4), NetworkTraining(2, 128, "sgd", 1.0, 100, 200))
 
@@ -130,7 +130,7 @@ def comparisons(records: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     """Return the gain from depth of networks that have learned, and the lead of the NTK on features by depth."""
     found = beyond_both(records)
     for spec, numbers in ((record["spec"], record["numbers"]) for record in records):
-        learned = all(numbers[f"nn/{depth}"] > _CONSTANT for depth in spec["depths"])
+        learned = all(numbers[f"nn/{depth}"] > CONSTANT for depth in spec["depths"])
         found["depth/nn/learned"] = numbers["depth/nn"] if learned else math.inf
     return found
 

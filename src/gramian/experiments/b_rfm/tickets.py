@@ -14,8 +14,9 @@ from torch import Tensor
 from gramian.core import threads
 from gramian.datasets import unit_rows
 from gramian.experiments.b_rfm.grokking import Marked, marked_rows
+from gramian.experiments.b_rfm.machines import learn
 from gramian.experiments.b_rfm.picture_data import tensors, two_classes
-from gramian.experiments.b_rfm.picture_models import learn, predictor, refit_accuracy, scores
+from gramian.experiments.b_rfm.picture_models import predictor, refit_accuracy, scores
 from gramian.experiments.b_rfm.shared_features import NAMES, RIDGE, STAND_IN, THRESHOLD
 from gramian.experiments.claims import Claim, Null, at_least, at_most, positive, unavailable
 from gramian.experiments.registry import Result, experiment

@@ -14,8 +14,8 @@ from gramian.core import threads
 from gramian.datasets import mark_class
 from gramian.datasets.composed import WHITE
 from gramian.experiments.b_rfm.grokking import PLANE, TRUCK
+from gramian.experiments.b_rfm.machines import learn
 from gramian.experiments.b_rfm.picture_data import tensors, two_classes
-from gramian.experiments.b_rfm.picture_models import learn
 from gramian.experiments.b_rfm.shared_features import RIDGE, THRESHOLD
 from gramian.experiments.claims import Null, at_least, between
 from gramian.experiments.registry import Result, experiment
