@@ -11,7 +11,7 @@ import torch
 from matplotlib.figure import Figure
 
 from gramian.experiments import Claim, Null, Result, at_least, between, experiment, number, positive
-from gramian.experiments.e_gram.classifiers import accuracy, layer_linearity, train_classifier
+from gramian.experiments.e_gram.classifiers import accuracy, layer_linearity, train_classifier, training_seconds
 from gramian.experiments.e_gram.image_rows import NAMES, ImageData, image_rows
 from gramian.experiments.e_gram.small_nets import perceptron
 from gramian.experiments.e_gram.trends import fits_better, kendall, measured_epochs, straightness
@@ -265,11 +265,8 @@ def draw_courses(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
 
 
 def estimate_seconds(spec: LinearityCourse) -> float:
-    """Estimate the duration of a course from its floating-point operations, and 0.1 s for each measurement of 5,000."""
-    rows = spec.data.rows or 50_000
-    pixels = 3072 / spec.data.pool**2
-    weights = pixels * spec.width + (spec.hidden - 1) * spec.width**2
-    return 6 * weights * rows * spec.epochs / 3e10 + spec.points * rows / 5e4
+    """Estimate the duration of a course."""
+    return training_seconds(spec.data, spec.hidden, spec.width, spec.epochs, spec.points)
 
 
 def _specs(rows: int, small: dict[str, Any], **paper: Any) -> dict[str, tuple[LinearityCourse, ...]]:

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from gramian.experiments import Null, Result, at_least, at_most, experiment, negative, positive
-from gramian.experiments.e_gram.classifiers import accuracy, layer_linearity, train_classifier
+from gramian.experiments.e_gram.classifiers import accuracy, layer_linearity, train_classifier, training_seconds
 from gramian.experiments.e_gram.image_rows import ImageData, image_rows
 from gramian.experiments.e_gram.small_nets import perceptron
 from gramian.experiments.e_gram.trends import kendall, measured_epochs
@@ -138,9 +138,7 @@ def _draw(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
 
 
 def _cost(spec: RandomLabels) -> float:
-    rows = spec.data.rows or 50_000
-    weights = 3072 / spec.data.pool**2 * spec.width + (spec.hidden - 1) * spec.width**2
-    return 6 * weights * rows * spec.epochs / 3e10 + spec.points * rows / 5e4
+    return training_seconds(spec.data, spec.hidden, spec.width, spec.epochs, spec.points)
 
 
 def _specs(data: ImageData, shares: Sequence[float] = SHARES, **more: Any) -> tuple[RandomLabels, ...]:

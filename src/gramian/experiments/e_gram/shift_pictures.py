@@ -210,13 +210,12 @@ def shift_pictures(spec: PixelTraining, seed: int) -> Result:
         gram = W.square().sum(0).double()
         change = gram - initial.square().sum(0).double()
         agop = agop_diagonal(model, data.X[used]).double()
-        accuracy = float((model(data.X_test).argmax(1) == data.y_test).double().mean())
     numbers = {
         "vcs": pearson(shift, gram),
         "agop": pearson(agop, gram),
         "change": pearson(shift, change),
         "agop/change": pearson(agop, change),
-        "accuracy": accuracy,
+        "accuracy": accuracy(model, data.X_test, data.y_test),
         "moved": float((W - initial).norm() / initial.norm()),
     }
     numbers["vcs - agop"] = numbers["vcs"] - numbers["agop"]
