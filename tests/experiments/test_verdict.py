@@ -213,6 +213,20 @@ def test_pooled_seeds_count_once_at_the_largest_scale():
     assert (end.ours.values, end.outcome) == ((0.5,), "close")
 
 
+def test_seeds_that_are_not_comparable_are_kept_and_not_compared():
+    claims = (between("x", 0.0, 1.0, "law", null=FAR), between("all", 0.0, 1.0, "law", null=FAR, pooled=True))
+    small = [made(seed, x=float(seed), all=float(seed)) for seed in range(3)] + [made(3, error="bad luck")]
+    experiment = toy(
+        claims=claims, comparable=lambda records: {r["seed"] for r in records if r["numbers"]["x"] < 2} | {7}
+    )
+    found = findings(experiment, Shelf(small=small))
+    assert [verdict.ours.values for verdict in found.best] == [(0.0, 1.0), (0.0, 1.0)]
+    assert [record["seed"] for record in found.records["small"]] == [0, 1, 2, 3]
+    assert found.set_aside == {"small": [2]}
+    nobody = findings(toy(claims=claims, comparable=lambda records: ()), Shelf(small=small))
+    assert {verdict.outcome for verdict in nobody.best} == {"not run"}
+
+
 def test_numbers_of_a_column_are_judged_together():
     claims = (
         between("distance", 0.0, 0.1, "law", null=FAR),

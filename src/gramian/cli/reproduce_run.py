@@ -24,7 +24,7 @@ from gramian.experiments.counts import count_rows, single_verdicts
 from gramian.experiments.formatting import format_estimate, format_paper_value
 from gramian.experiments.page import write_page
 from gramian.experiments.registry import Experiment
-from gramian.experiments.shown import other_numbers, shown, small_run_note
+from gramian.experiments.shown import other_numbers, set_aside_note, shown, small_run_note
 from gramian.experiments.store import ExperimentStore
 from gramian.experiments.verdict import (
     ANOTHER_SETTING,
@@ -211,6 +211,8 @@ def _table(found: Findings) -> Table:
         table.add_row(Text(key), "", format_estimate(ours), Text("measured; the paper has no such number", style="dim"))
     if len(others) > _OTHERS:
         table.add_row(Text(f"{len(others) - _OTHERS} more", style="dim"), "", "", Text("on the page", style="dim"))
+    for scale in found.set_aside:
+        table.add_row(Text(set_aside_note(found, scale), style="dim"))
     reasons = Counter(verdict.why for verdict in found.best if verdict.outcome == NOT_RUN)
     for why, n in reasons.items():
         table.add_row(Text(f"{n:,} of the paper", style="dim"), "", "", Text(f"{NOT_RUN}: {why}", style="dim"))

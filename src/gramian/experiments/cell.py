@@ -86,14 +86,15 @@ def cells(experiment: Experiment, scale: str, seeds: int | None = None) -> list[
     experiment : Experiment
     scale : str
     seeds : int, optional
-        Number of seeds; the experiment's own number by default.
+        Number of seeds, 0, 1, …; the experiment's own seeds by default.
     """
-    counts = [experiment.declared_seeds(spec, scale) if seeds is None else seeds for spec in experiment.specs[scale]]
+    specs = experiment.specs[scale]
+    wanted = [experiment.declared_seeds(spec, scale) if seeds is None else range(seeds) for spec in specs]
     return [
         ExperimentCell(experiment, spec, seed)
-        for seed in range(max(counts, default=0))
-        for spec, count in zip(experiment.specs[scale], counts, strict=True)
-        if seed < count
+        for seed in sorted(set().union(*wanted))
+        for spec, chosen in zip(specs, wanted, strict=True)
+        if seed in chosen
     ]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -60,13 +60,16 @@ class Experiment:
         ``derive(records) -> numbers`` computes further numbers from the finished records of one seed at one scale, such
         as differences between specs; it needs no new run.
     seeds_of : callable or None
-        ``seeds_of(spec, n) -> int`` returns the number of seeds of a spec that has another number than the scale's n.
+        ``seeds_of(spec, n) -> seeds`` returns the seeds of a spec whose seeds are not 0, …, n − 1 for the scale's n.
     cost : callable or None
         ``cost(spec) -> seconds`` estimates the duration of a cell on one core where no record has it.
     repeats : callable or None
         ``repeats(records) -> lists`` puts each of our seeds in the place of the paper's: for the key of a claim, one
         number per seed, that of the other seeds compared with it; infinite where they diverge and it does not. If more
         than 5 % of them lie outside the claim's band and slack, the claim is *not decidable*.
+    comparable : callable or None
+        ``comparable(records) -> seeds`` returns the seeds of a scale's finished records whose random draws can be the
+        paper's, by what the paper prints about its own. The others are stored and drawn, and not compared with claims.
     """
 
     id: str
@@ -80,14 +83,15 @@ class Experiment:
     notes: Path | None = None
     version: int = 1
     derive: Callable[[Sequence[Mapping[str, Any]]], Mapping[str, float]] | None = None
-    seeds_of: Callable[[Any, int], int] | None = None
+    seeds_of: Callable[[Any, int], Sequence[int]] | None = None
     cost: Callable[[Any], float] | None = None
     repeats: Callable[[Sequence[Mapping[str, Any]]], Mapping[str, Sequence[float]]] | None = None
+    comparable: Callable[[Sequence[Mapping[str, Any]]], Collection[int]] | None = None
 
-    def declared_seeds(self, spec: Any, scale: str) -> int:
-        """Return the number of seeds with which a spec runs at a scale."""
+    def declared_seeds(self, spec: Any, scale: str) -> Sequence[int]:
+        """Return the seeds with which a spec runs at a scale."""
         count = self.seeds[scale]
-        return count if self.seeds_of is None else self.seeds_of(spec, count)
+        return range(count) if self.seeds_of is None else self.seeds_of(spec, count)
 
     def read_notes(self) -> str:
         """Return the text of the notes, empty if there are none."""
@@ -108,9 +112,10 @@ def experiment(
     draw: Callable[..., None] | None = None,
     version: int = 1,
     derive: Callable[[Sequence[Mapping[str, Any]]], Mapping[str, float]] | None = None,
-    seeds_of: Callable[[Any, int], int] | None = None,
+    seeds_of: Callable[[Any, int], Sequence[int]] | None = None,
     cost: Callable[[Any], float] | None = None,
     repeats: Callable[[Sequence[Mapping[str, Any]]], Mapping[str, Sequence[float]]] | None = None,
+    comparable: Callable[[Sequence[Mapping[str, Any]]], Collection[int]] | None = None,
     setting: str = "",
     small_setting: str = "",
 ) -> Callable[[Callable[[Any, int], Result]], Callable[[Any, int], Result]]:
@@ -146,7 +151,21 @@ def experiment(
     def register(run: Callable[[Any, int], Result]) -> Callable[[Any, int], Result]:
         notes = _notes_file(run, id)
         _REGISTRY[id] = Experiment(
-            id, paper, title, run, specs, counts, stated, draw, notes, version, derive, seeds_of, cost, repeats
+            id,
+            paper,
+            title,
+            run,
+            specs,
+            counts,
+            stated,
+            draw,
+            notes,
+            version,
+            derive,
+            seeds_of,
+            cost,
+            repeats,
+            comparable,
         )
         return run
 

@@ -280,6 +280,16 @@ class Findings:
         return list(largest.values())
 
     @property
+    def set_aside(self) -> dict[str, list[int]]:
+        """Seeds that ran and are not compared with the paper's, by scale; see :attr:`Experiment.comparable`."""
+        found = {}
+        for scale, records in self.records.items():
+            kept = {record["seed"] for record in _comparable(self.experiment, records)}
+            if others := sorted({record["seed"] for record in records} - kept):
+                found[scale] = others
+        return found
+
+    @property
     def best(self) -> list[Verdict]:
         """One verdict per claim: at the largest scale that judges it, otherwise at the largest that has run.
 
@@ -313,12 +323,20 @@ def _worth(verdict: Verdict) -> int:
 
 
 def findings(experiment: Experiment, store: ExperimentStore, scales: Sequence[str] = SCALES) -> Findings:
-    """Read the records of an experiment and judge its claims."""
+    """Read the records of an experiment and judge its claims, by the seeds that are comparable with the paper's."""
     records = {scale: store.of(experiment, scale) for scale in SCALES if scale in scales}
     records = {scale: found for scale, found in records.items() if found}
-    pooled = pool(experiment, records)
-    verdicts = {scale: judge(experiment, scale, found, pooled) for scale, found in records.items()}
+    compared = {scale: _comparable(experiment, found) for scale, found in records.items()}
+    pooled = pool(experiment, compared)
+    verdicts = {scale: judge(experiment, scale, found, pooled) for scale, found in compared.items()}
     return Findings(experiment, records, verdicts)
+
+
+def _comparable(experiment: Experiment, records: Sequence[Record]) -> list[Record]:
+    if experiment.comparable is None:
+        return list(records)
+    seeds = experiment.comparable([record for record in records if not record["error"]])
+    return [record for record in records if record["error"] or record["seed"] in seeds]
 
 
 def count(verdicts: Iterable[Verdict]) -> dict[str, int]:

@@ -10,6 +10,7 @@ from gramian.experiments.c_deep_nfa.columns import (
     UNTRAINED,
     cell_name,
     column_claims,
+    comparable_targets,
     compare_columns,
     distance_key,
     distance_null,
@@ -90,6 +91,18 @@ def test_the_printed_effect_of_one_factor_does_not_pass_the_pattern(factor):
                 groups.setdefault(cell[factor], []).append(value)
             alone = [np.mean(groups[cell[factor]]) for cell in column]
             assert unexplained(alone, [*column.values()]) >= pattern_null(rank, optimiser).value - 1e-9
+
+
+@pytest.mark.parametrize(
+    ("rank", "depth", "comparable"), [(20, 2, False), (20, 4, False), (20, 5, True), (5, 4, False)]
+)
+def test_a_target_on_which_momentum_diverges_where_the_print_has_a_number_is_not_comparable(rank, depth, comparable):
+    like_print = column_of(rank, "gdm", lambda _, value: value, seed=0)
+    diverged = column_of(rank, "gdm", lambda L, value: math.nan if depth == L else value, seed=1)
+    other_optimiser = column_of(rank, "sgd", lambda L, value: math.nan, seed=2)
+    same_seed = column_of(rank, "sgd", lambda L, value: value, seed=1)
+    found = comparable_targets([like_print, diverged, other_optimiser, same_seed])
+    assert found == ({0, 1, 2} if comparable else {0, 2})
 
 
 def test_each_seed_takes_the_place_of_the_paper_s_rounded():

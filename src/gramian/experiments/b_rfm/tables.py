@@ -193,7 +193,7 @@ def _register(which: int, title: str) -> None:
             "paper": tuple(paper),
         },
         seeds={"small": 5 if which > 2 else 3, "paper": 3},
-        seeds_of=lambda spec, count: 1 if spec.rows > _MEDIUM_ROWS else count,
+        seeds_of=lambda spec, count: range(1 if spec.rows > _MEDIUM_ROWS else count),
         claims=[*_claims(which)],
         version=2 if which in (3, 5) else 1,  # labels of bank-marketing, and indicators of covertype, were read wrongly
         draw=_draw,

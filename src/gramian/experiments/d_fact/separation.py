@@ -100,11 +100,11 @@ _SETTING = (
 )
 
 
-def _seeds(spec: Fit, count: int) -> int:
+def _seeds(spec: Fit, count: int) -> range:
     """L-BFGS takes seconds and has five seeds; a million steps of Adam at the printed λ are an illustration of one."""
     if spec.method == "lbfgs":
-        return 5 if spec.starts > 1 else 1
-    return count if spec.weight_decay == _CORRECTED else 1
+        return range(5 if spec.starts > 1 else 1)
+    return range(count if spec.weight_decay == _CORRECTED else 1)
 
 
 @experiment(
