@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from gramian.experiments import papers
 from gramian.experiments.b_rfm.picture_models import NetworkTraining, scores, train_network
 from gramian.experiments.b_rfm.street import StreetTask, street_rows
 from gramian.experiments.b_rfm.street_why import LongerTraining, LowerRates, longer_training, lower_rates
@@ -29,3 +30,17 @@ def test_rates_share_start_and_batches():
     one, two = (lower_rates(LowerRates(TASK, rates), seed=1).numbers for rates in ((0.3, 1.0), (1.0, 0.3)))
     assert one == two
     assert one["best gain"] == max(one["nn/2/0.3"], one["nn/2/1"]) - max(one["nn/1/0.3"], one["nn/1/1"])
+
+
+def test_a_constant_does_not_pass_as_a_network_that_depth_does_not_help():
+    for id, field in (("b/fig11-why", "epochs"), ("b/fig11-rate-why", "rates")):
+        experiment = papers.find(id)
+        spec = experiment.specs["small"][0]
+        tried = getattr(spec, field)
+        constant = {f"nn/{depth}/{x:g}": 0.113 for depth in spec.task.depths for x in tried}
+        (claim,) = (claim for claim in experiment.claims if claim.key.endswith("/learned"))
+        record = {"spec": {"task": {"depths": spec.task.depths}, field: tried}}
+        (found,) = experiment.derive([{**record, "numbers": constant}]).values()
+        assert not claim.admits(found)
+        learned = dict.fromkeys(constant, 0.5)
+        assert claim.admits(experiment.derive([{**record, "numbers": learned}])[claim.key])

@@ -6,7 +6,7 @@ import torch
 
 from gramian.experiments.b_rfm import grinsztajn_sets as g
 from gramian.experiments.b_rfm import tables
-from gramian.experiments.b_rfm.low_rank_fits import LAPLACE, fit
+from gramian.experiments.b_rfm.machines import ridge_fit
 from gramian.experiments.b_rfm.printed_tables import table
 
 
@@ -71,7 +71,7 @@ def test_equal_validation_scores_are_not_decided_by_test_rows(monkeypatch):
 
 def test_r2_of_a_predictor_of_zero():
     """1 − Σy² / Σ(y − ȳ)² for y = 1, 3, and 0 where the targets are centred."""
-    machine = fit(LAPLACE, torch.zeros(1, 1, dtype=torch.float64), torch.zeros(1, 1, dtype=torch.float64))
+    machine = ridge_fit(torch.zeros(1, 1, dtype=torch.float64), torch.zeros(1, 1, dtype=torch.float64))
     rows = torch.ones(2, 1, dtype=torch.float64)
     assert g.score(machine, rows, np.array([1.0, 3.0]), True) == pytest.approx(-4)
     assert g.score(machine, rows, np.array([-1.0, 1.0]), True) == pytest.approx(0)
@@ -79,7 +79,7 @@ def test_r2_of_a_predictor_of_zero():
 
 
 def test_the_rank_correlation_needs_all_sets():
-    names = [name for _, name in table(2).rows if name in tables._LINEAR[2]]
+    names = [name for _, name in table(2).rows if name in tables.AT_HAND[2]]
     printed = {name: table(2).nearest(10_000, name) for name in names}
     records = [
         {"spec": {"table": 2, "name": n, "rows": 1000}, "numbers": {"score": printed[n] - 0.1}} for n in set(names)
@@ -94,7 +94,7 @@ def test_sets_that_are_not_at_hand_have_no_cells():
         claims = {claim.key: claim for claim in tables._claims(which)}
         for (rows, name), value in zip(table(which).rows, table(which).of("RFM"), strict=True):
             if not np.isnan(value):
-                assert bool(claims[f"{name}/{rows}"].missing) == (name not in tables._LINEAR[which])
+                assert bool(claims[f"{name}/{rows}"].missing) == (name not in tables.AT_HAND[which])
 
 
 def printed_scores(which):
@@ -108,7 +108,7 @@ def test_our_values_in_the_printed_column(which):
     """The printed values have their own average; 100 more make RFM the best on every set."""
     scores = printed_scores(which)
     at_hand = [
-        scores[f"{name}/{rows}"] for rows, name in table(which).rows if name in tables._LINEAR[which] and rows <= 10_000
+        scores[f"{name}/{rows}"] for rows, name in table(which).rows if name in tables.AT_HAND[which] and rows <= 10_000
     ]
     found = tables.in_printed_column(which, scores)
     assert found["average/at hand"] == pytest.approx(np.mean(at_hand))
@@ -120,19 +120,43 @@ def test_numbers_over_sets_are_means_over_medium_sets_and_need_all_of_them():
     records = [
         {
             "spec": {"table": 3, "name": name, "rows": rows},
-            "numbers": {f"{name}/{rows}": value, "score": value, "gain": float(rows)},
+            "numbers": {f"{name}/{rows}": value, "score": value, "plain": value - 1, "gain": float(rows)},
         }
         for (rows, name), value in zip(table(3).rows, table(3).of("RFM"), strict=True)
-        if name in tables._LINEAR[3]
+        if name in tables.AT_HAND[3]
     ]
     medium = [record for record in records if record["spec"]["rows"] <= 10_000]
     found = tables.compare_sets(records)
     assert len(medium) < len(records)
     assert found["mean gain"] == pytest.approx(np.mean([record["numbers"]["gain"] for record in medium]))
-    assert found == tables.compare_sets(medium)
+    assert found == tables.compare_sets(medium) | {"mean distance, large sets": 0.0}
     assert found.items() >= tables.in_printed_column(3, printed_scores(3)).items()
     assert set(tables.compare_sets(medium[1:])) == {"mean gain"}
     assert tables.compare_sets([]) == {}
+
+
+@pytest.mark.parametrize("which", [2, 3, 4, 5])
+def test_the_laplace_kernel_fails_every_printed_number_of_a_table(which):
+    """A kernel without features is at the distance 1, and the print at 0: only the second is admitted."""
+
+    def records(features):
+        printed = table(which).of("RFM").tolist()
+        numbers = [{"score": value if features else value - 0.1, "plain": value - 0.1} for value in printed]
+        rows = table(which).rows
+        specs = [{"table": which, "name": name, "rows": rows} for rows, name in rows]
+        pairs = zip(specs, numbers, strict=True)
+        return [{"spec": spec, "numbers": n} for spec, n in pairs if spec["name"] in tables.AT_HAND[which]]
+
+    claims = {claim.key: claim for claim in tables._claims(which)}
+    ours, plain = (tables.relative_distances(records(features)) for features in (True, False))
+    assert set(ours.values()) == {0.0}
+    assert list(plain.values()) == pytest.approx([1.0] * len(plain))
+    for key in plain:
+        assert claims[key].admits(ours[key])
+        assert not claims[key].admits(plain[key])
+    alone = [claim for claim in claims.values() if claim.kind == "printed number" and claim.paper is not None]
+    assert all(claim.column in plain or claim.missing for claim in alone)
+    assert tables.relative_distances(records(True)[1:]).keys() < plain.keys()
 
 
 def test_a_set_printed_at_two_sizes_has_the_score_of_the_nearer_one():

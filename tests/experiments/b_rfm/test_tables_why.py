@@ -6,7 +6,7 @@ import pytest
 from gramian.experiments.b_rfm import tables_why as w
 from gramian.experiments.b_rfm.grinsztajn_sets import TabularTask, search
 from gramian.experiments.b_rfm.printed_tables import table
-from gramian.experiments.b_rfm.tables import REGRESSION_SETS
+from gramian.experiments.b_rfm.tables import AT_HAND
 
 
 def test_scaled_columns_do_not_depend_on_units_and_normal_scores_hardly_on_monotone_maps():
@@ -28,12 +28,12 @@ def test_columns_that_are_mostly_one_value_are_better_without_normal_scores():
 def test_rank_correlations_of_the_printed_column_itself_and_of_one_set_moved_last():
     printed = {name: value for (_, name), value in zip(table(2).rows, table(2).of("RFM"), strict=True)}
     records = []
-    for name in REGRESSION_SETS:
+    for name in AT_HAND[2]:
         low = 0.0 if name == "pol" else printed[name]
         numbers = {"normal/5": -printed[name], "normal/9": low, "scaled/9": printed[name], "gain": printed[name] - low}
         records.append({"spec": {"name": name, "sizes": [5, 9]}, "numbers": numbers})
     found = w.rank_correlations(records)
-    n = len(REGRESSION_SETS)
+    n = len(AT_HAND[2])
     moved = 1 - 6 * ((n - 1) ** 2 + n - 1) / (n * (n**2 - 1))  # pol is printed first
     assert found["rank/normal/5"] == pytest.approx(-1)
     assert found["rank/scaled/9"] == found["rank/without pol"] == pytest.approx(1)

@@ -13,7 +13,7 @@ from scipy.stats import spearmanr
 from gramian.core import threads
 from gramian.experiments import Null, Result, at_least, experiment, positive
 from gramian.experiments.b_rfm.grinsztajn_sets import TabularTask, read, search
-from gramian.experiments.b_rfm.tables import REGRESSION_SETS, printed_regression_scores
+from gramian.experiments.b_rfm.tables import AT_HAND, printed_regression_scores
 from gramian.report import style
 
 _OTHER_ROWS = 3_000
@@ -62,7 +62,7 @@ def part_of(task: TabularTask, n: int, seed: int) -> TabularTask:
 def rank_correlations(records: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     """Return rank correlations with the printed column by rows and scaling of columns, if all sets are there."""
     ours = {record["spec"]["name"]: record for record in records}
-    if not set(ours) >= set(REGRESSION_SETS):
+    if not set(ours) >= set(AT_HAND[2]):
         return {}
     printed = printed_regression_scores()
     sizes = ours[_SPIKED]["spec"]["sizes"]
@@ -72,8 +72,8 @@ def rank_correlations(records: Sequence[Mapping[str, Any]]) -> dict[str, float]:
         return float(spearmanr(scores, [printed[name] for name in names]).statistic)
 
     few, many = (f"normal/{n}" for n in sizes)
-    without = [name for name in REGRESSION_SETS if name != _SPIKED]
-    found = {f"rank/{key}": correlation(REGRESSION_SETS, key) for key in (few, many, f"scaled/{sizes[1]}")}
+    without = [name for name in AT_HAND[2] if name != _SPIKED]
+    found = {f"rank/{key}": correlation(AT_HAND[2], key) for key in (few, many, f"scaled/{sizes[1]}")}
     found["rank/rise"] = found[f"rank/{many}"] - found[f"rank/{few}"]
     found["rank/gain"] = found[f"rank/scaled/{sizes[1]}"] - found[f"rank/{many}"]
     found["rank/without pol"] = correlation(without, many)
@@ -100,7 +100,7 @@ def _draw(records: Sequence[dict[str, Any]], figure: Figure) -> None:
     style.finish(ax, "y")
 
 
-_SETS = tuple(ScaledColumns(name, (500, 1_000)) for name in REGRESSION_SETS)
+_SETS = tuple(ScaledColumns(name, (500, 1_000)) for name in AT_HAND[2])
 
 
 @experiment(
