@@ -6,12 +6,15 @@ from torch.testing import assert_close
 
 from gramian.features import agop, nfm
 from gramian.theory import (
+    deep_relu_gop,
     ideal_kernel,
+    joint_activity,
     linear_gd_features,
     linear_target_kernel,
     printed,
     regression_iterate,
     relu_expected_gop,
+    relu_gop,
     relu_gradients,
     train_two_layer_linear,
     two_step_features,
@@ -131,3 +134,52 @@ def test_two_step_formula_is_its_expansion_and_not_the_printed_one():
     limit = two_step_features(X, y, step)
     assert_close(limit, expansion)
     assert (printed.two_step_features(X, y, step) - limit).norm() > 0.5 * limit.norm()
+
+
+def test_the_share_of_inputs_that_activate_two_neurons():
+    W = draw(5, 3, seed=1)
+    X = torch.randn(40_000, 3, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
+    on = (X @ W.mT > 0).double()
+    torch.testing.assert_close(joint_activity(W), on.mT @ on / len(X), atol=0.01, rtol=0)
+
+
+def test_opposite_and_equal_neurons():
+    W = torch.tensor([[1.0, 2.0], [2.0, 4.0], [-1.0, -2.0]], dtype=torch.float64)
+    P = joint_activity(W)
+    torch.testing.assert_close(P[0], torch.tensor([0.5, 0.5, 0.0], dtype=torch.float64), atol=1e-7, rtol=0)
+
+
+def test_the_gradient_outer_product_of_one_network_equals_autograd():
+    W, a = draw(5, 3, seed=1), draw(5, seed=6)
+    X = torch.randn(40_000, 3, generator=torch.Generator().manual_seed(3), dtype=torch.float64).requires_grad_()
+    (G,) = torch.autograd.grad((((2 / 5) ** 0.5 * X @ W.mT).relu() @ a).sum(), X)
+    sampled = G.mT @ G / len(G)
+    assert (relu_gop(W, torch.outer(a, a)) - sampled).norm() < 0.03 * sampled.norm()
+
+
+def test_the_jacobian_product_equals_autograd():
+    """The same draws of the upper layers, and the expectation over a as a sum over unit vectors."""
+    rng = torch.Generator().manual_seed(0)
+    W = torch.randn(4, 3, generator=rng, dtype=torch.float64)
+    X = torch.randn(2, 3, generator=rng, dtype=torch.float64)
+    found = deep_relu_gop(X, W, 3, 6, torch.Generator().manual_seed(5))
+    draws = torch.Generator().manual_seed(5)
+    upper = [torch.randn(6, k, generator=draws, dtype=torch.float64) for k in (4, 6)]
+
+    def hidden(x):
+        for V in (W, *upper):
+            x = (2 / len(V)) ** 0.5 * (V @ x).relu()
+        return x
+
+    expected = torch.zeros(3, 3, dtype=torch.float64)
+    for x in torch.cat([X, -X]):
+        J = torch.autograd.functional.jacobian(hidden, x)
+        expected += J.mT @ J / 4
+    torch.testing.assert_close(found, expected)
+
+
+def test_one_hidden_layer_is_exact_with_one_pair_of_inputs():
+    rng = torch.Generator().manual_seed(1)
+    W = torch.randn(7, 3, generator=rng, dtype=torch.float64)
+    X = torch.randn(1, 3, generator=rng, dtype=torch.float64)
+    assert_close(deep_relu_gop(X, W, 1, 1, rng), relu_expected_gop(W))

@@ -1,10 +1,11 @@
-"""Closed forms in which the NFM and the gradient outer product agree (paper B, propositions 1, 3, 4, 5).
+"""Closed forms in which the NFM and the gradient outer product agree (paper B, theorem 1, propositions 1, 3, 4, 5).
 
 Rows are samples here, ``X (n, d)``; paper B writes its X transposed. ``y (n)``, learning rate η, width k.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -47,6 +48,59 @@ def relu_expected_gop(W: Float[Tensor, "k d"]) -> Float[Tensor, "d d"]:
             [0.0000, 0.5000]])
     """
     return W.mT @ W / W.shape[0]
+
+
+def joint_activity(W: Float[Tensor, "k d"]) -> Float[Tensor, "k k"]:
+    """Probability that two ReLU neurons are both on for ``x ~ N(0, I)``: ``½ − θ/(2π)`` for weights at the angle θ.
+
+    >>> joint_activity(torch.eye(2))
+    tensor([[0.5000, 0.2500],
+            [0.2500, 0.5000]])
+    """
+    U = W / W.norm(dim=1, keepdim=True)
+    square = (U[:, None] - U[None]).square().sum(-1)
+    theta = 2 * (square.sqrt() / 2).clamp(max=1).arcsin()  # arccos loses half of the digits at small angles
+    return 0.5 - theta / (2 * math.pi)
+
+
+def relu_gop(W: Float[Tensor, "k d"], moment: Float[Tensor, "k k"]) -> Float[Tensor, "d d"]:
+    """``E_x[∇g ∇gᵀ]`` of ``g(x) = aᵀ[√(2/k) Wx]₊`` for ``x ~ N(0, I)`` and fixed a.
+
+    `moment` is ``aaᵀ`` or a mean of it; with the mean ``I`` the result is that of :func:`relu_expected_gop`.
+
+    >>> relu_gop(torch.eye(2), torch.eye(2))
+    tensor([[0.5000, 0.0000],
+            [0.0000, 0.5000]])
+    """
+    return 2 / W.shape[0] * W.mT @ (joint_activity(W) * moment) @ W
+
+
+def deep_relu_gop(
+    X: Float[Tensor, "n d"], W: Float[Tensor, "k d"], depth: int, width: int, rng: torch.Generator
+) -> Float[Tensor, "d d"]:
+    """Mean over x and −x of ``E_a ∇g∇gᵀ`` for a first layer W and new upper layers of this width (Theorem 1).
+
+    Each of the `depth` hidden layers is ``√(2/k)[W·]₊`` and ``E aaᵀ = I``, so ``E_a ∇g∇gᵀ = JᵀJ`` with J the Jacobian
+    of the last hidden layer. The pairs x, −x activate every neuron of the first layer exactly once. The limit for
+    wide upper layers is that of :func:`relu_expected_gop`.
+
+    >>> rng = torch.Generator().manual_seed(0)
+    >>> W = torch.tensor([[1.0, 2.0]])
+    >>> deep_relu_gop(torch.ones(1, 2), W, depth=1, width=1, rng=rng)
+    tensor([[1.0000, 2.0000],
+            [2.0000, 4.0000]])
+    """
+    X = torch.cat([X, -X])
+    Z = X @ W.mT
+    scale = (2 / len(W)) ** 0.5
+    H, J = scale * Z.relu(), scale * (Z > 0).to(X.dtype)[:, :, None] * W
+    for _ in range(depth - 1):
+        V = torch.randn(width, H.shape[1], generator=rng, dtype=X.dtype)
+        scale = (2 / width) ** 0.5
+        Z = H @ V.mT
+        J = scale * (Z > 0).to(X.dtype)[:, :, None] * (V @ J)
+        H = scale * Z.relu()
+    return torch.einsum("nkd,nke->de", J, J) / len(X)
 
 
 def relu_gradients(X: Float[Tensor, "n d"], W: Float[Tensor, "k d"], a: Float[Tensor, "c k"]) -> Float[Tensor, "n c d"]:

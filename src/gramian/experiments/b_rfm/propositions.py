@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -14,11 +13,7 @@ from torch import Tensor
 from gramian.core import threads
 from gramian.experiments import Claim, Null, Result, between, experiment
 from gramian.features import agop
-from gramian.theory import (
-    ideal_kernel,
-    linear_target_kernel,
-    relu_expected_gop,
-)
+from gramian.theory import ideal_kernel, linear_target_kernel, relu_expected_gop, relu_gop
 
 F64 = torch.float64
 
@@ -99,29 +94,6 @@ def ideal(spec: LinearTarget, seed: int) -> Result:
             "plain": distance(linear_target_kernel(Z, Z, eye), target),
         }
     )
-
-
-def both_active(W: Float[Tensor, "k d"]) -> Float[Tensor, "k k"]:
-    """Return the probability that two neurons are active, ``½ − θ/(2π)`` for weights at the angle θ, x ~ N(0, I).
-
-    >>> both_active(torch.eye(2))
-    tensor([[0.5000, 0.2500],
-            [0.2500, 0.5000]])
-    """
-    U = W / W.norm(dim=1, keepdim=True)
-    square = (U[:, None] - U[None]).square().sum(-1)
-    theta = 2 * (square.sqrt() / 2).clamp(max=1).arcsin()
-    return 0.5 - theta / (2 * math.pi)
-
-
-def relu_gop(W: Float[Tensor, "k d"], moment: Float[Tensor, "k k"]) -> Float[Tensor, "d d"]:
-    """Return ``E_x ∇g∇gᵀ`` of ``g(x) = aᵀ[√(2/k) Wx]₊`` in closed form; ``moment`` is ``aaᵀ`` or a mean of it.
-
-    >>> relu_gop(torch.eye(2), torch.eye(2))
-    tensor([[0.5000, 0.0000],
-            [0.0000, 0.5000]])
-    """
-    return 2 / W.shape[0] * W.mT @ (both_active(W) * moment) @ W
 
 
 def shallow_weights(spec: ShallowRelu, rng: torch.Generator) -> dict[str, tuple[Tensor, Tensor]]:

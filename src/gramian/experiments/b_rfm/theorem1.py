@@ -8,15 +8,13 @@ from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float
 from matplotlib.figure import Figure
-from torch import Tensor
 
 from gramian.core import threads
 from gramian.experiments import Claim, Null, Result, at_most, between, experiment
 from gramian.experiments.b_rfm.propositions import ShallowRelu, distance, shallow_weights, slope
 from gramian.report import style
-from gramian.theory import relu_expected_gop
+from gramian.theory import deep_relu_gop, relu_expected_gop
 
 
 @dataclass(frozen=True)
@@ -29,33 +27,6 @@ class DeepRelu:
     first: int = 24
     points: int = 8
     draws: int = 4
-
-
-def deep_gop(
-    X: Float[Tensor, "n d"], W: Float[Tensor, "k d"], depth: int, width: int, rng: torch.Generator
-) -> Float[Tensor, "d d"]:
-    """Return the mean over x and −x of ``E_a ∇g∇gᵀ`` for new upper layers of this width.
-
-    Each hidden layer is ``√(2/k)[W·]₊`` and ``E aaᵀ = I``, so ``E_a ∇g∇gᵀ = JᵀJ`` with J the Jacobian of the last
-    hidden layer. The pairs x, −x activate every neuron of the first layer exactly once.
-
-    >>> rng = torch.Generator().manual_seed(0)
-    >>> W = torch.tensor([[1.0, 2.0]])
-    >>> deep_gop(torch.ones(1, 2), W, depth=1, width=1, rng=rng)
-    tensor([[1.0000, 2.0000],
-            [2.0000, 4.0000]])
-    """
-    X = torch.cat([X, -X])
-    Z = X @ W.mT
-    scale = (2 / len(W)) ** 0.5
-    H, J = scale * Z.relu(), scale * (Z > 0).to(X.dtype)[:, :, None] * W
-    for _ in range(depth - 1):
-        V = torch.randn(width, H.shape[1], generator=rng, dtype=X.dtype)
-        scale = (2 / width) ** 0.5
-        Z = H @ V.mT
-        J = scale * (Z > 0).to(X.dtype)[:, :, None] * (V @ J)
-        H = scale * Z.relu()
-    return torch.einsum("nkd,nke->de", J, J) / len(X)
 
 
 _WIDTHS = (256, 1024, 4096)
@@ -145,7 +116,7 @@ def deep(spec: DeepRelu, seed: int) -> Result:
                 found = []
                 for _ in range(spec.draws):
                     X = torch.randn(spec.points, spec.d, generator=rng)
-                    found.append(distance(deep_gop(X, W, spec.depth, width, rng), limit))
+                    found.append(distance(deep_relu_gop(X, W, spec.depth, width, rng), limit))
                 means.append(float(np.mean(found)))
                 numbers[f"{name}/depth={spec.depth}/{width}"] = means[-1]
             if spec.depth == 1:
