@@ -2,29 +2,15 @@
 
 import math
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
 from gramian.experiments import Claim, Null, at_least, at_most, between, negative, number, positive
+from gramian.experiments.estimates import Estimate
 from gramian.experiments.store import ExperimentStore
-from gramian.experiments.verdict import Estimate, compare, count, findings, judge
+from gramian.experiments.verdict import compare, count, findings, judge
 from toy_experiments import CLAIMS, Walk, toy
-
-
-def test_the_interval_is_students():
-    x = np.random.default_rng(0).normal(size=7)
-    ours = Estimate.of(x)
-    low, high = stats.t.interval(0.95, 6, loc=x.mean(), scale=stats.sem(x))
-    np.testing.assert_allclose([ours.mean - ours.half, ours.mean + ours.half], [low, high])
-
-
-@pytest.mark.parametrize("values", [[0.3], [math.nan, 1.0], [math.inf, 1.0]])
-def test_no_interval_without_two_finite_seeds(values):
-    assert Estimate.of(values).half is None
-
 
 FAR = Null(50.0, "something else")
 
@@ -225,6 +211,7 @@ def test_seeds_that_are_not_comparable_are_kept_and_not_compared():
     assert found.set_aside == {"small": [2]}
     nobody = findings(toy(claims=claims, comparable=lambda records: ()), Shelf(small=small))
     assert {verdict.outcome for verdict in nobody.best} == {"not run"}
+    assert {verdict.why for verdict in nobody.best} == {"the seeds that have run are not comparable with the paper's"}
 
 
 def test_numbers_of_a_column_are_judged_together():

@@ -21,6 +21,7 @@ from gramian.experiments import papers
 from gramian.experiments.cell import cells
 from gramian.experiments.claims import KINDS
 from gramian.experiments.counts import count_rows, single_verdicts
+from gramian.experiments.estimates import Estimate
 from gramian.experiments.formatting import format_estimate, format_paper_value
 from gramian.experiments.page import write_page
 from gramian.experiments.registry import Experiment
@@ -35,7 +36,6 @@ from gramian.experiments.verdict import (
     NOT_RUN,
     NOT_TOLD_APART,
     REPRODUCED,
-    Estimate,
     Findings,
     Verdict,
     count,
@@ -128,7 +128,9 @@ def report(
     ran = [entry for entry in found if entry.verdicts]
     if as_json:
         path = write_page(papers.load(), store, redraw=[experiment.id for experiment in chosen])
-        entries = [{"id": e.experiment.id, "verdicts": [_record(v) for v in e.best]} for e in ran]
+        entries = [
+            {"id": e.experiment.id, "not_compared": e.set_aside, "verdicts": [_record(v) for v in e.best]} for e in ran
+        ]
         counted = [{"claims": r.group, "kind": r.kind, "scale": r.scale or None, **r.outcomes} for r in count_rows(ran)]
         emit({"gramian": __version__, "records": store.root, "page": path, "counts": counted, "experiments": entries})
         return

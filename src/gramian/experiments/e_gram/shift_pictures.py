@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from gramian.core import pearson, threads
 from gramian.datasets import cifar10
 from gramian.experiments import Null, Result, at_least, experiment, number, positive, unavailable
+from gramian.experiments.e_gram.classifiers import accuracy
 from gramian.experiments.e_gram.small_nets import linear_layers, perceptron, short
 from gramian.nets import InspectOptions, Monitor
 from gramian.report import style
