@@ -5,9 +5,8 @@ import math
 import pytest
 
 from gramian.experiments import Null, at_least, between, number
-from gramian.experiments.estimates import Estimate
-from gramian.experiments.shown import in_band, other_numbers, set_aside_note, shown, small_run_note
-from gramian.experiments.verdict import NOT_JUDGED, REPRODUCED, Findings, Verdict
+from gramian.experiments.shown import in_band, other_numbers, shown, small_run_note
+from gramian.experiments.verdict import NOT_JUDGED, REPRODUCED, Estimate, Verdict
 from toy_experiments import toy
 
 FAR = Null(50.0, "far away")
@@ -58,15 +57,3 @@ def test_numbers_that_no_claim_names():
     experiment = toy(claims=(number("a", 1.0, 0.1, "law", null=FAR, misprint="sign", printed_key="b"),))
     records = [{"seed": 0, "error": None, "missing": False, "numbers": {"a": 1.0, "b": 2.0, "c": 3.0}}]
     assert {key: ours.mean for key, ours in other_numbers(experiment, records).items()} == {"c": 3.0}
-
-
-@pytest.mark.parametrize(
-    ("kept", "words"),
-    [({0, 1, 2}, ""), ({0, 2}, "seed 1 is not compared"), (set(), "seeds 0, 1 and 2 are not compared")],
-)
-def test_seeds_that_are_not_compared_are_named(kept, words):
-    records = [{"seed": seed, "error": None} for seed in range(3)]
-    found = Findings(toy(comparable=lambda records: kept), {"small": records}, {"small": []})
-    assert set_aside_note(found, "small").startswith(words)
-    assert bool(set_aside_note(found, "small")) == bool(words)
-    assert set_aside_note(found, "paper") == ""

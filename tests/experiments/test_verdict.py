@@ -2,15 +2,29 @@
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from gramian.experiments import Claim, Null, at_least, at_most, between, negative, number, positive
-from gramian.experiments.estimates import Estimate
 from gramian.experiments.store import ExperimentStore
-from gramian.experiments.verdict import compare, count, findings, judge
+from gramian.experiments.verdict import Estimate, compare, count, findings, judge
 from toy_experiments import CLAIMS, Walk, toy
+
+
+def test_the_interval_is_students():
+    x = np.random.default_rng(0).normal(size=7)
+    ours = Estimate.of(x)
+    low, high = stats.t.interval(0.95, 6, loc=x.mean(), scale=stats.sem(x))
+    np.testing.assert_allclose([ours.mean - ours.half, ours.mean + ours.half], [low, high])
+
+
+@pytest.mark.parametrize("values", [[0.3], [math.nan, 1.0], [math.inf, 1.0]])
+def test_no_interval_without_two_finite_seeds(values):
+    assert Estimate.of(values).half is None
+
 
 FAR = Null(50.0, "something else")
 
@@ -197,21 +211,6 @@ def test_pooled_seeds_count_once_at_the_largest_scale():
     start, end = findings(toy(claims=claims, specs=(Walk(5),)), shelf).best
     assert (start.ours.values, start.outcome) == ((0.6, 0.1, 0.2), "not told apart")
     assert (end.ours.values, end.outcome) == ((0.5,), "close")
-
-
-def test_seeds_that_are_not_comparable_are_kept_and_not_compared():
-    claims = (between("x", 0.0, 1.0, "law", null=FAR), between("all", 0.0, 1.0, "law", null=FAR, pooled=True))
-    small = [made(seed, x=float(seed), all=float(seed)) for seed in range(3)] + [made(3, error="bad luck")]
-    experiment = toy(
-        claims=claims, comparable=lambda records: {r["seed"] for r in records if r["numbers"]["x"] < 2} | {7}
-    )
-    found = findings(experiment, Shelf(small=small))
-    assert [verdict.ours.values for verdict in found.best] == [(0.0, 1.0), (0.0, 1.0)]
-    assert [record["seed"] for record in found.records["small"]] == [0, 1, 2, 3]
-    assert found.set_aside == {"small": [2]}
-    nobody = findings(toy(claims=claims, comparable=lambda records: ()), Shelf(small=small))
-    assert {verdict.outcome for verdict in nobody.best} == {"not run"}
-    assert {verdict.why for verdict in nobody.best} == {"the seeds that have run are not comparable with the paper's"}
 
 
 def test_numbers_of_a_column_are_judged_together():

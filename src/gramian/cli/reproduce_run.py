@@ -21,11 +21,10 @@ from gramian.experiments import papers
 from gramian.experiments.cell import cells
 from gramian.experiments.claims import KINDS
 from gramian.experiments.counts import count_rows, single_verdicts
-from gramian.experiments.estimates import Estimate
 from gramian.experiments.formatting import format_estimate, format_paper_value
 from gramian.experiments.page import write_page
 from gramian.experiments.registry import Experiment
-from gramian.experiments.shown import other_numbers, set_aside_note, shown, small_run_note
+from gramian.experiments.shown import other_numbers, shown, small_run_note
 from gramian.experiments.store import ExperimentStore
 from gramian.experiments.verdict import (
     ANOTHER_SETTING,
@@ -36,6 +35,7 @@ from gramian.experiments.verdict import (
     NOT_RUN,
     NOT_TOLD_APART,
     REPRODUCED,
+    Estimate,
     Findings,
     Verdict,
     count,
@@ -128,9 +128,7 @@ def report(
     ran = [entry for entry in found if entry.verdicts]
     if as_json:
         path = write_page(papers.load(), store, redraw=[experiment.id for experiment in chosen])
-        entries = [
-            {"id": e.experiment.id, "not_compared": e.set_aside, "verdicts": [_record(v) for v in e.best]} for e in ran
-        ]
+        entries = [{"id": e.experiment.id, "verdicts": [_record(v) for v in e.best]} for e in ran]
         counted = [{"claims": r.group, "kind": r.kind, "scale": r.scale or None, **r.outcomes} for r in count_rows(ran)]
         emit({"gramian": __version__, "records": store.root, "page": path, "counts": counted, "experiments": entries})
         return
@@ -213,8 +211,6 @@ def _table(found: Findings) -> Table:
         table.add_row(Text(key), "", format_estimate(ours), Text("measured; the paper has no such number", style="dim"))
     if len(others) > _OTHERS:
         table.add_row(Text(f"{len(others) - _OTHERS} more", style="dim"), "", "", Text("on the page", style="dim"))
-    for scale in found.set_aside:
-        table.add_row(Text(set_aside_note(found, scale), style="dim"))
     reasons = Counter(verdict.why for verdict in found.best if verdict.outcome == NOT_RUN)
     for why, n in reasons.items():
         table.add_row(Text(f"{n:,} of the paper", style="dim"), "", "", Text(f"{NOT_RUN}: {why}", style="dim"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -67,9 +67,6 @@ class Experiment:
         ``repeats(records) -> lists`` puts each of our seeds in the place of the paper's: for the key of a claim, one
         number per seed, that of the other seeds compared with it; infinite where they diverge and it does not. If more
         than 5 % of them lie outside the claim's band and slack, the claim is *not decidable*.
-    comparable : callable or None
-        ``comparable(records) -> seeds`` returns the seeds of a scale's finished records whose random draws can be the
-        paper's, by what the paper prints about its own. The others are stored and drawn, and not compared with claims.
     """
 
     id: str
@@ -86,7 +83,6 @@ class Experiment:
     seeds_of: Callable[[Any, int], Sequence[int]] | None = None
     cost: Callable[[Any], float] | None = None
     repeats: Callable[[Sequence[Mapping[str, Any]]], Mapping[str, Sequence[float]]] | None = None
-    comparable: Callable[[Sequence[Mapping[str, Any]]], Collection[int]] | None = None
 
     def declared_seeds(self, spec: Any, scale: str) -> Sequence[int]:
         """Return the seeds with which a spec runs at a scale."""
@@ -115,7 +111,6 @@ def experiment(
     seeds_of: Callable[[Any, int], Sequence[int]] | None = None,
     cost: Callable[[Any], float] | None = None,
     repeats: Callable[[Sequence[Mapping[str, Any]]], Mapping[str, Sequence[float]]] | None = None,
-    comparable: Callable[[Sequence[Mapping[str, Any]]], Collection[int]] | None = None,
     setting: str = "",
     small_setting: str = "",
 ) -> Callable[[Callable[[Any, int], Result]], Callable[[Any, int], Result]]:
@@ -165,7 +160,6 @@ def experiment(
             seeds_of,
             cost,
             repeats,
-            comparable,
         )
         return run
 

@@ -14,7 +14,7 @@ from gramian.experiments.formatting import format_band, format_estimate, format_
 from gramian.experiments.html import outcome_tag, pills, ruler
 from gramian.experiments.registry import Experiment
 from gramian.experiments.search import artefacts_of, search_text
-from gramian.experiments.shown import other_numbers, set_aside_note, shown
+from gramian.experiments.shown import other_numbers, shown
 from gramian.experiments.verdict import NOT_RUN, Findings, Verdict, count
 from gramian.records import Record, to_json
 from gramian.report.web import code_cell, drawn, folded, prose, table, tag, text
@@ -44,7 +44,7 @@ def section(found: Findings, images: Images) -> str:
         records = found.records[scale]
         picture = _picture(experiment, scale, images.get((experiment.id, scale)))
         numbers = _numbers(experiment, records, found.verdicts[scale])
-        title = "; ".join(filter(None, (f"scale {scale}: {_work(records)}", set_aside_note(found, scale))))
+        title = f"scale {scale}: {_work(records)}"
         if place:
             parts.append(folded(title, picture + numbers))
         else:

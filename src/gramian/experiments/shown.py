@@ -7,10 +7,9 @@ from collections.abc import Sequence
 
 from gramian.display import format_number
 from gramian.experiments.claims import Claim
-from gramian.experiments.estimates import Estimate, estimates
 from gramian.experiments.formatting import format_band
 from gramian.experiments.registry import SCALES, Experiment
-from gramian.experiments.verdict import NOT_JUDGED, Findings, Verdict
+from gramian.experiments.verdict import NOT_JUDGED, Estimate, Verdict, estimates
 from gramian.records import Record
 
 
@@ -60,15 +59,6 @@ def small_run_note(verdicts: Sequence[Verdict]) -> str:
         f"{len(measured):,} {what} measured at a scale too small to judge, {inside:,} of them in the band; "
         f"{run} is large enough"
     )
-
-
-def set_aside_note(found: Findings, scale: str) -> str:
-    """Return a sentence that names the seeds of a scale which are not compared; empty if all are."""
-    seeds = found.set_aside.get(scale, [])
-    if not seeds:
-        return ""
-    names = f"seed {seeds[0]} is" if len(seeds) == 1 else f"seeds {', '.join(map(str, seeds[:-1]))} and {seeds[-1]} are"
-    return f"{names} not compared: the paper shows that its random draw is of another kind, see the notes"
 
 
 def _place(claim: Claim, ours: Estimate) -> str:

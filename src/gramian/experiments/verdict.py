@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+from scipy.stats import t
+
 from gramian.experiments.claims import Claim
-from gramian.experiments.estimates import Estimate, comparable_records, estimates, pool
 from gramian.experiments.registry import SCALES, Experiment
 from gramian.experiments.store import ExperimentStore
 from gramian.records import Record
@@ -21,6 +23,38 @@ JUDGED = (REPRODUCED, CLOSE, ANOTHER_SETTING, NOT_TOLD_APART, DIFFERS)
 _FAILING = 0.05
 """Share of our own seeds that may fail a claim in the place of the paper's: of fewer than twenty seeds, none."""
 OUTCOMES = (*JUDGED, IN_COLUMN, NOT_DECIDABLE, CANNOT_RUN, NOT_JUDGED, NOT_RUN)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean over seeds with its 95 % interval by Student's t; a single seed has no interval.
+
+    Attributes
+    ----------
+    mean : float
+    half : float or None
+        Half the width of the interval: t₀.₉₇₅(m − 1) s/√m for m seeds.
+    values : tuple of float
+        By seed.
+    """
+
+    mean: float
+    half: float | None
+    values: tuple[float, ...]
+
+    @classmethod
+    def of(cls, values: Iterable[float]) -> Estimate:
+        """Estimate from one value per seed.
+
+        >>> Estimate.of([1.0, 2.0, 3.0]).mean
+        2.0
+        """
+        x = np.asarray(list(values), dtype=np.float64)
+        half = None
+        if len(x) > 1 and np.isfinite(x).all():
+            half = float(t.ppf(0.975, len(x) - 1) * x.std(ddof=1) / math.sqrt(len(x)))
+        with np.errstate(invalid="ignore"):  # ∞ − ∞ is NaN, and so is the mean
+            return cls(float(x.mean()), half, tuple(x.tolist()))
 
 
 @dataclass(frozen=True)
@@ -112,21 +146,51 @@ def _at_threshold(claim: Claim, ours: Estimate) -> str:
     return CLOSE if beyond >= -claim.slack and not claim.is_sign else DIFFERS
 
 
+def estimates(records: Sequence[Record], experiment: Experiment | None = None) -> dict[str, Estimate]:
+    """Return the mean over seeds of every number, from the records without failures; keys in their order.
+
+    With an experiment, the numbers that it derives from the records of each seed are included.
+    """
+    values: dict[str, list[float]] = {}
+    for _, key, value in _numbers(records, experiment):
+        values.setdefault(key, []).append(value)
+    return {key: Estimate.of(entries) for key, entries in values.items()}
+
+
+def _numbers(records: Sequence[Record], experiment: Experiment | None) -> Iterator[tuple[int, str, float]]:
+    """Yield ``(seed, key, value)`` of every number."""
+    finished = [record for record in records if not record["error"]]
+    for record in finished:
+        for key, value in record["numbers"].items():
+            yield record["seed"], key, value
+    if experiment is not None and experiment.derive is not None:
+        for seed in dict.fromkeys(record["seed"] for record in finished):
+            for key, value in experiment.derive([r for r in finished if r["seed"] == seed]).items():
+                yield seed, key, value
+
+
+def pool(experiment: Experiment, records: Mapping[str, Sequence[Record]]) -> dict[str, Estimate]:
+    """Estimate the pooled claims from all their scales; a seed counts once, at the largest scale that has it."""
+    by_scale = {scale: list(_numbers(found, experiment)) for scale, found in records.items()}
+    result = {}
+    for claim in experiment.claims:
+        if claim.pooled:
+            by_seed: dict[int, float] = {}
+            for scale in SCALES:
+                if scale in claim.scales:
+                    by_seed |= {seed: value for seed, key, value in by_scale.get(scale, ()) if key == claim.key}
+            if by_seed:
+                result[claim.key] = Estimate.of(by_seed[seed] for seed in sorted(by_seed))
+    return result
+
+
 def judge(
     experiment: Experiment, scale: str, records: Sequence[Record], pooled: Mapping[str, Estimate] | None = None
 ) -> list[Verdict]:
-    """Return one verdict per claim, from the records of one scale and the pooled estimates of all scales.
-
-    Only the seeds that are comparable with the paper's are used.
-    """
-    compared = comparable_records(experiment, records)
-    found = estimates(compared, experiment)
-    verdicts = [_judge_one(experiment, scale, claim, found, compared, pooled or {}) for claim in experiment.claims]
-    if len(compared) < len(records):
-        measured = estimates(records, experiment)
-        why = "the seeds that have run are not comparable with the paper's"
-        verdicts = [replace(v, why=why) if v.ours is None and v.claim.key in measured else v for v in verdicts]
-    verdicts = _withhold(verdicts, experiment, compared)
+    """Return one verdict per claim, from the records of one scale and the pooled estimates of all scales."""
+    found = estimates(records, experiment)
+    verdicts = [_judge_one(experiment, scale, claim, found, records, pooled or {}) for claim in experiment.claims]
+    verdicts = _withhold(verdicts, experiment, records)
     columns = {verdict.claim.key: verdict for verdict in verdicts if not verdict.claim.column}
     return [_in_column(verdict, columns) if verdict.claim.column else verdict for verdict in verdicts]
 
@@ -214,16 +278,6 @@ class Findings:
         for scale in reversed(list(self.records)):
             largest.setdefault(tuple(record["key"] for record in self.records[scale]), scale)
         return list(largest.values())
-
-    @property
-    def set_aside(self) -> dict[str, list[int]]:
-        """Seeds that ran and are not compared with the paper's, by scale; see :attr:`Experiment.comparable`."""
-        found = {}
-        for scale, records in self.records.items():
-            kept = {record["seed"] for record in comparable_records(self.experiment, records)}
-            if others := sorted({record["seed"] for record in records} - kept):
-                found[scale] = others
-        return found
 
     @property
     def best(self) -> list[Verdict]:

@@ -19,11 +19,11 @@ from gramian.experiments.c_deep_nfa.columns import (
     printed_column,
     repeats,
     unexplained,
+    whole_distance_key,
 )
 from gramian.experiments.c_deep_nfa.printed_tables import COLUMNS, PRINTED
 from gramian.experiments.c_deep_nfa.setting import DEPTHS
-from gramian.experiments.estimates import Estimate
-from gramian.experiments.verdict import compare, judge
+from gramian.experiments.verdict import Estimate, compare, judge
 
 KEYS = {distance_key: distance_null, pattern_key: pattern_null}
 
@@ -48,11 +48,12 @@ def test_neither_a_constant_nor_untrained_networks_pass_a_column(key, rank, opti
         lambda depth, value: 0.97,
         lambda depth, value: 1.9 - value,  # every effect reversed
     ]
+    gdm = column_of(rank, "gdm", lambda depth, value: value)  # shows that the target is comparable
     for change in changes:
-        found = compare_columns([column_of(rank, optimiser, change)])[claim.key]
+        found = compare_columns([gdm, column_of(rank, optimiser, change)])[claim.key]
         assert found >= KEYS[key](rank, optimiser).value - 1e-12
         assert compare(claim, Estimate.of([found] * 3)) == "differs"
-    print_itself = compare_columns([column_of(rank, optimiser, lambda depth, value: value)])[claim.key]
+    print_itself = compare_columns([gdm, column_of(rank, optimiser, lambda depth, value: value)])[claim.key]
     assert compare(claim, Estimate.of([print_itself] * 3)) == "reproduced"
 
 
@@ -94,16 +95,35 @@ def test_the_printed_effect_of_one_factor_does_not_pass_the_pattern(factor):
             assert unexplained(alone, [*column.values()]) >= pattern_null(rank, optimiser).value - 1e-9
 
 
-@pytest.mark.parametrize(
-    ("rank", "depth", "comparable"), [(20, 2, False), (20, 4, False), (20, 5, True), (5, 4, False)]
-)
+@pytest.mark.parametrize(("rank", "depth", "comparable"), [(20, 2, False), (20, 4, False), (20, 5, True), (5, 4, True)])
 def test_a_target_on_which_momentum_diverges_where_the_print_has_a_number_is_not_comparable(rank, depth, comparable):
     like_print = column_of(rank, "gdm", lambda _, value: value, seed=0)
     diverged = column_of(rank, "gdm", lambda L, value: math.nan if depth == L else value, seed=1)
-    other_optimiser = column_of(rank, "sgd", lambda L, value: math.nan, seed=2)
-    same_seed = column_of(rank, "sgd", lambda L, value: value, seed=1)
-    found = comparable_targets([like_print, diverged, other_optimiser, same_seed])
-    assert found == ({0, 1, 2} if comparable else {0, 2})
+    sgd = column_of(rank, "sgd", lambda L, value: value + 0.001, seed=1)
+    assert comparable_targets([like_print, diverged, sgd], rank) == ({0, 1} if comparable else {0})
+    found = compare_columns([diverged, sgd])
+    assert (distance_key("sgd") in found) == comparable
+    assert pattern_key("sgd") in found
+    assert found.get(whole_distance_key("sgd")) == (pytest.approx(0.001) if rank == 20 else None)
+
+
+def test_a_target_on_which_momentum_has_not_run_with_every_depth_is_not_comparable():
+    gdm = column_of(20, "gdm", lambda _, value: value)
+    gdm["numbers"].pop("gdm L=3 λ=1e-3 σ=0")
+    sgd = column_of(20, "sgd", lambda _, value: value)
+    assert comparable_targets([gdm, sgd], 20) == comparable_targets([sgd], 20) == set()
+    assert distance_key("sgd") not in compare_columns([gdm, sgd])
+
+
+def test_only_comparable_targets_take_the_place_of_the_paper_s_for_the_distance():
+    def seed(k, shift, lost=False):
+        gdm = column_of(20, "gdm", lambda L, value: math.nan if lost and L == 4 else value, seed=k)
+        return [gdm, column_of(20, "sgd", lambda _, value: value - shift, seed=k)]
+
+    found = repeats([*seed(0, 0.5, lost=True), *seed(1, 0.0), *seed(2, 0.01)])
+    assert found[distance_key("sgd")] == pytest.approx([0.01, 0.01], abs=1e-3)
+    assert max(found[whole_distance_key("sgd")]) > 0.2
+    assert len(found[pattern_key("sgd")]) == 3
 
 
 def test_each_seed_takes_the_place_of_the_paper_s_rounded():
@@ -141,7 +161,8 @@ def test_a_column_is_decidable_if_our_own_seeds_agree(spread, off, withheld):
     """Good verdicts are withheld as well as bad ones."""
     table = papers.find("c/table2")
     records = [
-        column_of(5, "gd", lambda depth, value, s=s: value - off + s * spread * (-1) ** depth, s) for s in (-0.5, 0.5)
+        column_of(5, "gd", lambda depth, value, by=by: value - off + by * spread * (-1) ** depth, seed)
+        for seed, by in enumerate((-0.5, 0.5))
     ]
     verdicts = {verdict.claim.key: verdict for verdict in judge(table, "paper", records)}
     column, cell = verdicts[distance_key("gd")], verdicts[cell_name("gd", 3, 1e-2, 0.0)]
