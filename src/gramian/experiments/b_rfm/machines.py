@@ -28,6 +28,7 @@ def ridge_fit(
 ) -> KernelMachine:
     """Fit kernel ridge regression, ``(K + λI)α = Y``; without a metric M = I.
 
+    >>> import torch
     >>> X = torch.tensor([[0.0], [1.0]], dtype=torch.float64)
     >>> ridge_fit(X, X).predict(X).flatten().round(decimals=6).tolist()
     [0.0, 1.0]
@@ -48,6 +49,7 @@ def learn(
 ) -> Iterator[KernelMachine]:
     """Yield the kernel machines of rounds 0 … ``n_rounds``; round 0 has ``M = I``. The ridge is λ in ``K + λI``.
 
+    >>> import torch
     >>> X = torch.eye(4, dtype=torch.float64)
     >>> machines = list(learn(X, X[:, :2], 1e-3, 1))
     >>> len(machines), machines[1].metric.diagonal().shape

@@ -159,24 +159,8 @@ def _claims() -> tuple[Claim, ...]:
                     slack=0.1, null=untrained, label=f"{name}, {task}: Pearson of the leading eigenvectors",
                 ),
                 at_least(
-                    f"{key}/gap/rfm", 2.0,
-                    "Fig. 15, “a large gap”: at least twice the next; an RFM on shuffled labels has it too",
-                    null=Null(1.0, "no gap"), label=f"{name}, {task}: λ₁/λ₂ of M", kind="side condition",
-                ),
-                at_least(
                     f"{key}/gap/nn", 2.0, "Fig. 15, “a large gap”: at least twice the next",
                     null=Null(1.0, "no gap"), label=f"{name}, {task}: λ₁/λ₂ of W₁ᵀW₁",
-                ),
-                at_least(
-                    f"{key}/lead/rfm", -0.02,
-                    "“match or surpass performance of trained fully connected neural networks”; in print RFM is 0.2 to "
-                    "1.4 points behind on three attributes of Fig. 1 and 6",
-                    slack=0.02, null=Null(-0.3, "chance, against a network of 80 %"),
-                    label=f"{name}, {task}: test accuracy of RFM minus that of the network",
-                ),
-                positive(
-                    f"{key}/lead/rfm-t", "“leads to higher test accuracy over deep networks for these tasks” (Fig. 1)",
-                    label=f"{name}, {task}: test accuracy of RFM-T minus that of the network",
                 ),
             ]  # fmt: skip
         for what, words in (("diagonal", "diagonals"), ("vector", "leading eigenvectors")):

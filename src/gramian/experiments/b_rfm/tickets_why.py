@@ -17,7 +17,7 @@ from gramian.experiments.b_rfm.grokking import PLANE, TRUCK
 from gramian.experiments.b_rfm.machines import learn
 from gramian.experiments.b_rfm.picture_data import tensors, two_classes
 from gramian.experiments.b_rfm.shared_features import RIDGE, THRESHOLD
-from gramian.experiments.claims import Null, at_least, between
+from gramian.experiments.claims import Null, between
 from gramian.experiments.registry import Result, experiment
 from gramian.report import style
 from gramian.rfm.training.thresholded import select_columns
@@ -58,14 +58,6 @@ def _draw(records: Sequence[dict[str, Any]], figure: Figure) -> None:
     },
     seeds={"small": 5, "paper": 5},
     claims=[
-        at_least(
-            "kept/0",
-            0.05,
-            "without a mark these are two classes like those of b/fig6",
-            label="Share of columns kept, no mark",
-            kind="side condition",
-            null=Null(0.011, "as with the smallest mark"),
-        ),
         *(
             between(
                 f"ratio/{size}",
