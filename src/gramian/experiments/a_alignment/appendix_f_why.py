@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from gramian.core import threads
 from gramian.experiments.a_alignment.lemmas import Construction, reversed_numbers
-from gramian.experiments.claims import Null, at_least, at_most
+from gramian.experiments.claims import Null, at_least
 from gramian.experiments.registry import Result, experiment
 from gramian.report import style
 
@@ -47,14 +47,6 @@ def _draw(records: Sequence[dict[str, Any]], figure: Figure) -> None:
             label="Explanation: n = 8 d, X₁ a hundredth of its size: cosine of S B S with the identity",
             kind="side condition",
             null=Null(0.2, "one direction of 64, about"),
-        ),
-        at_most(
-            "identity/printed",
-            0.3,
-            "with the printed size (X₁ᵀX₁)³ is of order n³ and dominates",
-            label="Explanation: n = 8 d, X₁ as large as printed: cosine of S B S with the identity",
-            kind="side condition",
-            null=Null(1.0, "the identity"),
         ),
     ),
     seeds={"small": 5, "paper": 3},

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from matplotlib.figure import Figure
 
-from gramian.experiments import Claim, Null, Result, at_least, at_most, between, experiment, positive
+from gramian.experiments import Claim, Null, Result, at_least, at_most, experiment, positive
 from gramian.experiments.c_deep_nfa.setting import (
     DEPTHS,
     LAST_EPOCHS,
@@ -127,10 +128,15 @@ SLOWER = "deeper networks align later: a sign, of the share of the initial gap 1
 UNTRAINED = Null(0.909, "an untrained network")
 
 
+_ALIGNED = 0.5
+"""Closed share from which networks count as aligned."""
+
+
 def derive(records: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     """Return contrasts of the closed share ``(ρ(t) − ρ(0)) / (1 − ρ(0))``, mean over training, at the largest decay.
 
-    An untrained network has 0 for every depth, while its alignment itself decreases with depth.
+    An untrained network has 0 for every depth, while its alignment itself decreases with depth. The distance of the
+    targets is infinite where half of the gap is not closed for both.
     """
     numbers: dict[str, float] = {}
     for record in records:
@@ -145,9 +151,8 @@ def derive(records: Sequence[Mapping[str, Any]]) -> dict[str, float]:
             values = [closed[f"{head} L={depth}"] for depth in spec["depths"]]
             numbers[f"{spec['link']} {optimiser}: closed share"] = sum(values) / len(values)
     if "identity sgd: closed share" in numbers and "relu sgd: closed share" in numbers:
-        numbers["closed share, distance of the targets"] = abs(
-            numbers["identity sgd: closed share"] - numbers["relu sgd: closed share"]
-        )
+        both = [numbers[f"{link} sgd: closed share"] for link in ("identity", "relu")]
+        numbers["closed share, distance of the targets"] = abs(both[0] - both[1]) if min(both) >= _ALIGNED else math.inf
     return numbers
 
 
@@ -190,6 +195,8 @@ experiment(
                 f"relu {name}: closed share, shallow minus deep",
                 SLOWER,
                 label=f"{name}: closed share of L = 2 minus L = 5",
+                # At small, without momentum, five layers do not align at all, so that a frozen network would pass.
+                scales=("small", "paper") if name.endswith("m") else ("paper",),
                 small_setting=_SMALL_RATE[name],
             )
             for name in ("gd", "gdm", "sgd", "sgdm")
@@ -216,7 +223,7 @@ experiment(
 
 
 def gained(records: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    """Return the share of variance that is explained with momentum minus that without, λ = 0.001."""
+    """Return the shares of variance explained with momentum minus without, and with less decay minus with more."""
     numbers = {name: value for record in records for name, value in record["numbers"].items()}
     found = {}
     for plain, momentum in (("gd", "gdm"), ("sgd", "sgdm")):
@@ -225,6 +232,9 @@ def gained(records: Sequence[Mapping[str, Any]]) -> dict[str, float]:
             if without in numbers and by_momentum in numbers:
                 share = numbers[by_momentum] - numbers[without]
                 found[f"gauss {plain} λ=0.001 L={depth}: explained by momentum"] = share
+        little, much = (numbers.get(f"gauss {momentum} λ={decay} L=5 explained") for decay in ("0.001", "0.01"))
+        if little is not None and much is not None:
+            found[f"gauss {momentum} L=5: explained, less by λ=0.01"] = little - much
     return found
 
 
@@ -241,15 +251,14 @@ def _gauss_claims() -> Iterator[Claim]:
                 scales=scales,
                 null=Null(4.6, "the initial norm"),
             )
-        yield between(
-            f"gauss {momentum} λ=0.01 L=5 explained",
-            -0.05,
-            0.05,
-            "with λ = 0.01 the target is not learned",
+        yield at_least(
+            f"gauss {momentum} L=5: explained, less by λ=0.01",
+            0.3,
+            "with λ = 0.01 the target is not learned, with λ = 0.001 it is: three tenths of the variance",
             slack=0.1,
-            label=f"{momentum}, L = 5, λ = 0.01: share of variance explained",
+            label=f"{momentum}, L = 5: share of variance explained with λ = 0.001 minus that with λ = 0.01",
             scales=scales,
-            null=Null(0.8, "the network with λ = 0.001 and L = 2, which learns"),
+            null=Null(0.0, "a network that learns with neither"),
         )
         yield at_least(
             f"gauss {momentum} λ=0.001 L=2 explained",
@@ -332,7 +341,7 @@ experiment(
             0.1,
             "'the results appear to be similar when learning the two functions'",
             slack=0.1,
-            label="closed share of the initial gap, distance between the two targets",
+            label="closed share of the initial gap, distance between the two targets; infinite if one is below a half",
             null=Null(0.5, "one target learned, the other not, at half the gap closed on average"),
         ),
     ],

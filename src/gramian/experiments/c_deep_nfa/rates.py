@@ -119,12 +119,13 @@ experiment(
             "Adam: faster minus slower",
             "“at a slightly slower rate” for Adam than for SGD with momentum, “when λ = 10^{-2}”",
             label="Fig. 5 against Fig. 3, λ = 0.01: closed share of SGD with momentum minus Adam",
-            small_setting="rate 3e-4 in place of 1e-4",
+            scales=("paper",),
         ),
         positive(
             "Gauss: faster minus slower",
             "“the alignment is slower for the Gauss function than the ReLU link function”",
             label="Fig. 6 against the ReLU link, gdm, λ = 0.001: closed share of the ReLU link minus the Gaussian link",
+            scales=("paper",),
         ),
         positive(
             "linear: faster minus slower",
@@ -161,6 +162,7 @@ experiment(
             "if the rate of Fig. 7, ten times that of Fig. 3, is why linear networks align faster here, they align "
             "more slowly at the same rate",
             label="Explanation: closed share of networks with a ReLU layer minus linear ones, at the same rate",
+            scales=("paper",),
             kind="side condition",
         )
     ],

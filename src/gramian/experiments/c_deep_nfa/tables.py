@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from statistics import median_high
 from typing import Any, ClassVar
 
 from matplotlib.figure import Figure
@@ -16,6 +18,7 @@ from gramian.experiments.c_deep_nfa.columns import (
     column_claims,
     compare_columns,
     distance_key,
+    printed_column,
     repeats,
 )
 from gramian.experiments.c_deep_nfa.printed_tables import COLUMNS, PRINTED
@@ -26,7 +29,9 @@ from gramian.experiments.c_deep_nfa.setting import (
     PAPER_EPOCHS,
     PAPER_RATE,
     StackTraining,
+    alignments,
     fit,
+    network,
 )
 from gramian.report.style import AMOUNT, GREY, colour_bar
 
@@ -85,6 +90,13 @@ def run(spec: TableColumn, seed: int) -> Result:
     return Result(numbers | effects, {"loss": losses})
 
 
+@cache
+def start_alignment(depth: int, seed: int) -> float:
+    """Return the alignment of the untrained network of a depth and seed; it depends on neither rank nor optimiser."""
+    training = StackTraining(2, "gd", depth, 0.0, 0, (0.0,))
+    return alignments(network(training, seed), 1 / depth)[0]
+
+
 def main_effects(
     optimiser: str,
     depths: Sequence[int],
@@ -137,6 +149,12 @@ def derive(records: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     if all(len(record["spec"]["depths"]) == 1 for record in records):  # otherwise the records themselves have them
         for optimiser in COLUMNS:
             found |= main_effects(optimiser, DEPTHS, DECAYS, NOISES, numbers)
+    depths = [depth for record in records for depth in record["spec"]["depths"]]
+    for optimiser in COLUMNS:
+        effect = (numbers | found).get(f"{optimiser}: deep minus shallow, least decay")
+        if effect is not None:
+            shallow, deep = (start_alignment(depth, records[0]["seed"]) for depth in (min(depths), max(depths)))
+            found[f"{optimiser}: deep minus shallow, least decay, beyond the start"] = effect - (deep - shallow)
     adam, sgd = (
         [numbers.get(cell_name(optimiser, depth, 1e-3, 0.0)) for depth in DEPTHS] for optimiser in ("adam", "sgd")
     )
@@ -149,12 +167,18 @@ def derive(records: Sequence[Mapping[str, Any]]) -> dict[str, float]:
 def claims(rank: int) -> list[Claim]:
     """Return the claims: every printed cell, the printed columns, and the main effects of the table.
 
-    A cell is judged alone if its band excludes both 1.00 and the alignment of untrained networks, else in its column.
+    A cell is judged alone if its band excludes 1.00, the alignment of untrained networks with two standard deviations,
+    and the median of its column, else in its column.
     """
     cells = []
     for (optimiser, depth, decay, noise), value in PRINTED[rank].items():
         tolerance = TOLERANCE[rank][depth]
-        nulls = (Null(1.0, "a constant 1.00"), Null(UNTRAINED[depth], "untrained networks"))
+        nulls = (
+            Null(1.0, "a constant 1.00"),
+            Null(UNTRAINED[depth] + 0.02, "untrained networks, mean and two standard deviations"),
+            Null(UNTRAINED[depth], "untrained networks"),
+            Null(median_high(printed_column(rank, optimiser).values()), "the median of the column"),
+        )
         nearest = nulls[0] if math.isnan(value) else min(nulls, key=lambda null: abs(null.value - value))
         alone = math.isnan(value) or abs(nearest.value - value) > tolerance + 1e-9
         cells.append(
@@ -205,14 +229,12 @@ def _effect_claims(rank: int, name: str) -> list[Claim]:
             number(key, math.nan, 0.0, failed, label=key, kind="statement", small_setting=changed)
             for key in (deeper, decayed)
         ]
-    start = Null(UNTRAINED[5] - UNTRAINED[2], "untrained networks")
     return [
         shallow,
         negative(
-            deeper,
-            f"deeper networks align later, beyond the difference at the start; {short}",
-            label=deeper,
-            null=start,
+            f"{deeper}, beyond the start",
+            f"deeper networks align later, beyond the difference of the same networks at the start; {short}",
+            label=f"{deeper}, minus that of the untrained networks",
             small_setting=changed,
         ),
         positive(decayed, f"weight decay aligns; {short}", label=decayed, small_setting=changed),

@@ -11,7 +11,7 @@ from sklearn.datasets import load_digits
 from torch import Tensor, nn
 
 from gramian.core import threads
-from gramian.experiments import Null, Result, between, experiment, negative, positive
+from gramian.experiments import Null, Result, between, experiment
 from gramian.experiments.e_gram.small_nets import layer_inputs, linear_layers, perceptron
 from gramian.nets import surrogate, target_linearity
 from gramian.theory import linearity_bound
@@ -143,20 +143,6 @@ _FAILURE = Null(0.1, "an inequality that fails by a tenth")
             label="(yᵀAy)(yᵀA⁻²y)/(κ‖y‖⁴), κ = (a + b)²/(4a²b), over (a² + b²)/(b(a + b)), for that y",
             kind="proved identity",
             null=Null(0.5, "a constant twice too large"),
-        ),
-        negative(
-            "bound/trained",
-            "ours: a lower bound of TL says something only above 0",
-            label="The bound itself for the last layer of the trained network, γ = 1",
-            kind="side condition",
-        ),
-        positive(
-            "both rise, same norm",
-            "“both quantities grow throughout training, …; this is consistent with Theorem 2”; at the norm of the "
-            "untrained features, since larger weights alone raise both",
-            label="Last layer, features scaled to their norm before training: the smaller of the rises of TL (γ = 1) "
-            "and of log₁₀ S",
-            setting="the digits of scikit-learn in place of CIFAR-10 and CIFAR-100",
         ),
     ],
     version=3,

@@ -117,18 +117,6 @@ def _claims() -> Iterator[Claim]:
             null=Null(1 / 61, "chance"),
             scales=scales,
         )
-        for key, name, words in (
-            ("last", "the last layer", "“TL continues to increase even after memorization”"),
-            ("second", "layer 2", "“as grokking emerges, the TL of the second layer … increases sharply”"),
-        ):
-            yield positive(
-                f"rise/{key}/{decay:g}",
-                f"{words}; the network without weight decay, which does not grok, rises after memorisation too{_SEEN}",
-                label=f"λ = {decay:g}: rise of the TL of {name} from 99 % training to 90 % test accuracy, or to "
-                "the end",
-                scales=scales,
-                kind="side condition",
-            )
         yield negative(
             f"gap/{decay:g}",
             f"“the gap between the second and last layers … narrows”{_SEEN}",

@@ -107,11 +107,12 @@ def _draw_interpolations(records: Sequence[Mapping[str, Any]], figure: Figure) -
         negative(
             "middle and TL",
             "“whenever … the latent code admits high TL with respect to the inputs, the decoder can interpolate "
-            "linearly”: the higher TL, the nearer is the picture half-way to the mixture; entered after the number was "
-            "known",
+            "linearly”: the higher TL, the nearer is the picture half-way to the mixture; random projections with a "
+            "least-squares decoder have this order too",
             label="order over target linearity of the error half-way between two pictures, of the β that beat the mean "
             "image",
             scales=("paper",),
+            kind="side condition",
         ),
         negative(
             "ends and TL",

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from gramian.core import threads
 from gramian.datasets import staircase
-from gramian.experiments import Claim, Null, Result, at_least, at_most, between, experiment, positive
+from gramian.experiments import Claim, Null, Result, at_most, between, experiment, positive
 from gramian.experiments.e_gram.small_nets import short
 from gramian.report import style
 from gramian.theory import MovingTarget, moving_target
@@ -115,18 +115,20 @@ def _claims() -> Iterator[Claim]:
         )
         yield at_most(
             f"chase/{width}",
-            0.75,
-            f"“both terms decrease substantially”: by a quarter or more; in the authors' picture to {chase}",
+            0.6,
+            f"“both terms decrease substantially”: by two fifths or more; in the authors' picture to {chase}",
             slack=0.1,
             label=f"Width {width}: ‖ŷ − f*‖ at the end over that at the start",
-            null=Null(1.0, "no training"),
+            null=Null(0.73, "random features of width 32 with a trained readout"),
         )
-    for few, many, scales in ((32, 512, _BOTH), (128, 512, _BOTH), (32, 1024, _PAPER)):
+    for few, many, equal, scales in ((32, 512, 0.145, _BOTH), (128, 512, 0.069, _BOTH), (32, 1024, 0.235, _PAPER)):
         yield positive(
             f"drop: {few} - {many}",
-            "“as width grows, this gap flattens”: its decrease is smaller in the wider network",
+            "“as width grows, this gap flattens”: its decrease is smaller in the wider network, which has a smaller "
+            "gap at the start, by more than an equal share of both gaps",
             label=f"Decrease of ‖y − f*‖/‖y‖, width {few} minus width {many}",
             scales=scales,
+            null=Null(equal, "the same relative decrease at both widths"),
         )
     for many, scales in ((512, _BOTH), (1024, _PAPER)):
         yield positive(
@@ -165,17 +167,7 @@ def _claims() -> Iterator[Claim]:
             kind="proved identity",
             null=Null(0.1, "another decomposition"),
         )
-    for width, scales in ((256, _BOTH), (512, _PAPER)):
-        yield at_least(
-            f"largest gap/{width}, n = 4000",
-            0.3,
-            "ours: with many rows per feature f* cannot interpolate, so ‖y − f*‖ near 0 at width 1,024 and n = 1,000 "
-            "is for lack of rows, not for laziness",
-            label=f"Width {width}, n = 4,000: largest ‖y − f*‖/‖y‖ in training",
-            kind="side condition",
-            null=Null(0.0, "near zero throughout, as the paper says of its widest network"),
-            scales=scales,
-        )
+    for width, equal, scales in ((256, 0.055, _BOTH), (512, 0.079, _PAPER)):
         yield positive(
             f"drop: 32 - {width}, n = 4000",
             "ours: with enough rows at both widths the decrease must still be smaller in the wider network if the "
@@ -183,6 +175,7 @@ def _claims() -> Iterator[Claim]:
             label=f"n = 4,000: decrease of ‖y − f*‖/‖y‖, width 32 minus width {width}",
             kind="side condition",
             scales=scales,
+            null=Null(equal, "the same relative decrease at both widths"),
         )
 
 
