@@ -17,3 +17,12 @@ def test_the_summary_has_gains_ranges_and_minima():
     assert numbers["uc1_range"] == pytest.approx(0.6)
     assert (numbers["c1_early"], numbers["c1_low"]) == (0.7, 0.6)
     assert numbers["robust1"] == pytest.approx(((0.2 - 0.1) + (0.6 - 0.3)) / 2)
+
+
+def test_the_gain_of_untrained_networks_is_no_gain():
+    curves = {"0.01": {"test": [1.0, 1.0]}, "1": {"test": [2.0, 2.0]}}
+    numbers = {"test_gain": 0.5} | {
+        f"{key}{layer}_{when}": 0.5 for key in ("c", "uc") for layer in "12" for when in ("early", "low", "start")
+    }
+    record = {"spec": {"both_layers": False}, "numbers": numbers, "arrays": {"curves": curves}}
+    assert fig278.derive([record])["test_gain_learned"] == 0.0

@@ -2,7 +2,8 @@
 
 import pytest
 
-from gramian.experiments.c_deep_nfa.curves import Curves, derive, gained
+from gramian.experiments import papers
+from gramian.experiments.c_deep_nfa.curves import Curves, derive
 from gramian.experiments.c_deep_nfa.curves import run as curves
 
 
@@ -26,10 +27,16 @@ def test_the_closed_share_of_untrained_networks_is_zero_at_every_depth():
     assert found["relu sgd: closed share"] == pytest.approx(0.5)
 
 
-def test_the_share_explained_by_momentum_is_a_difference_and_zero_without_training():
-    """The share without momentum alone is small for networks that are not trained at all."""
-    names = [f"gauss {name} λ=0.001 L={depth} explained" for name in ("gd", "gdm") for depth in (2, 5)]
-    found = gained([{"numbers": dict(zip(names[:2], (0.1, 0.2), strict=True))}, {"numbers": {names[2]: 0.8}}])
-    assert found == pytest.approx({"gauss gd λ=0.001 L=2: explained by momentum": 0.7})
-    spec = Curves(("gd", "gdm"), (0.0, 0.0), (4, 4), (1e-3,), (2, 5), link="gauss", tail=1)
-    assert set(gained([{"numbers": curves(spec, 0).numbers}]).values()) == {0.0}
+def test_targets_that_are_not_learned_are_not_near_each_other():
+    def records(end):
+        return [
+            {
+                "spec": {"optimisers": ["sgd"], "decays": [1e-2], "depths": [2, 5], "link": link},
+                "arrays": {f"{link} sgd λ=0.01 L={L}": {"alignment": [0.9, end, end]} for L in (2, 5)},
+            }
+            for link in ("identity", "relu")
+        ]
+
+    claim = next(c for c in papers.find("c/fig7").claims if c.key == "closed share, distance of the targets")
+    assert not claim.admits(derive(records(0.9))[claim.key])
+    assert claim.admits(derive(records(1.0))[claim.key])

@@ -8,7 +8,7 @@ from gramian.experiments import papers
 from gramian.experiments.c_deep_nfa.columns import UNTRAINED, cell_name
 from gramian.experiments.c_deep_nfa.printed_tables import COLUMNS, PRINTED
 from gramian.experiments.c_deep_nfa.setting import DECAYS, DEPTHS, StackTraining, alignments, fit, network
-from gramian.experiments.c_deep_nfa.tables import NOISES, claims, derive, specs
+from gramian.experiments.c_deep_nfa.tables import NOISES, claims, derive, specs, start_alignment
 from gramian.experiments.cell import cells
 
 
@@ -81,3 +81,12 @@ def test_effects_at_the_paper_s_size_are_those_of_all_cells_of_a_seed():
     assert found["gd: most minus least decay, deep net"] == pytest.approx(max(DECAYS) - min(DECAYS))
     assert found["gd: shallow net, mean alignment"] == pytest.approx(0.985 + (max(DECAYS) + min(DECAYS)) / 2)
     assert not any("minus" in key for key in derive([record(2), record(3)]))
+
+
+def test_the_effect_of_depth_of_untrained_networks_is_zero():
+    starts = {depth: start_alignment(depth, 7) for depth in DEPTHS}
+    numbers = {cell_name("gd", L, decay, noise): starts[L] for L in DEPTHS for decay in DECAYS for noise in NOISES}
+    records = [{"spec": {"rank": 5, "depths": [L]}, "seed": 7, "numbers": numbers if L == 2 else {}} for L in DEPTHS]
+    found = derive(records)
+    assert found["gd: deep minus shallow, least decay"] < -0.01
+    assert found["gd: deep minus shallow, least decay, beyond the start"] == pytest.approx(0.0, abs=1e-9)
