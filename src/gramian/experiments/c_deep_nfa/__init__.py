@@ -1,6 +1,7 @@
 """Experiments of paper C, on the neural feature ansatz in deep networks; importing the package registers them."""
 
 from gramian.experiments.c_deep_nfa import (
+    cited_target,
     curves,
     divergence,
     explanations,
@@ -19,6 +20,7 @@ from gramian.experiments.c_deep_nfa import (
 )
 
 __all__ = [
+    "cited_target",
     "curves",
     "divergence",
     "explanations",

@@ -2,7 +2,8 @@
 
 Targets follow Parkinson, Ongie and Willett (2025), which paper C cites: ``f*(x) = aᵀg(Ax + b)`` with 21 units and
 ``A = U diag(σ) Vᵀ`` of rank r, Haar-distributed ``U (21, r)`` and ``V (20, r)``, ``σ ~ U[0, 100]``, ``a ~ N(0, I)``,
-``b ~ U[−½, ½]``, ``x ~ U[−½, ½]²⁰``. Weight decay applies to weights and not to biases, as in that paper.
+``b ~ U[−½, ½]``, ``x ~ U[−½, ½]²⁰``. Weight decay applies to weights and not to biases, as in that paper. Their public
+code draws the same distributions; it also has no weight decay in the last 100 epochs, of which paper C says nothing.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ PAPER_RATE = {"adam": 1e-4, "gd": 1e-3, "gdm": 1e-3, "sgd": 1e-4, "sgdm": 1e-4}
 """Learning rates of figures 2, 3, 5 and 6."""
 DEPTHS = (2, 3, 4, 5)
 DECAYS = (1e-5, 1e-4, 1e-3, 1e-2)
+NOISES = (0.0, 1.0)
 PAPER_EPOCHS, LAST_EPOCHS = 60_000, 100
 """Epochs at the full learning rate, and epochs at a tenth of it at the end."""
 
