@@ -7,6 +7,7 @@ import pytest
 
 from gramian.experiments import papers
 from gramian.experiments.c_deep_nfa.columns import (
+    SELECTING,
     UNTRAINED,
     cell_name,
     column_claims,
@@ -26,6 +27,19 @@ from gramian.experiments.c_deep_nfa.setting import DEPTHS
 from gramian.experiments.verdict import Estimate, compare, judge
 
 KEYS = {distance_key: distance_null, pattern_key: pattern_null}
+
+
+def printed(depth, value):
+    return value
+
+
+def lost(depths):
+    return lambda depth, value: math.nan if depth in depths else value
+
+
+def target(rank, seed=0, gd=printed, gdm=printed):
+    """The records of the two columns that say if a target is comparable."""
+    return [column_of(rank, "gd", gd, seed), column_of(rank, "gdm", gdm, seed)]
 
 
 def column_of(rank, optimiser, change, seed=0):
@@ -48,12 +62,11 @@ def test_neither_a_constant_nor_untrained_networks_pass_a_column(key, rank, opti
         lambda depth, value: 0.97,
         lambda depth, value: 1.9 - value,  # every effect reversed
     ]
-    gdm = column_of(rank, "gdm", lambda depth, value: value)  # shows that the target is comparable
     for change in changes:
-        found = compare_columns([gdm, column_of(rank, optimiser, change)])[claim.key]
+        found = compare_columns([*target(rank), column_of(rank, optimiser, change)])[claim.key]
         assert found >= KEYS[key](rank, optimiser).value - 1e-12
         assert compare(claim, Estimate.of([found] * 3)) == "differs"
-    print_itself = compare_columns([gdm, column_of(rank, optimiser, lambda depth, value: value)])[claim.key]
+    print_itself = compare_columns([*target(rank), column_of(rank, optimiser, printed)])[claim.key]
     assert compare(claim, Estimate.of([print_itself] * 3)) == "reproduced"
 
 
@@ -68,11 +81,13 @@ def test_a_column_is_compared_with_naive_formulas():
     noise = np.random.default_rng(0).normal(scale=0.01, size=100).tolist()
     record = column_of(2, "sgdm", lambda depth, value: value + noise.pop())
     ours = np.array(list(record["numbers"].values()))
-    printed = np.array([value for cell, value in PRINTED[2].items() if cell[0] == "sgdm"])
-    found = compare_columns([record])
-    assert found[distance_key("sgdm")] == pytest.approx(np.abs(ours - printed).mean())
-    slope, offset = np.polyfit(ours, printed, 1)
-    left = ((printed - slope * ours - offset) ** 2).sum() / ((printed - printed.mean()) ** 2).sum()
+    paper = np.array([value for cell, value in PRINTED[2].items() if cell[0] == "sgdm"])
+    found = compare_columns([*target(2), record])
+    assert (
+        found[distance_key("sgdm")] == found[whole_distance_key("sgdm")] == pytest.approx(np.abs(ours - paper).mean())
+    )
+    slope, offset = np.polyfit(ours, paper, 1)
+    left = ((paper - slope * ours - offset) ** 2).sum() / ((paper - paper.mean()) ** 2).sum()
     assert found[pattern_key("sgdm")] == pytest.approx(left)
 
 
@@ -95,52 +110,66 @@ def test_the_printed_effect_of_one_factor_does_not_pass_the_pattern(factor):
             assert unexplained(alone, [*column.values()]) >= pattern_null(rank, optimiser).value - 1e-9
 
 
-@pytest.mark.parametrize(("rank", "depth", "comparable"), [(20, 2, False), (20, 4, False), (20, 5, True), (5, 4, True)])
-def test_a_target_on_which_momentum_diverges_where_the_print_has_a_number_is_not_comparable(rank, depth, comparable):
-    like_print = column_of(rank, "gdm", lambda _, value: value, seed=0)
-    diverged = column_of(rank, "gdm", lambda L, value: math.nan if depth == L else value, seed=1)
-    sgd = column_of(rank, "sgd", lambda L, value: value + 0.001, seed=1)
-    assert comparable_targets([like_print, diverged, sgd], rank) == ({0, 1} if comparable else {0})
-    found = compare_columns([diverged, sgd])
-    assert (distance_key("sgd") in found) == comparable
+@pytest.mark.parametrize(("rank", "depth"), [(20, 2), (20, 4), (20, 5), (5, 4)])
+def test_a_target_on_which_momentum_diverges_where_the_print_has_a_number_is_not_comparable(rank, depth):
+    sgd = column_of(rank, "sgd", lambda _, value: value + 0.001, seed=1)
+    diverged = [*target(rank, 1, gdm=lost({depth})), sgd]
+    assert comparable_targets([*target(rank, 0), *diverged], rank) == {0}
+    found = compare_columns(diverged)
+    assert distance_key("sgd") not in found
     assert pattern_key("sgd") in found
-    assert found.get(whole_distance_key("sgd")) == (pytest.approx(0.001) if rank == 20 else None)
+    assert found[whole_distance_key("sgd")] == pytest.approx(0.001)
 
 
-def test_a_target_on_which_momentum_has_not_run_with_every_depth_is_not_comparable():
-    gdm = column_of(20, "gdm", lambda _, value: value)
-    gdm["numbers"].pop("gdm L=3 λ=1e-3 σ=0")
-    sgd = column_of(20, "sgd", lambda _, value: value)
-    assert comparable_targets([gdm, sgd], 20) == comparable_targets([sgd], 20) == set()
-    assert distance_key("sgd") not in compare_columns([gdm, sgd])
+def test_a_target_may_converge_where_momentum_diverges_in_print():
+    gdm = column_of(20, "gdm", lambda _, value: 0.9 if math.isnan(value) else value)
+    assert comparable_targets([column_of(20, "gd", printed), gdm], 20) == {0}
+
+
+@pytest.mark.parametrize("rank", [2, 5, 20])
+@pytest.mark.parametrize(("share", "comparable"), [(0.0, True), (0.9, True), (1.1, False), (math.nan, False)])
+def test_a_target_is_comparable_if_its_column_of_gradient_descent_would_be_close(rank, share, comparable):
+    off = share * distance_null(rank, SELECTING).value
+    records = [*target(rank, gd=lambda _, value: value + off), column_of(rank, "adam", printed)]
+    assert bool(comparable_targets(records, rank)) == comparable
+    found = compare_columns(records)
+    assert (distance_key("adam") in found) == comparable
+    assert distance_key(SELECTING) in found, "the selecting column itself is judged by all targets"
+    claim = next(claim for claim in column_claims(rank) if claim.key == distance_key(SELECTING))
+    assert (compare(claim, Estimate.of([found[claim.key]])) == "close") == comparable
+
+
+@pytest.mark.parametrize("optimiser", ["gd", "gdm"])
+def test_a_target_is_not_comparable_while_cells_of_a_selecting_column_have_not_run(optimiser):
+    records = [*target(20), column_of(20, "sgd", printed)]
+    assert comparable_targets(records, 20) == {0}
+    chosen = next(record for record in records if record["spec"]["optimiser"] == optimiser)
+    chosen["numbers"].pop(f"{optimiser} L=3 λ=1e-3 σ=0")
+    assert comparable_targets(records, 20) == set()
+    assert distance_key("sgd") not in compare_columns(records)
 
 
 def test_only_comparable_targets_take_the_place_of_the_paper_s_for_the_distance():
-    def seed(k, shift, lost=False):
-        gdm = column_of(20, "gdm", lambda L, value: math.nan if lost and L == 4 else value, seed=k)
-        return [gdm, column_of(20, "sgd", lambda _, value: value - shift, seed=k)]
+    def seed(k, shift, gdm=printed):
+        return [*target(20, k, gdm=gdm), column_of(20, "sgd", lambda _, value: value - shift, seed=k)]
 
-    found = repeats([*seed(0, 0.5, lost=True), *seed(1, 0.0), *seed(2, 0.01)])
+    found = repeats([*seed(0, 0.5, gdm=lost({4})), *seed(1, 0.0), *seed(2, 0.01)])
     assert found[distance_key("sgd")] == pytest.approx([0.01, 0.01], abs=1e-3)
     assert max(found[whole_distance_key("sgd")]) > 0.2
-    assert len(found[pattern_key("sgd")]) == 3
+    assert len(found[pattern_key("sgd")]) == len(found[distance_key(SELECTING)]) == 3
 
 
 def test_each_seed_takes_the_place_of_the_paper_s_rounded():
     offsets = (0.0, 0.012, 0.03)
-    records = [column_of(5, "gdm", lambda depth, value, by=by: value + by, seed) for seed, by in enumerate(offsets)]
+    records = [column_of(5, "gd", lambda depth, value, by=by: value + by, seed) for seed, by in enumerate(offsets)]
     found = repeats(records)
-    columns = [np.array([*printed_column(5, "gdm").values()]) + by for by in offsets]
+    columns = [np.array([*printed_column(5, "gd").values()]) + by for by in offsets]
     naive = [np.mean([np.abs(x - p.round(2)).mean() for x in columns if x is not p]) for p in columns]
-    assert found[distance_key("gdm")] == pytest.approx(naive)
-    assert found[pattern_key("gdm")] == pytest.approx([0.0] * 3, abs=1e-12)
+    assert found[distance_key("gd")] == pytest.approx(naive)
+    assert found[pattern_key("gd")] == pytest.approx([0.0] * 3, abs=1e-12)
     assert repeats(records[:1]) == {}
-    one = column_of(5, "adam", lambda depth, value: value)
+    one = column_of(5, "adam", printed)
     assert not any("adam" in key for key in repeats([*records, one]))
-
-
-def lost(depths):
-    return lambda depth, value: math.nan if depth in depths else value
 
 
 def test_cells_that_diverge_for_every_seed_are_left_out_and_others_are_infinitely_far():
