@@ -284,3 +284,33 @@ def test_the_reason_names_the_seeds_and_the_limits(repeats, words):
     column, cell = judge(toy(claims=claims, repeats=lambda _: {"distance": repeats}), "small", records)
     assert words in column.why
     assert cell.why == f"its column is not decidable: {column.why}"
+
+
+def test_seeds_that_cannot_be_compared_with_the_paper_s_do_not_count():
+    claims = (
+        between("distance", 0.0, 0.1, "law", slack=0.2, null=FAR),
+        number("one", 1.0, 0.1, "law", column="distance"),
+        between("gap", 0.0, 0.1, "law", slack=0.2, null=FAR),
+    )
+    seen = []
+
+    def judged_by(records):
+        seen.append([record["seed"] for record in records])
+        return lambda key, seed: seed > 1 or key == "gap"
+
+    experiment = toy(
+        claims=claims, judged_by=judged_by, derive=lambda records: {"gap": records[0]["numbers"]["distance"]}
+    )
+    far = [made(seed, one=1.0, distance=9.0) for seed in range(2)]
+    near = [made(seed, one=1.0, distance=0.05) for seed in (2, 3)]
+    distance, one, gap = judge(experiment, "small", [*far, *near, made(4, error="bad luck")])
+    assert distance.ours.values == (0.05, 0.05)
+    assert one.ours.values == (1.0, 1.0)
+    assert gap.ours.values == (9.0, 9.0, 0.05, 0.05)
+    assert [verdict.outcome for verdict in (distance, one, gap)] == ["reproduced", "judged in its column", "differs"]
+    assert set(map(tuple, seen)) == {(0, 1, 2, 3)}
+    distance, one, gap = judge(experiment, "small", far)
+    assert [verdict.outcome for verdict in (distance, one, gap)] == ["not run", "not run", "differs"]
+    assert "can be compared with the paper's" in distance.why
+    assert distance.ours is one.ours is None
+    assert judge(experiment, "small", [])[0].outcome == "not run"

@@ -67,6 +67,9 @@ class Experiment:
         ``repeats(records) -> lists`` puts each of our seeds in the place of the paper's: for the key of a claim, one
         number per seed, that of the other seeds compared with it; infinite where they diverge and it does not. If more
         than 5 % of them lie outside the claim's band and slack, the claim is *not decidable*.
+    judged_by : callable or None
+        ``judged_by(records) -> counts``, where ``counts(key, seed)`` is False if the number of that seed is left out of
+        the mean over seeds, because the seed cannot be compared with the paper's.
     """
 
     id: str
@@ -83,6 +86,7 @@ class Experiment:
     seeds_of: Callable[[Any, int], Sequence[int]] | None = None
     cost: Callable[[Any], float] | None = None
     repeats: Callable[[Sequence[Mapping[str, Any]]], Mapping[str, Sequence[float]]] | None = None
+    judged_by: Callable[[Sequence[Mapping[str, Any]]], Callable[[str, int], bool]] | None = None
 
     def declared_seeds(self, spec: Any, scale: str) -> Sequence[int]:
         """Return the seeds with which a spec runs at a scale."""
@@ -111,6 +115,7 @@ def experiment(
     seeds_of: Callable[[Any, int], Sequence[int]] | None = None,
     cost: Callable[[Any], float] | None = None,
     repeats: Callable[[Sequence[Mapping[str, Any]]], Mapping[str, Sequence[float]]] | None = None,
+    judged_by: Callable[[Sequence[Mapping[str, Any]]], Callable[[str, int], bool]] | None = None,
     setting: str = "",
     small_setting: str = "",
 ) -> Callable[[Callable[[Any, int], Result]], Callable[[Any, int], Result]]:
@@ -160,6 +165,7 @@ def experiment(
             seeds_of,
             cost,
             repeats,
+            judged_by,
         )
         return run
 

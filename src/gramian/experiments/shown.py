@@ -24,7 +24,7 @@ def shown(verdict: Verdict) -> str:
     if verdict.outcome != NOT_JUDGED or verdict.ours is None:
         return ""
     if verdict.claim.column:
-        return "measured; it is judged with its column, of which other cells have not run"
+        return f"measured; {verdict.why}"
     return f"{_place(verdict.claim, verdict.ours)}; the scale {verdict.scale} is too small to judge"
 
 

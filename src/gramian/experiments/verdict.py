@@ -149,7 +149,8 @@ def _at_threshold(claim: Claim, ours: Estimate) -> str:
 def estimates(records: Sequence[Record], experiment: Experiment | None = None) -> dict[str, Estimate]:
     """Return the mean over seeds of every number, from the records without failures; keys in their order.
 
-    With an experiment, the numbers that it derives from the records of each seed are included.
+    With an experiment, the numbers that it derives from the records of each seed are included, and seeds that do not
+    judge a number are left out.
     """
     values: dict[str, list[float]] = {}
     for _, key, value in _numbers(records, experiment):
@@ -158,8 +159,16 @@ def estimates(records: Sequence[Record], experiment: Experiment | None = None) -
 
 
 def _numbers(records: Sequence[Record], experiment: Experiment | None) -> Iterator[tuple[int, str, float]]:
-    """Yield ``(seed, key, value)`` of every number."""
+    """Yield ``(seed, key, value)`` of every number whose seed judges it."""
     finished = [record for record in records if not record["error"]]
+    numbers = _all_numbers(finished, experiment)
+    if experiment is None or experiment.judged_by is None or not finished:
+        return numbers
+    counts = experiment.judged_by(finished)
+    return (number for number in numbers if counts(number[1], number[0]))
+
+
+def _all_numbers(finished: Sequence[Record], experiment: Experiment | None) -> Iterator[tuple[int, str, float]]:
     for record in finished:
         for key, value in record["numbers"].items():
             yield record["seed"], key, value
@@ -211,7 +220,10 @@ def _judge_one(
         if missing:
             return Verdict(experiment.id, scale, claim, CANNOT_RUN, why=missing)
         failed = sum(bool(record["error"]) for record in records)
-        why = f"{failed} cells failed" if failed else "no record contains this number"
+        without = "no record contains this number"
+        if experiment.judged_by is not None:
+            without = "no record of a seed that can be compared with the paper's contains this number"
+        why = f"{failed} cells failed" if failed else without
         return Verdict(experiment.id, scale, claim, NOT_RUN, why=why)
     printed = found.get(claim.printed_key)
     if scale not in claim.scales:
@@ -253,7 +265,7 @@ def _in_column(verdict: Verdict, columns: Mapping[str, Verdict]) -> Verdict:
     if column.outcome == NOT_DECIDABLE:
         why = f"its column is not decidable: {column.why}"
         return replace(verdict, outcome=NOT_DECIDABLE, withheld=column.withheld, why=why)
-    return replace(verdict, outcome=NOT_JUDGED, why="judged with its column, of which other cells have not run")
+    return replace(verdict, outcome=NOT_JUDGED, why=f"judged with its column: {column.why}")
 
 
 @dataclass(frozen=True)
