@@ -44,5 +44,15 @@ def test_cells_that_diverge_in_print_do_not_count(monkeypatch):
     monkeypatch.setattr("gramian.experiments.c_deep_nfa.divergence.fit", lambda training, seed: course)
     assert converges_as_printed(PrintedDivergence((5,)), 0).numbers["converges wherever the print has a number"] == 1
     assert converges_as_printed(PrintedDivergence((5, 4)), 0).numbers["converges wherever the print has a number"] == 0
+    assert PrintedDivergence().depths == (5, 4)
     course.final[2] = lost
     assert converges_as_printed(PrintedDivergence((5,)), 0).numbers["converges wherever the print has a number"] == 0
+
+
+def test_a_depth_that_diverges_is_not_forgotten_when_the_next_one_converges(monkeypatch):
+    def fit(training, seed):
+        return SimpleNamespace(Y=torch.zeros(8, 4, 1), final=[torch.nan if training.depth == 5 else 0.9] * 8)
+
+    monkeypatch.setattr("gramian.experiments.c_deep_nfa.divergence.fit", fit)
+    assert converges_as_printed(PrintedDivergence((5, 4)), 0).numbers["converges wherever the print has a number"] == 0
+    assert converges_as_printed(PrintedDivergence((4, 5)), 0).numbers["converges wherever the print has a number"] == 0

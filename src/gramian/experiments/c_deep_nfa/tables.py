@@ -13,11 +13,13 @@ from matplotlib.figure import Figure
 
 from gramian.experiments import Claim, Null, Result, at_least, experiment, negative, number, positive
 from gramian.experiments.c_deep_nfa.columns import (
+    FIRST_TARGETS,
     UNTRAINED,
     cell_name,
     column_claims,
     compare_columns,
     distance_key,
+    judged_by,
     printed_column,
     repeats,
 )
@@ -26,6 +28,7 @@ from gramian.experiments.c_deep_nfa.setting import (
     DECAYS,
     DEPTHS,
     LAST_EPOCHS,
+    NOISES,
     PAPER_EPOCHS,
     PAPER_RATE,
     StackTraining,
@@ -35,7 +38,6 @@ from gramian.experiments.c_deep_nfa.setting import (
 )
 from gramian.report.style import AMOUNT, GREY, colour_bar
 
-NOISES = (0.0, 1.0)
 # At the scale small the stochastic optimisers take fewer and larger steps.
 SMALL_RATE = {"adam": 1e-3, "gd": 1e-3, "gdm": 1e-3, "sgd": 1e-3, "sgdm": 3e-4}
 # Targets of full rank are larger: with five layers the rates above diverge.
@@ -250,11 +252,17 @@ def _cost(spec: TableColumn) -> float:
 
 
 def draw(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
-    """Draw the table as images, one per optimiser: the mean over seeds that did not diverge, and how many did."""
+    """Draw the table as images, one per optimiser: the mean over seeds that did not diverge, and how many did.
+
+    The seeds are those that judge a cell, or all of them where none of these has run.
+    """
     seeds: dict[str, list[float]] = {}
+    rest: dict[str, list[float]] = {}
+    counts = judged_by(records)
     for record in records:
         for name, value in record["numbers"].items():
-            seeds.setdefault(name, []).append(value)
+            (seeds if counts(name, record["seed"]) else rest).setdefault(name, []).append(value)
+    seeds = rest | seeds
     names = [name for name in COLUMNS if any(k.startswith(name + " L") for k in seeds)]
     figure.set_size_inches(1.9 * max(1, len(names)) + 1.2, 3.4)
     panels = figure.subplots(1, max(1, len(names)), sharey=True, squeeze=False)[0]
@@ -285,25 +293,33 @@ def _finite_mean(values: Sequence[float]) -> float:
     return sum(finite) / len(finite) if finite else math.nan
 
 
-_COMPARABLE = (3, 4, 8)
-"""The first seeds of rank 20 whose targets are comparable; 5, 6 and 7 were tried with four layers only."""
+_SEVERAL = ("gd", "gdm", "sgd")
+_FURTHER = (
+    (2, ("gd",), (5,), 5),  # not comparable: its column of gd is far from the print with five layers
+    (2, _SEVERAL, DEPTHS, 6),
+    (2, ("adam", "sgdm"), DEPTHS, 3),
+    (5, ("adam", "sgd", "sgdm"), DEPTHS, 0),
+    (20, _SEVERAL, DEPTHS, 8),  # not comparable: gdm converges with four layers and not with five
+    (20, _SEVERAL, DEPTHS, 10),
+    (20, ("gdm",), (5,), 17),  # not comparable: gdm converges in all cells
+)
+"""Targets beside the first ones: rank, optimisers, depths and seed.
+
+Those without a comment are the first comparable ones of their columns, see
+:mod:`gramian.experiments.c_deep_nfa.columns`. For rank 20 the experiment c/table3-targets-why looks for others.
+"""
 
 
 def _seeds(spec: TableColumn, count: int) -> Sequence[int]:
-    """Return the random targets: at the paper's size five for full batches, where one takes minutes.
-
-    SGD has five as well in Tables 1 and 3, where the first one is far from the print. In Table 3 three comparable
-    targets of gd, gdm and sgd are declared, and one of sgdm.
-    """
+    """Return the random targets; at the paper's size the first ones, and those that were selected or tried."""
     if spec.epochs <= PAPER_EPOCHS:
         return range(count)
-    five = spec.optimiser in ("gd", "gdm") or (spec.optimiser == "sgd" and spec.rank != 5)
-    first = range(5 if five else count)
-    if spec.rank != 20 or spec.optimiser == "adam":
-        return first
-    if spec.optimiser == "gdm" and spec.depths == (4,):
-        return range(max(_COMPARABLE) + 1)
-    return sorted({*first, *(_COMPARABLE if five else _COMPARABLE[:1])})
+    further = {
+        seed
+        for rank, optimisers, depths, seed in _FURTHER
+        if rank == spec.rank and spec.optimiser in optimisers and set(spec.depths) <= set(depths)
+    }
+    return sorted({*range(FIRST_TARGETS[spec.rank].get(spec.optimiser, 0)), *further})
 
 
 for _table, _rank in ((1, 2), (2, 5), (3, 20)):
@@ -319,4 +335,5 @@ for _table, _rank in ((1, 2), (2, 5), (3, 20)):
         repeats=repeats,
         seeds_of=_seeds,
         cost=_cost,
+        judged_by=judged_by,
     )(run)
