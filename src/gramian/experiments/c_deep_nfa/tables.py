@@ -29,6 +29,7 @@ from gramian.experiments.c_deep_nfa.setting import (
     DEPTHS,
     LAST_EPOCHS,
     NOISES,
+    OPTIMISERS,
     PAPER_EPOCHS,
     PAPER_RATE,
     StackTraining,
@@ -293,20 +294,19 @@ def _finite_mean(values: Sequence[float]) -> float:
     return sum(finite) / len(finite) if finite else math.nan
 
 
-_SEVERAL = ("gd", "gdm", "sgd")
 _FURTHER = (
     (2, ("gd",), (5,), 5),  # not comparable: its column of gd is far from the print with five layers
-    (2, _SEVERAL, DEPTHS, 6),
+    (2, ("gd", "gdm"), DEPTHS, 6),
     (2, ("adam", "sgdm"), DEPTHS, 3),
     (5, ("adam", "sgd", "sgdm"), DEPTHS, 0),
-    (20, _SEVERAL, DEPTHS, 8),  # not comparable: gdm converges with four layers and not with five
-    (20, _SEVERAL, DEPTHS, 10),
+    (20, ("gd", "gdm", "sgd"), DEPTHS, 8),  # not comparable: gdm converges with four layers and not with five
+    (20, OPTIMISERS, DEPTHS, 10),
     (20, ("gdm",), (5,), 17),  # not comparable: gdm converges in all cells
 )
 """Targets beside the first ones: rank, optimisers, depths and seed.
 
-Those without a comment are the first comparable ones of their columns, see
-:mod:`gramian.experiments.c_deep_nfa.columns`. For rank 20 the experiment c/table3-targets-why looks for others.
+Those without a comment are comparable, see :mod:`gramian.experiments.c_deep_nfa.columns`. For rank 20 the experiment
+c/table3-targets-why looks for others.
 """
 
 
