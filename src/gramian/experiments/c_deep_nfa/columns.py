@@ -52,7 +52,7 @@ def distance_key(optimiser: str) -> str:
     return f"{optimiser}: mean distance from the printed column"
 
 
-def whole_distance_key(optimiser: str) -> str:
+def first_distance_key(optimiser: str) -> str:
     """Return the key of the mean distance from a printed column over the first targets, comparable or not."""
     return f"{optimiser}: mean distance from the printed column, first targets"
 
@@ -194,14 +194,14 @@ def compare_columns(records: Sequence[Mapping[str, Any]]) -> dict[str, float]:
 
 
 def _compared(rank: int, optimiser: str) -> dict[str, Callable[[Sequence[float], Sequence[float]], float]]:
-    first = {whole_distance_key(optimiser): distance} if has_whole_distance(rank, optimiser) else {}
+    first = {first_distance_key(optimiser): distance} if has_first_distance(rank, optimiser) else {}
     return {distance_key(optimiser): distance, **first, pattern_key(optimiser): unexplained}
 
 
-def has_whole_distance(rank: int, optimiser: str) -> bool:
+def has_first_distance(rank: int, optimiser: str) -> bool:
     """Return True if targets that are not comparable have run, too, whose distance is a side condition.
 
-    >>> has_whole_distance(2, "sgd"), has_whole_distance(2, "adam"), has_whole_distance(2, "gd")
+    >>> has_first_distance(2, "sgd"), has_first_distance(2, "adam"), has_first_distance(2, "gd")
     (True, False, False)
     """
     return optimiser != SELECTING and optimiser in FIRST_TARGETS[rank]
@@ -291,9 +291,9 @@ def column_claims(rank: int) -> Iterator[Claim]:
     for optimiser in COLUMNS:
         near = distance_claim(rank, optimiser)
         yield near
-        if has_whole_distance(rank, optimiser):
+        if has_first_distance(rank, optimiser):
             label = f"rank {rank}, {optimiser}: mean |ours − printed| over the column, first targets"
-            yield replace(near, key=whole_distance_key(optimiser), kind="side condition", label=label)
+            yield replace(near, key=first_distance_key(optimiser), kind="side condition", label=label)
         null = pattern_null(rank, optimiser)
         yield between(
             pattern_key(optimiser),
