@@ -51,11 +51,14 @@ def test_every_figure_table_and_theorem_has_an_experiment():
         "c/remark-3-11",
         "c/rates",
         "c/rates-why",
+        "c/cited-target-why",
         "c/fig6-why",
+        "c/table1-noise-why",
         "c/table1-size-why",
         "c/table1-why",
         "c/table3-nan-why",
         "c/table3-size-why",
+        "c/table3-targets-why",
         "c/table3-why",
     }
     assert wanted == {e.id for e in EXPERIMENTS}

@@ -285,7 +285,7 @@ def _cnn_specs(epochs: int, **data: Any) -> tuple[WhitenedTraining, ...]:
         "small": _cnn_specs(8, rows=3000, test_rows=2500, pool=2),
         "paper": _cnn_specs(20),
     },
-    seeds={"small": 5, "paper": 5},
+    seeds={"small": 5, "paper": 1},
     claims=[*_cnn_claims()],
     setting=f"3 × 3 kernels, as in the authors' code, in place of 2 × 2; {_EXACT}",
     draw=draw_accuracies,
