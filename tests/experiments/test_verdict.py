@@ -313,4 +313,6 @@ def test_seeds_that_cannot_be_compared_with_the_paper_s_do_not_count():
     assert [verdict.outcome for verdict in (distance, one, gap)] == ["not run", "not run", "differs"]
     assert "can be compared with the paper's" in distance.why
     assert distance.ours is one.ours is None
-    assert judge(experiment, "small", [])[0].outcome == "not run"
+    assert "can be compared with the paper's" in one.why
+    nothing = judge(experiment, "small", [])[0]
+    assert (nothing.outcome, nothing.why) == ("not run", "no record contains this number")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -198,7 +198,10 @@ def judge(
 ) -> list[Verdict]:
     """Return one verdict per claim, from the records of one scale and the pooled estimates of all scales."""
     found = estimates(records, experiment)
-    verdicts = [_judge_one(experiment, scale, claim, found, records, pooled or {}) for claim in experiment.claims]
+    measured = {key for _, key, _ in _all_numbers([r for r in records if not r["error"]], experiment)}
+    verdicts = [
+        _judge_one(experiment, scale, claim, found, records, pooled or {}, measured) for claim in experiment.claims
+    ]
     verdicts = _withhold(verdicts, experiment, records)
     columns = {verdict.claim.key: verdict for verdict in verdicts if not verdict.claim.column}
     return [_in_column(verdict, columns) if verdict.claim.column else verdict for verdict in verdicts]
@@ -211,6 +214,7 @@ def _judge_one(
     found: Mapping[str, Estimate],
     records: Sequence[Record],
     pooled: Mapping[str, Estimate],
+    measured: Collection[str],
 ) -> Verdict:
     if claim.missing:
         return Verdict(experiment.id, scale, claim, CANNOT_RUN, why=claim.missing)
@@ -221,7 +225,7 @@ def _judge_one(
             return Verdict(experiment.id, scale, claim, CANNOT_RUN, why=missing)
         failed = sum(bool(record["error"]) for record in records)
         without = "no record contains this number"
-        if experiment.judged_by is not None:
+        if claim.key in measured:
             without = "no record of a seed that can be compared with the paper's contains this number"
         why = f"{failed} cells failed" if failed else without
         return Verdict(experiment.id, scale, claim, NOT_RUN, why=why)
@@ -265,7 +269,7 @@ def _in_column(verdict: Verdict, columns: Mapping[str, Verdict]) -> Verdict:
     if column.outcome == NOT_DECIDABLE:
         why = f"its column is not decidable: {column.why}"
         return replace(verdict, outcome=NOT_DECIDABLE, withheld=column.withheld, why=why)
-    return replace(verdict, outcome=NOT_JUDGED, why=f"judged with its column: {column.why}")
+    return replace(verdict, outcome=NOT_JUDGED, why="judged with its column, of which other cells have not run")
 
 
 @dataclass(frozen=True)

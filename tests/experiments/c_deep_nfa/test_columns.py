@@ -199,11 +199,19 @@ def test_a_verdict_is_that_of_comparable_targets_and_says_so_where_none_has_run(
     far = [*target(20, 0, gdm=lost({4})), column_of(20, "sgd", lambda _, value: value - 0.05, seed=0)]
     alone = verdicts(far)
     assert alone[distance_key("sgd")].outcome == "not run"
-    cell = alone[cell_name("sgd", 5, 1e-2, 0.0)]
-    assert "can be compared with the paper's" in alone[distance_key("sgd")].why
-    assert cell.outcome in ("not run", "not judged at this scale")
+    for key in (distance_key("sgd"), cell_name("sgd", 5, 1e-2, 0.0)):
+        assert alone[key].outcome == "not run"
+        assert "can be compared with the paper's" in alone[key].why
+    assert alone[distance_key("adam")].why == "no record contains this number"
     assert alone[first_distance_key("sgd")].outcome == "differs"
     assert alone[first_distance_key("sgd")].claim.kind == "side condition"
+    part = column_of(20, "sgd", printed, seed=6)
+    part["numbers"] = {name: value for name, value in part["numbers"].items() if "L=5" in name}
+    some = verdicts([*far, *target(20, 6), part])[cell_name("sgd", 5, 1e-2, 0.0)]
+    assert (some.outcome, some.why) == (
+        "not judged at this scale",
+        "judged with its column, of which other cells have not run",
+    )
     both = verdicts([*far, *target(20, 6), column_of(20, "sgd", printed, seed=6)])
     assert both[distance_key("sgd")].outcome == "close"
     assert both[distance_key("sgd")].claim.kind == "printed number"
