@@ -53,3 +53,16 @@ def test_the_distance_is_that_of_the_cells_with_a_number_in_print(rank, optimise
     assert len(kept) == (8 if rank == 2 else 3)
     assert numbers[f"{name}: mean distance"] == pytest.approx(np.mean(kept))
     assert numbers.get(f"{name}: share of the printed nan that diverge") == (None if rank == 2 else 0.0)
+
+
+def test_the_share_that_diverges_is_of_the_cells_that_are_nan_in_print(monkeypatch):
+    lost = [(0.0, 1e-5), (0.0, 1e-2), (1.0, 1e-5)]  # noise and decay: two of five nan in print, one of three numbers
+    assert [math.isnan(PRINTED[20]["gdm", 5, decay, noise]) for noise, decay in lost] == [True, False, True]
+
+    def diverge(training, X, Y, start):
+        return [math.nan if net in lost else 0.9 for net in training.nets]
+
+    monkeypatch.setattr("gramian.experiments.c_deep_nfa.cited_target.train_on", diverge)
+    numbers = cited_target(CitedTarget(20, "gdm", rows=8), seed=0).numbers
+    assert numbers["rank 20, gdm, L=5: share of the printed nan that diverge"] == pytest.approx(2 / 5)
+    assert math.isnan(numbers["rank 20, gdm, L=5: mean distance"])

@@ -24,7 +24,7 @@ from typing import Any
 
 from gramian.experiments import Claim, Null, between
 from gramian.experiments.c_deep_nfa.printed_tables import COLUMNS, PRINTED
-from gramian.experiments.c_deep_nfa.setting import PAPER_EPOCHS
+from gramian.experiments.c_deep_nfa.setting import DEPTHS, PAPER_EPOCHS
 
 UNTRAINED = {2: 0.939, 3: 0.919, 4: 0.912, 5: 0.909}
 """Alignment before training by depth, mean over 12 starts (standard deviation 0.005 to 0.01)."""
@@ -35,7 +35,10 @@ FIRST_TARGETS: Mapping[int, Mapping[str, int]] = {
     5: {"gd": 5, "gdm": 5},
     20: {"adam": 1, "gd": 5, "gdm": 5, "sgd": 5, "sgdm": 1},
 }
-"""By rank and optimiser, the number of targets that ran before comparable ones were selected: seeds 0, 1, …"""
+"""By rank and optimiser, the number of targets, seeds 0, 1, …, that ran before comparable ones were selected.
+
+Columns that ran on comparable targets only have no entry; all their targets judge patterns and effects, too.
+"""
 
 
 def cell_name(optimiser: str, depth: int, decay: float, noise: float) -> str:
@@ -96,16 +99,16 @@ def printed_column(rank: int, optimiser: str) -> dict[tuple[int, float, float], 
     return {cell[1:]: value for cell, value in PRINTED[rank].items() if cell[0] == optimiser and not math.isnan(value)}
 
 
-def distance_null(rank: int, optimiser: str) -> Null:
-    """Return the least mean distance from a printed column of a result that says nothing of its optimiser.
+def distance_null(rank: int, optimiser: str, depths: Sequence[int] = DEPTHS) -> Null:
+    """Return the least mean distance from a printed column, or some depths of it, without knowledge of its optimiser.
 
-    That is the best constant, which is the column's median, the alignment of untrained networks of each depth, or the
-    printed column of gd: comparable targets are near to it.
+    That is of the best constant, which is the column's median, the alignment of untrained networks of each depth, or
+    the printed column of gd: comparable targets are near to it.
 
     >>> distance_null(5, "gd").what, distance_null(5, "gdm").what
     ('the best constant', 'the printed column of gd')
     """
-    column = printed_column(rank, optimiser)
+    column = {cell: value for cell, value in printed_column(rank, optimiser).items() if cell[0] in depths}
     values = list(column.values())
     nulls = {
         "the best constant": [median_high(values)] * len(values),
