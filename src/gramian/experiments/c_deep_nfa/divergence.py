@@ -1,7 +1,7 @@
 """Explanations of the missing numbers of Table 3: whether momentum diverges at rank 20 depends on the random target.
 
 The print has numbers for gdm with up to four layers and for three of the eight networks with five. Momentum converges
-there on few random targets, which are small, so that the printed target is likely to be a small one.
+there on few random targets.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ def _draw_sizes(records: Sequence[Mapping[str, Any]], figure: Figure) -> None:
 experiment(
     "c/table3-targets-why",
     "C",
-    "Explanation of Table 3: momentum converges where it does in print on few random targets, and these are small",
+    "Explanation of Table 3: momentum converges where it does in print on few random targets",
     specs={
         "smoke": [PrintedDivergence(steps=20, rows=128)],
         "small": [PrintedDivergence()],

@@ -1,8 +1,8 @@
 """Explanation of Table 1, sgdm: whether label noise lowers the alignment depends on the size of the target.
 
 In print noise lowers the alignment by SGD with momentum for all ranks. On our target of Table 1, of standard deviation
-5.6, it raises it, and on that of Table 2, of 14, it lowers it. Here the same targets are scaled to several standard
-deviations, and networks are trained with and without noise of deviation 1.
+5.6, it raises it, and on that of Table 2, of 14, it lowers it. Here two other random targets of rank 2 are scaled to
+several standard deviations each, and networks are trained with and without noise of deviation 1.
 """
 
 from __future__ import annotations
