@@ -5,7 +5,7 @@ import torch
 
 from gramian.experiments.e_gram.text_models import load_text_model
 from gramian.experiments.e_gram.text_tasks import labelled_texts, linearity_by_layer, reduced_linearity
-from gramian.experiments.e_gram.transformer_layers_why import compare_states, states_by_layer
+from gramian.experiments.e_gram.transformer_layers_why import compare_humps, compare_states, states_by_layer
 
 
 def test_the_state_of_a_token_is_that_of_the_figure():
@@ -31,3 +31,18 @@ def test_the_states_of_a_sentence_are_compared():
     records = [{"numbers": {"sst2/mean/last": 0.5}}, {"numbers": {"sst2/token/last": 0.2}}]
     assert compare_states(records) == pytest.approx({"sst2/last, mean over first": 0.3})
     assert compare_states(records[:1]) == {}
+
+
+def test_the_hump_is_the_smaller_of_that_of_the_profile_and_its_excess_over_the_random_one():
+    flat, peaked, sinking = (
+        [0.5] * 8,
+        [0.5, 0.5, 0.5, 0.7, 0.5, 0.5, 0.5, 0.5],
+        [0.6, 0.3, 0.3, 0.3, 0.3, 0.3, 0.3, 0.6],
+    )
+    arrays = {"pretrained/2": peaked, "random/2": flat, "pretrained/9": peaked[::-1], "random/9": sinking}
+    found = compare_humps([{"arrays": arrays, "spec": {"components": [2, 9]}}])
+    assert found == pytest.approx({"few components": 0.2, "few minus many components": 0.0})
+    arrays |= {"random/2": peaked, "pretrained/9": sinking}
+    found = compare_humps([{"arrays": arrays, "spec": {"components": [2, 9]}}])
+    assert found == pytest.approx({"few components": 0.0, "few minus many components": 0.3})
+    assert compare_humps([]) == {}
