@@ -141,9 +141,9 @@ def pattern_null(rank: int, optimiser: str) -> Null:
     return Null(shares[best], f"the printed effect of {best} alone")
 
 
-def distance_claim(rank: int, optimiser: str) -> Claim:
-    """Return the claim about the mean distance from a printed column."""
-    null = distance_null(rank, optimiser)
+def distance_claim(rank: int, optimiser: str, depths: Sequence[int] = DEPTHS) -> Claim:
+    """Return the claim about the mean distance from a printed column, or from some depths of it."""
+    null = distance_null(rank, optimiser, depths)
     targets = "" if optimiser == SELECTING else ", comparable targets"
     return between(
         distance_key(optimiser),
