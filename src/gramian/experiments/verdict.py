@@ -24,6 +24,9 @@ _FAILING = 0.05
 """Share of our own seeds that may fail a claim in the place of the paper's: of fewer than twenty seeds, none."""
 OUTCOMES = (*JUDGED, IN_COLUMN, NOT_DECIDABLE, CANNOT_RUN, NOT_JUDGED, NOT_RUN)
 
+_Number = tuple[int, str, float]
+"""Seed, key and value."""
+
 
 @dataclass(frozen=True)
 class Estimate:
@@ -152,23 +155,32 @@ def estimates(records: Sequence[Record], experiment: Experiment | None = None) -
     With an experiment, the numbers that it derives from the records of each seed are included, and seeds that do not
     judge a number are left out.
     """
+    return _means(_judging(_numbers(records, experiment), records, experiment))
+
+
+def _means(numbers: Iterable[_Number]) -> dict[str, Estimate]:
     values: dict[str, list[float]] = {}
-    for _, key, value in _numbers(records, experiment):
+    for _, key, value in numbers:
         values.setdefault(key, []).append(value)
     return {key: Estimate.of(entries) for key, entries in values.items()}
 
 
-def _numbers(records: Sequence[Record], experiment: Experiment | None) -> Iterator[tuple[int, str, float]]:
-    """Yield ``(seed, key, value)`` of every number whose seed judges it."""
-    finished = [record for record in records if not record["error"]]
-    numbers = _all_numbers(finished, experiment)
+def _judging(numbers: Iterable[_Number], records: Sequence[Record], experiment: Experiment | None) -> Iterable[_Number]:
+    """Leave out numbers whose seed does not judge them."""
+    finished = _finished(records)
     if experiment is None or experiment.judged_by is None or not finished:
         return numbers
     counts = experiment.judged_by(finished)
     return (number for number in numbers if counts(number[1], number[0]))
 
 
-def _all_numbers(finished: Sequence[Record], experiment: Experiment | None) -> Iterator[tuple[int, str, float]]:
+def _finished(records: Sequence[Record]) -> list[Record]:
+    return [record for record in records if not record["error"]]
+
+
+def _numbers(records: Sequence[Record], experiment: Experiment | None) -> Iterator[_Number]:
+    """Yield every number, measured or derived, with its seed and key."""
+    finished = _finished(records)
     for record in finished:
         for key, value in record["numbers"].items():
             yield record["seed"], key, value
@@ -180,7 +192,9 @@ def _all_numbers(finished: Sequence[Record], experiment: Experiment | None) -> I
 
 def pool(experiment: Experiment, records: Mapping[str, Sequence[Record]]) -> dict[str, Estimate]:
     """Estimate the pooled claims from all their scales; a seed counts once, at the largest scale that has it."""
-    by_scale = {scale: list(_numbers(found, experiment)) for scale, found in records.items()}
+    by_scale = {
+        scale: list(_judging(_numbers(found, experiment), found, experiment)) for scale, found in records.items()
+    }
     result = {}
     for claim in experiment.claims:
         if claim.pooled:
@@ -197,8 +211,9 @@ def judge(
     experiment: Experiment, scale: str, records: Sequence[Record], pooled: Mapping[str, Estimate] | None = None
 ) -> list[Verdict]:
     """Return one verdict per claim, from the records of one scale and the pooled estimates of all scales."""
-    found = estimates(records, experiment)
-    measured = {key for _, key, _ in _all_numbers([r for r in records if not r["error"]], experiment)}
+    numbers = list(_numbers(records, experiment))
+    found = _means(_judging(numbers, records, experiment))
+    measured = {key for _, key, _ in numbers}
     verdicts = [
         _judge_one(experiment, scale, claim, found, records, pooled or {}, measured) for claim in experiment.claims
     ]
@@ -244,7 +259,7 @@ def _withhold(verdicts: Sequence[Verdict], experiment: Experiment, records: Sequ
     """Withhold the verdicts, good and bad, on claims that a seed of ours in the place of the paper's would fail."""
     if experiment.repeats is None:
         return list(verdicts)
-    repeats = experiment.repeats([record for record in records if not record["error"]])
+    repeats = experiment.repeats(_finished(records))
 
     def checked(verdict: Verdict) -> Verdict:
         claim, values = verdict.claim, repeats.get(verdict.claim.key, ())
