@@ -44,8 +44,7 @@ class TransformerLayers:
 def _compare_tasks(records: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     """Return numbers of every profile, and how much more than sentiment tags gain by pre-training and when they peak.
 
-    ``hump`` is the smaller of :func:`hump` of the pre-trained profile and its excess over that of the random one: a
-    random profile that sinks in the middle makes no hump. For the fine-tuned ones see :func:`compare_epochs`.
+    For ``hump`` see :func:`learned_hump`, for the fine-tuned profiles :func:`compare_epochs`.
     """
     found: dict[str, float] = {}
     numbers = {key: value for record in records for key, value in record["numbers"].items()}
@@ -53,8 +52,7 @@ def _compare_tasks(records: Sequence[Mapping[str, Any]]) -> dict[str, float]:
         states, spec = record["arrays"], record["spec"]
         prefix = f"{spec['model']}/{spec['task']}"
         if spec["task"] in ("pos", "ner"):
-            known = hump(states["pretrained"])
-            found[f"{prefix}/hump"] = min(known, known - hump(states["random"]))
+            found[f"{prefix}/hump"] = learned_hump(states["pretrained"], states["random"])
         found |= {f"{prefix}/tuned/{key}": value for key, value in compare_epochs(states).items()}
     for model in _MODELS:
         if {f"{model}/{task}/gap" for task in TASKS} <= set(numbers):
@@ -107,6 +105,17 @@ def hump(values: Sequence[float]) -> float:
     last = len(values) - 1
     middle = [value for layer, value in enumerate(values) if 0.15 * last <= layer <= 0.65 * last]
     return max(middle) - max(values[0], values[-1])
+
+
+def learned_hump(pretrained: Sequence[float], random: Sequence[float]) -> float:
+    """Return the smaller of :func:`hump` of the pre-trained profile and its excess over that of the random one.
+
+    A random profile that sinks in the middle makes no hump.
+
+    >>> round(learned_hump([0.5, 0.6, 0.7, 0.6, 0.5, 0.4], [0.3] * 6), 3)
+    0.2
+    """
+    return min(hump(pretrained), hump(pretrained) - hump(random))
 
 
 def summarise_layers(states: Mapping[str, Sequence[float]]) -> dict[str, float]:

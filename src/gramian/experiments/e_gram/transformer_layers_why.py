@@ -21,7 +21,7 @@ from gramian.core import threads
 from gramian.experiments import Null, Result, at_least, experiment, positive
 from gramian.experiments.e_gram.text_models import NAMES, TextModel, load_text_model, redrawn
 from gramian.experiments.e_gram.text_tasks import LabelledTexts, labelled_texts, positions, reduced_linearity
-from gramian.experiments.e_gram.transformer_layers import hump, summarise_layers
+from gramian.experiments.e_gram.transformer_layers import learned_hump, summarise_layers
 from gramian.report import style
 
 
@@ -173,19 +173,14 @@ def states_and_components(spec: TransformerStates, seed: int) -> Result:
 
 
 def compare_humps(records: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    """Return the hump of a pre-trained profile as in e/fig11, with the fewest components and minus that with the most.
-
-    That is the smaller of :func:`~gramian.experiments.e_gram.transformer_layers.hump` of the pre-trained profile and
-    of its excess over that of the random one.
-    """
+    """Return the hump of a profile, as in e/fig11, with the fewest components, and that minus the one with the most."""
     if not records:
         return {}
     arrays, components = records[0]["arrays"], records[0]["spec"]["components"]
-    found = {}
-    for count in components:
-        known, random = (hump(arrays[f"{kind}/{count}"]) for kind in ("pretrained", "random"))
-        found[count] = min(known, known - random)
-    few, many = found[min(components)], found[max(components)]
+    few, many = (
+        learned_hump(arrays[f"pretrained/{count}"], arrays[f"random/{count}"])
+        for count in (min(components), max(components))
+    )
     return {"few components": few, "few minus many components": few - many}
 
 
@@ -205,7 +200,8 @@ experiment(
             "the part of speech mostly follows from the word, which the first layers keep; if small principal "
             "components tell single words apart, an eighth of them leaves the peak to later layers",
             label="SmolLM2, parts of speech, an eighth of the components: highest TL between 15 and 65 % of the depth "
-            "minus the higher of the first and the last layer, or its excess over the random model",
+            "minus the higher of the first and the last layer; the smaller of this and of its excess over the random "
+            "model",
             kind="side condition",
         ),
         positive(
