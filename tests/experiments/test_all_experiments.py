@@ -9,9 +9,10 @@ import pytest
 
 from gramian.experiments import figures, papers
 from gramian.experiments.cell import ExperimentCell, cells
+from gramian.experiments.estimates import Estimate
 from gramian.experiments.registry import SCALES
 from gramian.experiments.store import ExperimentStore
-from gramian.experiments.verdict import Estimate, compare, judge
+from gramian.experiments.verdict import compare, judge
 
 EXPERIMENTS = papers.load()
 _QUICK = 0.2

@@ -5,8 +5,8 @@ import math
 import pytest
 
 from gramian.experiments import number, unavailable
+from gramian.experiments.estimates import Estimate
 from gramian.experiments.formatting import format_band, format_estimate, format_paper_value
-from gramian.experiments.verdict import Estimate
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,9 @@ import math
 import pytest
 
 from gramian.experiments import Null, at_least, between, number
+from gramian.experiments.estimates import Estimate
 from gramian.experiments.shown import in_band, other_numbers, shown, small_run_note
-from gramian.experiments.verdict import NOT_JUDGED, REPRODUCED, Estimate, Verdict
+from gramian.experiments.verdict import NOT_JUDGED, REPRODUCED, Verdict
 from toy_experiments import toy
 
 FAR = Null(50.0, "far away")

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from gramian.experiments import Claim, Null, at_least, at_most, between, negative, number, positive
+from gramian.experiments.estimates import Estimate
 from gramian.experiments.store import ExperimentStore
-from gramian.experiments.verdict import Estimate, compare, count, findings, judge
+from gramian.experiments.verdict import compare, count, findings, judge
 from toy_experiments import CLAIMS, Walk, toy
 
 

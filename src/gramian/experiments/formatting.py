@@ -6,7 +6,7 @@ import math
 
 from gramian.display import MISSING, format_number, format_plus_minus
 from gramian.experiments.claims import Claim
-from gramian.experiments.verdict import Estimate
+from gramian.experiments.estimates import Estimate
 
 NAN = "nan"
 """A training that diverged, as the papers print it; it is a result, unlike a missing number."""

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 
 from gramian.display import format_number
 from gramian.experiments.claims import Claim
+from gramian.experiments.estimates import Estimate, estimates
 from gramian.experiments.formatting import format_band
 from gramian.experiments.registry import SCALES, Experiment
-from gramian.experiments.verdict import NOT_JUDGED, Estimate, Verdict, estimates
+from gramian.experiments.verdict import NOT_JUDGED, Verdict
 from gramian.records import Record
 
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-from scipy.stats import t
-
 from gramian.experiments.claims import Claim
+from gramian.experiments.estimates import Estimate, finished, judging, means, numbers_of, pool
 from gramian.experiments.registry import SCALES, Experiment
 from gramian.experiments.store import ExperimentStore
 from gramian.records import Record
@@ -23,41 +21,6 @@ JUDGED = (REPRODUCED, CLOSE, ANOTHER_SETTING, NOT_TOLD_APART, DIFFERS)
 _FAILING = 0.05
 """Share of our own seeds that may fail a claim in the place of the paper's: of fewer than twenty seeds, none."""
 OUTCOMES = (*JUDGED, IN_COLUMN, NOT_DECIDABLE, CANNOT_RUN, NOT_JUDGED, NOT_RUN)
-
-_Number = tuple[int, str, float]
-"""Seed, key and value."""
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A mean over seeds with its 95 % interval by Student's t; a single seed has no interval.
-
-    Attributes
-    ----------
-    mean : float
-    half : float or None
-        Half the width of the interval: t₀.₉₇₅(m − 1) s/√m for m seeds.
-    values : tuple of float
-        By seed.
-    """
-
-    mean: float
-    half: float | None
-    values: tuple[float, ...]
-
-    @classmethod
-    def of(cls, values: Iterable[float]) -> Estimate:
-        """Estimate from one value per seed.
-
-        >>> Estimate.of([1.0, 2.0, 3.0]).mean
-        2.0
-        """
-        x = np.asarray(list(values), dtype=np.float64)
-        half = None
-        if len(x) > 1 and np.isfinite(x).all():
-            half = float(t.ppf(0.975, len(x) - 1) * x.std(ddof=1) / math.sqrt(len(x)))
-        with np.errstate(invalid="ignore"):  # ∞ − ∞ is NaN, and so is the mean
-            return cls(float(x.mean()), half, tuple(x.tolist()))
 
 
 @dataclass(frozen=True)
@@ -149,70 +112,12 @@ def _at_threshold(claim: Claim, ours: Estimate) -> str:
     return CLOSE if beyond >= -claim.slack and not claim.is_sign else DIFFERS
 
 
-def estimates(records: Sequence[Record], experiment: Experiment | None = None) -> dict[str, Estimate]:
-    """Return the mean over seeds of every number, from the records without failures; keys in their order.
-
-    With an experiment, the numbers that it derives from the records of each seed are included, and seeds that do not
-    judge a number are left out.
-    """
-    return _means(_judging(_numbers(records, experiment), records, experiment))
-
-
-def _means(numbers: Iterable[_Number]) -> dict[str, Estimate]:
-    values: dict[str, list[float]] = {}
-    for _, key, value in numbers:
-        values.setdefault(key, []).append(value)
-    return {key: Estimate.of(entries) for key, entries in values.items()}
-
-
-def _judging(numbers: Iterable[_Number], records: Sequence[Record], experiment: Experiment | None) -> Iterable[_Number]:
-    """Leave out numbers whose seed does not judge them."""
-    finished = _finished(records)
-    if experiment is None or experiment.judged_by is None or not finished:
-        return numbers
-    counts = experiment.judged_by(finished)
-    return (number for number in numbers if counts(number[1], number[0]))
-
-
-def _finished(records: Sequence[Record]) -> list[Record]:
-    return [record for record in records if not record["error"]]
-
-
-def _numbers(records: Sequence[Record], experiment: Experiment | None) -> Iterator[_Number]:
-    """Yield every number, measured or derived, with its seed and key."""
-    finished = _finished(records)
-    for record in finished:
-        for key, value in record["numbers"].items():
-            yield record["seed"], key, value
-    if experiment is not None and experiment.derive is not None:
-        for seed in dict.fromkeys(record["seed"] for record in finished):
-            for key, value in experiment.derive([r for r in finished if r["seed"] == seed]).items():
-                yield seed, key, value
-
-
-def pool(experiment: Experiment, records: Mapping[str, Sequence[Record]]) -> dict[str, Estimate]:
-    """Estimate the pooled claims from all their scales; a seed counts once, at the largest scale that has it."""
-    by_scale = {
-        scale: list(_judging(_numbers(found, experiment), found, experiment)) for scale, found in records.items()
-    }
-    result = {}
-    for claim in experiment.claims:
-        if claim.pooled:
-            by_seed: dict[int, float] = {}
-            for scale in SCALES:
-                if scale in claim.scales:
-                    by_seed |= {seed: value for seed, key, value in by_scale.get(scale, ()) if key == claim.key}
-            if by_seed:
-                result[claim.key] = Estimate.of(by_seed[seed] for seed in sorted(by_seed))
-    return result
-
-
 def judge(
     experiment: Experiment, scale: str, records: Sequence[Record], pooled: Mapping[str, Estimate] | None = None
 ) -> list[Verdict]:
     """Return one verdict per claim, from the records of one scale and the pooled estimates of all scales."""
-    numbers = list(_numbers(records, experiment))
-    found = _means(_judging(numbers, records, experiment))
+    numbers = list(numbers_of(records, experiment))
+    found = means(judging(numbers, records, experiment))
     measured = {key for _, key, _ in numbers}
     verdicts = [
         _judge_one(experiment, scale, claim, found, records, pooled or {}, measured) for claim in experiment.claims
@@ -259,7 +164,7 @@ def _withhold(verdicts: Sequence[Verdict], experiment: Experiment, records: Sequ
     """Withhold the verdicts, good and bad, on claims that a seed of ours in the place of the paper's would fail."""
     if experiment.repeats is None:
         return list(verdicts)
-    repeats = experiment.repeats(_finished(records))
+    repeats = experiment.repeats(finished(records))
 
     def checked(verdict: Verdict) -> Verdict:
         claim, values = verdict.claim, repeats.get(verdict.claim.key, ())

@@ -25,7 +25,8 @@ from gramian.experiments.c_deep_nfa.columns import (
 )
 from gramian.experiments.c_deep_nfa.printed_tables import COLUMNS, PRINTED
 from gramian.experiments.c_deep_nfa.setting import DEPTHS, LAST_EPOCHS, PAPER_EPOCHS
-from gramian.experiments.verdict import Estimate, compare, judge
+from gramian.experiments.estimates import Estimate
+from gramian.experiments.verdict import compare, judge
 
 KEYS = {distance_key: distance_null, pattern_key: pattern_null}
 

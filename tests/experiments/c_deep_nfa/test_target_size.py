@@ -12,9 +12,9 @@ from gramian.experiments.c_deep_nfa.other_targets import random_targets
 from gramian.experiments.c_deep_nfa.setting import StackTraining, alignments, data, network
 from gramian.experiments.c_deep_nfa.target_size import SizedTargets, rise_to_ten, scaled, sized_targets
 from gramian.experiments.c_deep_nfa.target_size import SizedTargetsBySGD as BySGD
+from gramian.experiments.estimates import estimates
 from gramian.experiments.stacked import Descent
 from gramian.experiments.store import ExperimentStore
-from gramian.experiments.verdict import estimates
 
 SPEC = SizedTargets(3, sizes=(1.0, 4.0), epochs=20, tail=2, rows=64)
 

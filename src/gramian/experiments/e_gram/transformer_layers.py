@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from gramian.experiments import Claim, Null, Result, at_least, experiment, negative, positive, unavailable
 from gramian.experiments.e_gram.text_models import NAMES, load_text_model, redrawn
 from gramian.experiments.e_gram.text_tasks import TASKS, labelled_texts, linearity_by_layer, tune
-from gramian.experiments.e_gram.trends import kendall
+from gramian.experiments.e_gram.trends import kendall, learned_hump
 from gramian.report import style
 
 _TASK_NAMES = {"sst2": "SST-2", "pos": "parts of speech", "ner": "named entities"}
@@ -94,28 +94,6 @@ def peak(values: Sequence[float]) -> float:
     0.5
     """
     return float(np.argmax(values) / (len(values) - 1))
-
-
-def hump(values: Sequence[float]) -> float:
-    """Return the highest value between 15 and 65 % of the depth minus the higher of the first and the last one.
-
-    >>> hump([0.5, 0.6, 0.7, 0.6, 0.5, 0.4]) > 0 > hump([0.7, 0.6, 0.5, 0.4, 0.3, 0.2])
-    True
-    """
-    last = len(values) - 1
-    middle = [value for layer, value in enumerate(values) if 0.15 * last <= layer <= 0.65 * last]
-    return max(middle) - max(values[0], values[-1])
-
-
-def learned_hump(pretrained: Sequence[float], random: Sequence[float]) -> float:
-    """Return the smaller of :func:`hump` of the pre-trained profile and its excess over that of the random one.
-
-    A random profile that sinks in the middle makes no hump.
-
-    >>> round(learned_hump([0.5, 0.6, 0.7, 0.6, 0.5, 0.4], [0.3] * 6), 3)
-    0.2
-    """
-    return min(hump(pretrained), hump(pretrained) - hump(random))
 
 
 def summarise_layers(states: Mapping[str, Sequence[float]]) -> dict[str, float]:

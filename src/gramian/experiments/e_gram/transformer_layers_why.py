@@ -21,7 +21,8 @@ from gramian.core import threads
 from gramian.experiments import Null, Result, at_least, experiment, positive
 from gramian.experiments.e_gram.text_models import NAMES, TextModel, load_text_model, redrawn
 from gramian.experiments.e_gram.text_tasks import LabelledTexts, labelled_texts, positions, reduced_linearity
-from gramian.experiments.e_gram.transformer_layers import learned_hump, summarise_layers
+from gramian.experiments.e_gram.transformer_layers import summarise_layers
+from gramian.experiments.e_gram.trends import learned_hump
 from gramian.report import style
 
 

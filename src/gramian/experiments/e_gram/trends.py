@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -53,3 +55,25 @@ def fits_better(x: ArrayLike, other: ArrayLike, y: ArrayLike, z: ArrayLike, leas
 def _signed(x: ArrayLike, y: ArrayLike) -> float:
     slope = np.polyfit(np.asarray(x, dtype=float), np.asarray(y, dtype=float), 1)[0]
     return float(np.sign(slope)) * straightness(x, y)
+
+
+def hump(values: Sequence[float]) -> float:
+    """Return the highest value between 15 and 65 % of the depth minus the higher of the first and the last one.
+
+    >>> hump([0.5, 0.6, 0.7, 0.6, 0.5, 0.4]) > 0 > hump([0.7, 0.6, 0.5, 0.4, 0.3, 0.2])
+    True
+    """
+    last = len(values) - 1
+    middle = [value for layer, value in enumerate(values) if 0.15 * last <= layer <= 0.65 * last]
+    return max(middle) - max(values[0], values[-1])
+
+
+def learned_hump(pretrained: Sequence[float], random: Sequence[float]) -> float:
+    """Return the smaller of :func:`hump` of the pre-trained profile and its excess over that of the random one.
+
+    A random profile that sinks in the middle makes no hump.
+
+    >>> round(learned_hump([0.5, 0.6, 0.7, 0.6, 0.5, 0.4], [0.3] * 6), 3)
+    0.2
+    """
+    return min(hump(pretrained), hump(pretrained) - hump(random))
